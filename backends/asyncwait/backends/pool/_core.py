@@ -1,0 +1,267 @@
+"""The state of one operator: admission, decision, emission, snapshots. Nothing here awaits."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    OperatorConfig,
+    OperatorError,
+    Record,
+    Snapshot,
+    Statistics,
+    Stored,
+    Watermark,
+    WatermarkStatus,
+    call_failed,
+    collect_results,
+)
+
+from asyncwait.backends.pool._bell import Bell
+from asyncwait.backends.pool._order import Entry, Ordered, Unordered
+
+
+class Core:
+    """What is in flight, and what may happen next.
+
+    An element goes through `backlog` (no room yet) to `admitted` (holds a slot, in input order)
+    and `pending` (call not started), and once decided and in its turn to `ready`, from where the
+    consumer takes it. `express` holds what overtakes: markers and snapshots.
+
+    Args:
+        config: of the operator.
+        restore: what goes first.
+    """
+
+    def __init__(self, config: OperatorConfig, restore: Snapshot | None) -> None:
+        self._capacity = config.capacity
+        self.admitted: dict[Entry, None] = {}
+        self.pending: deque[Entry] = deque()
+        self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
+        self._restoring = bool(self._backlog)
+        self._ready: deque[Entry] = deque()
+        self._express: deque[Element] = deque()
+        order = Ordered if config.mode == "ordered" else Unordered
+        self._order = order(self._promote)
+        self._read = 0
+        self._ended = False
+        self._source_error: BaseException | None = None
+        self._final: BaseException | None = None
+        self.closed = False
+        self._fences = 0
+        self.calls = self.timeouts = self.abandoned = self._max_in_flight = 0
+        self.output = Bell()
+        """Rings when the consumer should look again."""
+        self.room = Bell()
+        """Rings when the feeder should look again."""
+        self.on_pending: Callable[[], None] = _nothing
+        """Called when a record waits for its call."""
+        self.on_close: Callable[[], None] = _nothing
+        """Called once, when nothing more will be emitted."""
+
+    # From the source.
+
+    def begin(self) -> None:
+        """Admit what a restored snapshot held, as far as there is room."""
+        self._refill()
+
+    def may_read(self) -> bool:
+        """Tell whether the next element of the source may be taken.
+
+        Markers and snapshots that nobody takes hold no slot; bounding them here keeps a source
+        of nothing else from filling the memory, and never stops it while the consumer waits.
+        """
+        return not self._backlog and len(self._express) <= self._capacity
+
+    def read(self, element: Element) -> None:
+        """Take in the next element of the source."""
+        match element:
+            case Record() | Watermark() | WatermarkStatus():
+                self._read += 1
+                self._backlog.append(element)
+                self._refill()
+            case LatencyMarker():
+                self._read += 1
+                self._overtake(element)
+            case Barrier():
+                self._read += 1
+                self._overtake(Snapshot(element.checkpoint_id, self._in_flight()))
+            case Snapshot():
+                self._read += 1
+                held = self._in_flight()
+                self._overtake(Snapshot(element.checkpoint_id, held, upstream=element))
+            case _:
+                msg = (
+                    f"expected an element of the stream (Record, Watermark, ...), got {element!r} "
+                    f"({type(element).__name__}); wrap plain values in Record"
+                )
+                raise TypeError(msg)
+
+    def end(self, error: BaseException | None) -> None:
+        """Note that the source has ended, or has raised `error`."""
+        self._ended = True
+        self._source_error = error
+        self.output.ring()
+
+    def _refill(self) -> None:
+        """Admit as many waiting elements as there is room for."""
+        backlog = self._backlog
+        while backlog and len(self.admitted) < self._capacity:
+            self._admit(backlog.popleft())
+        if not backlog:
+            self._restoring = False
+            self.room.ring()
+
+    def _admit(self, element: Stored) -> None:
+        entry = Entry(element)
+        self.admitted[entry] = None
+        if isinstance(element, Record):
+            self._order.add(entry)
+            in_flight = len(self.admitted) - self._fences
+            self._max_in_flight = max(in_flight, self._max_in_flight)
+            self.pending.append(entry)
+            self.on_pending()
+        else:
+            self._fences += 1
+            entry.results = (element,)
+            self._order.add(entry)
+
+    # From the calls.
+
+    def settle(self, entry: Entry, returned: Any) -> None:
+        """Decide `entry` with what its call returned, unless it is decided."""
+        if entry.results is not None or self.closed:
+            return
+        try:
+            results = collect_results(_record(entry), returned)
+        except OperatorError as error:
+            self.fail(error)
+        else:
+            self.decide(entry, results)
+
+    def decide(self, entry: Entry, results: tuple[Any, ...]) -> None:
+        """Decide `entry`, which is undecided, with `results`."""
+        entry.results = results
+        self._order.decided(entry)
+        if self._backlog:
+            self._refill()
+
+    def call_raised(self, entry: Entry, error: BaseException) -> None:
+        """Fail because the call of `entry` raised, unless the record is decided."""
+        if entry.results is None and not self.closed:
+            failure = call_failed(_record(entry), error)
+            failure.__cause__ = error
+            self.fail(failure)
+
+    def _promote(self, entry: Entry) -> None:
+        """Let `entry` go out: it is decided and in its turn."""
+        if entry.results:
+            self._ready.append(entry)
+        else:
+            del self.admitted[entry]
+        self.output.ring()
+
+    # To the consumer.
+
+    def poll(self) -> Element | None:
+        """Take the next element out, or return None if there is none now."""
+        ready = self._ready
+        if self._express and not (ready and ready[0].given):
+            self.room.ring()
+            return self._express.popleft()
+        return self._next_result(ready[0]) if ready else None
+
+    def _next_result(self, entry: Entry) -> Element:
+        results, given, element = entry.results, entry.given, entry.element
+        assert results is not None
+        entry.given = given + 1
+        if entry.given == len(results):
+            self._ready.popleft()
+            self._emitted(entry)
+        if isinstance(element, Record):
+            return Record(results[given], element.timestamp, element.key)
+        return element
+
+    def _emitted(self, entry: Entry) -> None:
+        del self.admitted[entry]
+        if not isinstance(entry.element, Record):
+            self._fences -= 1
+        if self._backlog:
+            self._refill()
+
+    def raise_if_over(self) -> None:
+        """Raise what the consumer gets when nothing more will come; else return."""
+        if not self.closed and self._ended and not self.admitted and not self._backlog:
+            self._close(self._source_error)
+        if self.closed:
+            self._raise_final()
+
+    def _raise_final(self) -> NoReturn:
+        if self._final is None:
+            raise StopAsyncIteration
+        # Without this each of many raises would add its frames to the one error.
+        raise self._final.with_traceback(self._traceback)
+
+    def _overtake(self, element: Element) -> None:
+        self._express.append(element)
+        self.output.ring()
+
+    # Snapshots and figures.
+
+    def request_snapshot(self, checkpoint_id: int) -> None:
+        """Put a snapshot of everything out, the waiting element included."""
+        if not self.closed:
+            held = (*self._in_flight(), *self._backlog)
+            self._overtake(Snapshot(checkpoint_id, held, self._read))
+
+    def _in_flight(self) -> tuple[Stored, ...]:
+        """What is admitted; a record partly handed out goes on before the snapshot comes."""
+        return tuple(entry.element for entry in self.admitted if not entry.given)
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        held = [e for e in self.admitted if e.results is not None and isinstance(e.element, Record)]
+        return Statistics(
+            in_flight=len(self.admitted) - self._fences,
+            waiting=0 if self._restoring else len(self._backlog),
+            held=len(held),
+            calls=self.calls,
+            timeouts=self.timeouts,
+            abandoned=self.abandoned,
+            max_in_flight=self._max_in_flight,
+        )
+
+    # The end.
+
+    def fail(self, error: BaseException) -> None:
+        """Emit nothing more; the consumer gets `error`. The first failure counts."""
+        if not self.closed:
+            self._close(error)
+
+    def stop(self) -> None:
+        """Emit nothing more; the consumer gets the end."""
+        if not self.closed:
+            self._close(None)
+
+    def _close(self, final: BaseException | None) -> None:
+        self.closed = True
+        self._final = final
+        self._traceback = None if final is None else final.__traceback__
+        for held in (self.admitted, self.pending, self._backlog, self._ready, self._express):
+            held.clear()
+        self._fences = 0
+        self.on_close()
+        self.output.ring()
+        self.room.ring()
+
+
+def _record(entry: Entry) -> Record:
+    assert isinstance(entry.element, Record)
+    return entry.element
+
+
+def _nothing() -> None:
+    pass

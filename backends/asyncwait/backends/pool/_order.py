@@ -1,0 +1,99 @@
+"""In which order decided entries may go out: the two modes."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from asyncwait.spec import Record, Stored
+
+
+class Entry:
+    """An admitted element on its way through the operator; it holds one slot."""
+
+    __slots__ = ("deadline", "element", "given", "results", "segment", "worker")
+
+    def __init__(self, element: Stored) -> None:
+        self.element = element
+        """The input."""
+        self.results: tuple[Any, ...] | None = None
+        """What goes out for it; None while undecided. A fence stands for itself."""
+        self.given = 0
+        """How many of the results the consumer has taken."""
+        self.deadline: float | None = None
+        """When it is decided at the latest; None before its first call and without a timeout."""
+        self.worker: Any = None
+        """The worker that runs its call."""
+        self.segment: _Segment | None = None
+        """Where it stands in unordered mode."""
+
+
+class Ordered:
+    """Entries go out in input order."""
+
+    def __init__(self, promote: Callable[[Entry], None]) -> None:
+        self._promote = promote
+        self._queue: deque[Entry] = deque()
+
+    def add(self, entry: Entry) -> None:
+        """Take in an admitted entry; a fence is decided already."""
+        self._queue.append(entry)
+        if entry.results is not None:
+            self.decided(entry)
+
+    def decided(self, entry: Entry) -> None:
+        """Promote what may go out now that `entry` is decided."""
+        queue = self._queue
+        while queue and queue[0].results is not None:
+            self._promote(queue.popleft())
+
+
+class _Segment:
+    """The records between two fences."""
+
+    __slots__ = ("decided", "fence", "undecided")
+
+    def __init__(self) -> None:
+        self.undecided = 0
+        self.decided: list[Entry] = []
+        """Decided records that may not go out before the fence in front of the segment."""
+        self.fence: Entry | None = None
+        """What closes the segment; None for the last one."""
+
+
+class Unordered:
+    """Records go out as they are decided, and no record crosses a fence."""
+
+    def __init__(self, promote: Callable[[Entry], None]) -> None:
+        self._promote = promote
+        self._segments = deque([_Segment()])
+
+    def add(self, entry: Entry) -> None:
+        """Take in an admitted entry; a fence is decided already."""
+        last = self._segments[-1]
+        if isinstance(entry.element, Record):
+            entry.segment = last
+            last.undecided += 1
+        else:
+            last.fence = entry
+            self._segments.append(_Segment())
+            self._advance()
+
+    def decided(self, entry: Entry) -> None:
+        """Promote what may go out now that `entry` is decided."""
+        segment = entry.segment
+        assert segment is not None
+        segment.undecided -= 1
+        if segment is self._segments[0]:
+            self._promote(entry)
+            self._advance()
+        else:
+            segment.decided.append(entry)
+
+    def _advance(self) -> None:
+        """Pass the fences that have no undecided record in front of them."""
+        segments = self._segments
+        while not segments[0].undecided and (fence := segments[0].fence) is not None:
+            segments.popleft()
+            self._promote(fence)
+            for entry in segments[0].decided:
+                self._promote(entry)

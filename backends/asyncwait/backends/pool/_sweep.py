@@ -1,0 +1,156 @@
+"""One task looks after all deadlines of an operator."""
+
+from collections import deque
+from math import inf
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from asyncwait.spec import (
+    CallTimedOut,
+    FunctionParts,
+    OperatorConfig,
+    Record,
+    TooManyAbandonedCalls,
+    collect_results,
+    OperatorError,
+)
+
+from asyncwait.backends.pool._bell import Bell, loop_clock
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._order import Entry
+
+_TURN_TO_END = 1e-4
+"""Seconds after its cancellation from which a running call counts as abandoned.
+
+Any positive time says "not in this instant"; this one lets a busy loop turn a few times.
+"""
+
+
+class Sweep:
+    """Decides records at their deadlines.
+
+    First calls start in input order and the timeout is the same for all, so the admitted entries
+    are in the order of their deadlines, and the next one is the first that is undecided.
+
+    Args:
+        core: whose records they are.
+        parts: of the user's function.
+        config: of the operator.
+        group: where the task lives, from the first deadline on.
+    """
+
+    def __init__(
+        self, core: Core, parts: FunctionParts, config: OperatorConfig, group: TaskGroup
+    ) -> None:
+        self._core = core
+        self._handler = parts.timeout
+        self._timeout = _seconds(config.timeout)
+        self._capacity = config.capacity
+        self._group = group
+        self._clock = loop_clock()
+        self._bell = Bell()
+        self._scope: anyio.CancelScope | None = None
+        self._cancelled: deque[tuple[float, Entry]] = deque()
+        self._abandoned: list[Entry] = []
+
+    def started(self, entry: Entry) -> None:
+        """Note that the first call of `entry` starts now."""
+        self._core.calls += 1
+        if self._timeout == inf:
+            return
+        entry.deadline = self._clock() + self._timeout
+        if self._scope is None:
+            self._scope = anyio.CancelScope()
+            self._group.start_soon(self._run, self._scope)
+        else:
+            self._bell.ring()
+
+    def close(self) -> None:
+        """End the task."""
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def _run(self, scope: anyio.CancelScope) -> None:
+        with scope:
+            while not self._core.closed:
+                when = min(self._next_deadline(), self._next_judgement())
+                if when == inf:
+                    await self._bell.wait()
+                else:
+                    await anyio.sleep_until(when)
+                    # A timer may come a rounding error early; it is the deadline all the same.
+                    self._sweep(max(when, self._clock()))
+
+    def _next_deadline(self) -> float:
+        for entry in self._core.admitted:
+            if entry.results is None:
+                return inf if entry.deadline is None else entry.deadline
+        return inf
+
+    def _next_judgement(self) -> float:
+        return self._cancelled[0][0] if self._cancelled else inf
+
+    def _sweep(self, now: float) -> None:
+        self._judge(now)
+        for entry in list(self._core.admitted):
+            if entry.results is not None:
+                continue
+            if entry.deadline is None or entry.deadline > now or self._core.closed:
+                break
+            self._expire(entry, now)
+
+    def _expire(self, entry: Entry, now: float) -> None:
+        """Cancel the call of `entry`, and decide it without."""
+        self._core.timeouts += 1
+        if entry.worker is not None:
+            entry.worker.scope.cancel()
+            self._cancelled.append((now + _TURN_TO_END, entry))
+        try:
+            results = self._fallback(entry.element)
+        except OperatorError as error:
+            self._core.fail(error)
+        else:
+            self._core.decide(entry, results)
+
+    def _fallback(self, record: Any) -> tuple[Any, ...]:
+        """Ask the handler, once."""
+        text = f"no results after {self._timeout:g} s"
+        if self._handler is None:
+            raise CallTimedOut(record, f"{text}, and there is no timeout handler")
+        try:
+            returned = self._handler(record.value)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise CallTimedOut(record, f"{text}, and the handler raised {error!r}") from error
+        if returned is None:
+            raise CallTimedOut(record, f"{text}, and none from the handler")
+        return collect_results(record, returned)
+
+    def _judge(self, now: float) -> None:
+        """Count the cancelled calls that went on although they had their turn to end."""
+        while self._cancelled and self._cancelled[0][0] <= now:
+            entry = self._cancelled.popleft()[1]
+            if _runs(entry):
+                self._core.abandoned += 1
+                self._abandoned.append(entry)
+        self._abandoned = [entry for entry in self._abandoned if _runs(entry)]
+        if len(self._abandoned) > self._capacity:
+            reason = (
+                f"{len(self._abandoned)} calls run on after their deadline, and the capacity is "
+                f"{self._capacity}; do they swallow their cancellation?"
+            )
+            self._core.fail(TooManyAbandonedCalls(None, reason))
+
+
+def _runs(entry: Entry) -> bool:
+    return entry.worker is not None and entry.worker.entry is entry
+
+
+def _seconds(timeout: float | None) -> float:
+    """Return `timeout` as a float; a whole number too large for one means never."""
+    try:
+        return inf if timeout is None else float(timeout)
+    except OverflowError:
+        return inf

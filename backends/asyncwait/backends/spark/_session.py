@@ -1,0 +1,224 @@
+"""A Spark session that starts on any machine: this process, a JVM of its own, two worker slots."""
+
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import sys
+import sysconfig
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from asyncwait.backends.spark._gateway import Jvm, SparkNotStarted, start_jvm, tail
+from asyncwait.backends.spark._java import find_java
+from asyncwait.spec import MissingExtra
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_LONGEST_SOCKET_PATH = 100  # the least that any system allows a unix socket is 104, with its NUL
+_SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
+_FOLDER_NAME = "/asyncwait-00000000"
+_PANDAS_NOTICE = "PySpark does not yet fully support pandas"
+
+
+class EmbeddedSpark:
+    """The one embedded session of this process and the JVM behind it.
+
+    Attributes:
+        session: the Spark session.
+        master: what it was started with, for example `local[2]`.
+    """
+
+    def __init__(self, session: "SparkSession", master: str, jvm: Jvm, undo: ExitStack) -> None:
+        self.session = session
+        self.master = master
+        self._jvm = jvm
+        self._undo = undo
+
+    def log(self) -> str:
+        """Return the end of what the JVM and the Python workers have printed so far."""
+        return tail(self._jvm.log)
+
+    def stop(self) -> None:
+        """Stop the session, end the JVM and remove every file of theirs. May be called again."""
+        global _running  # noqa: PLW0603 - PySpark allows one session per process
+        atexit.unregister(self.stop)
+        if _running is self:
+            _running = None
+        self._undo.close()
+
+
+_running: EmbeddedSpark | None = None
+_lock = threading.Lock()
+
+
+def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
+    """Return this process's embedded Spark; the first call starts it (5 to 10 seconds).
+
+    It lives until `stop` or the end of the process. A task that fails is not tried again.
+
+    Args:
+        master: `local[n]`, where n is how many partitions run at once.
+
+    Raises:
+        MissingExtra: pyspark is not installed.
+        MissingJava: there is no usable Java runtime.
+        SparkNotStarted: the JVM did not come up, or this process has another Spark session.
+    """
+    global _running  # noqa: PLW0603 - PySpark allows one session per process
+    with _lock:
+        if _running is None:
+            _running = _start(master)
+            atexit.register(_running.stop)
+        if _running.master != master:
+            raise SparkNotStarted(
+                f"the embedded Spark runs as {_running.master}, not {master}; stop it first"
+            )
+        return _running
+
+
+@contextmanager
+def pandas_notice_ignored() -> Iterator[None]:
+    """Silence PySpark's warning about the installed pandas, which nothing here uses."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
+        yield
+
+
+def _start(master: str) -> EmbeddedSpark:
+    context_class = _import_context_class()
+    if context_class._active_spark_context is not None:  # noqa: SLF001 - there is no public way
+        raise SparkNotStarted("this process has a Spark session already; stop that first")
+    java = find_java()
+    with ExitStack() as undo:
+        folder = _short_folder()
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        with _environment_of(worker_environment()):
+            jvm = start_jvm(java, _configuration(master, folder), folder)
+        undo.callback(jvm.stop)
+        session = _connect(context_class, jvm, undo)
+        return EmbeddedSpark(session, master, jvm, undo.pop_all())
+
+
+def _import_context_class() -> "type[SparkContext]":
+    try:
+        with pandas_notice_ignored():
+            import pyarrow  # noqa: F401
+            import pyspark.sql
+    except ImportError as error:
+        raise MissingExtra(error.name or "pyspark", "spark") from error
+    return pyspark.SparkContext
+
+
+def _short_folder() -> Path:
+    """Make a folder for all files of the session; sockets fit in it if there is such a place."""
+    room = _LONGEST_SOCKET_PATH - len(_SOCKET_NAME) - len(_FOLDER_NAME)
+    usual = tempfile.gettempdir()
+    base = "/tmp" if len(os.fsencode(usual)) > room and os.path.isdir("/tmp") else usual  # noqa: PTH112, S108
+    return Path(tempfile.mkdtemp(prefix="asyncwait-", dir=base)).resolve()
+
+
+def _configuration(master: str, folder: Path) -> dict[str, str]:
+    sockets = len(os.fsencode(folder)) + len(_SOCKET_NAME) <= _LONGEST_SOCKET_PATH
+    return {
+        "spark.master": master,
+        "spark.app.name": "asyncwait",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # A run is over before a slower, better compiler would pay for itself.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(folder / "local"),
+        "spark.jars.ivy": str(folder / "ivy"),  # else it wants a home folder
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        # The plan that is written is the plan that runs: nothing merges partitions.
+        "spark.sql.adaptive.enabled": "false",
+        "spark.speculation": "false",
+        "spark.python.worker.reuse": "true",
+        # Without: 40 ms per task in delayed acknowledgements, and 10 MB of rows under way.
+        "spark.python.unix.domain.socket.enabled": str(sockets).lower(),
+        "spark.python.unix.domain.socket.dir": str(folder),
+    }
+
+
+def worker_environment() -> dict[str, str]:
+    """Return the variables that let the Python workers import what this process can import."""
+    here = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 - "" is the current folder
+    zipped = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
+    wanted = [
+        path
+        for path in dict.fromkeys(paths)
+        if path not in here and not path.endswith(("lib-dynload", zipped))
+    ]
+    return {"PYTHONPATH": os.pathsep.join(wanted)}
+
+
+@contextmanager
+def _environment_of(changes: dict[str, str]) -> Iterator[None]:
+    """Set variables of this process for a while, and hide those that steer some other Spark."""
+    hidden = {k: v for k, v in os.environ.items() if k.startswith(("SPARK_", "PYSPARK_"))}
+    before = hidden | {k: os.environ[k] for k in changes if k in os.environ}
+    for name in hidden:
+        del os.environ[name]
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name in [k for k in os.environ if k.startswith(("SPARK_", "PYSPARK_")) or k in changes]:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> "SparkSession":
+    """Make the session, and note in `undo` how to take it down."""
+    from py4j.protocol import Py4JError
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    undo.callback(_forget_gateway, context_class)
+    _forget_gateway(context_class)  # one of an earlier session would be taken in place of ours
+    undo.callback(sys.path.__setitem__, slice(None), list(sys.path))  # it adds a folder
+    undo.callback(_restore_interrupt, signal.getsignal(signal.SIGINT))
+    python = {"PYSPARK_PYTHON": sys.executable}  # else the workers run what PATH calls python3
+    with _environment_of({**jvm.environment, **python}), pandas_notice_ignored():
+        gateway = launch_gateway()
+        undo.callback(gateway.shutdown)
+        _log_in(gateway)
+        try:
+            session = SparkSession(context_class(gateway=gateway))
+        except Py4JError as error:
+            raise SparkNotStarted(f"Spark did not start: {error}") from None
+    undo.callback(session.stop)
+    return session
+
+
+def _log_in(gateway: "JavaGateway") -> None:
+    """Give Hadoop a user name where the system has none for us, as in many containers."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        users = gateway.jvm.org.apache.hadoop.security.UserGroupInformation
+        users.setLoginUser(users.createRemoteUser("asyncwait"))
+
+
+def _forget_gateway(context_class: "type[SparkContext]") -> None:
+    context_class._gateway = None  # noqa: SLF001 - PySpark keeps its JVM for ever otherwise
+    context_class._jvm = None  # noqa: SLF001 - the same
+
+
+def _restore_interrupt(handler: object) -> None:
+    """Put back the handler of Ctrl-C, which PySpark replaces when it starts."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Holds operators to the specification: harness, checks, examples, verdict, reports."""

@@ -1,0 +1,215 @@
+"""SNAP: what a snapshot holds, and when it comes."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from asyncwait.conformance.judging import Finding, Item, LegHistory, Output, leg_check
+from asyncwait.spec import Barrier, Record, Snapshot, Stored
+from asyncwait.spec.scenario import SnapshotAsked, Taken
+
+
+@leg_check("SNAP-1")
+def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
+    asked = {e.checkpoint_id for e in leg.events if isinstance(e, SnapshotAsked)}
+    seen: Counter[int] = Counter()
+    for output in leg.outputs:
+        if isinstance(output.element, Barrier):
+            yield f"{output.element} came out; a Snapshot stands for it", output.at
+    for output in leg.snapshots:
+        assert isinstance(output.element, Snapshot)
+        checkpoint = output.element.checkpoint_id
+        seen[checkpoint] += 1
+        if _barrier_of(leg, output) is None and checkpoint not in asked:
+            yield f"snapshot {checkpoint} was asked for by nobody", output.at
+        elif seen[checkpoint] > 1:
+            yield f"snapshot {checkpoint} came out twice", output.at
+        else:
+            yield None
+    if leg.ran_to_its_end:
+        for item in leg.items:
+            if item.is_barrier and not seen[item.element.checkpoint_id]:  # type: ignore[union-attr]
+                yield f"{item} had no snapshot", leg.end_at
+
+
+@leg_check("SNAP-2")
+def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Finding]:
+    for output in leg.snapshots:
+        must, _ = _expected(leg, output)
+        missing = Counter(map(_shown, must)) - Counter(map(_shown, _stored(output)))
+        if missing:
+            yield f"{next(iter(missing))} is in flight and not in the snapshot", output.at
+        elif must:
+            yield None
+
+
+@leg_check("SNAP-3")
+def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
+    for output in leg.snapshots:
+        must, may = _expected(leg, output)
+        extra = Counter(map(_shown, _stored(output))) - Counter(map(_shown, must + may))
+        if extra:
+            yield f"{next(iter(extra))} is in the snapshot and should not be", output.at
+        else:
+            yield None
+
+
+@leg_check("SNAP-4")
+def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
+    for output in leg.snapshots:
+        stored = [_shown(element) for element in _stored(output)]
+        order = [_shown(item.element) for item in _before(leg, output)]
+        if not _is_subsequence(stored, order) and not set(stored) - set(order):
+            yield f"stored in the order {', '.join(stored)}", output.at
+        elif len(stored) > 1:
+            yield None
+
+
+@leg_check("SNAP-5")
+def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed and (owed := rest.snapshot_owed()) is not None:
+            yield f"{owed} was read, but the waiting consumer got no snapshot", rest.at
+            return
+    for output in leg.snapshots:
+        if _barrier_of(leg, output) is not None and _stored(output):
+            yield None
+
+
+@leg_check("SNAP-6")
+def a_snapshot_does_not_tear_results_apart(leg: LegHistory) -> Iterator[Finding]:
+    for output in leg.snapshots:
+        if output.trouble == "torn":
+            yield f"{output.element} came between two results of one record", output.at
+        elif any(len(i.results or ()) > 1 for i in leg.records if i.decided_at <= output.at):
+            yield None
+
+
+@leg_check("SNAP-7")
+def nothing_from_behind_a_barrier_comes_out_before_its_snapshot(
+    leg: LegHistory,
+) -> Iterator[Finding]:
+    for output in leg.snapshots:
+        barrier = _barrier_of(leg, output)
+        if barrier is None:
+            continue
+        for item in leg.items[barrier.pos + 1 :]:
+            if not (item.is_record or item.is_fence) or not item.outputs:
+                continue
+            if item.first_seq < output.seq:
+                yield f"{item} came out before snapshot {_id(output)}", item.outputs[0].at
+            else:
+                yield None
+
+
+@leg_check("SNAP-8")
+def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed and (owed := rest.request_owed()) is not None:
+            yield f"snapshot {owed} was requested, but the waiting consumer did not get it", rest.at
+            return
+    for seq, event in enumerate(leg.events):
+        if isinstance(event, SnapshotAsked):
+            between = _foreign_output_before(leg, seq, event)
+            if between is not None:
+                yield f"{between.element} came before the snapshot {event.checkpoint_id}", between.at
+            elif any(_id(output) == event.checkpoint_id for output in leg.snapshots):
+                yield None
+
+
+@leg_check("SNAP-9")
+def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Finding]:
+    asked = {e.checkpoint_id: seq for seq, e in enumerate(leg.events) if isinstance(e, SnapshotAsked)}
+    for output in leg.snapshots:
+        if _id(output) not in asked or _barrier_of(leg, output) is not None:
+            continue
+        assert isinstance(output.element, Snapshot)
+        low = _taken_before(leg, asked[_id(output)])
+        high = _taken_before(leg, output.seq)
+        read = output.element.read
+        if read is None or not low <= read <= high:
+            yield f"expected read between {low} and {high}, got {read}", output.at
+        else:
+            yield None
+
+
+@leg_check("SNAP-10")
+def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]:
+    for output in leg.snapshots:
+        barrier = _barrier_of(leg, output)
+        if barrier is None or not isinstance(barrier.element, Snapshot):
+            continue
+        assert isinstance(output.element, Snapshot)
+        if output.element.upstream != barrier.element:
+            yield f"expected upstream {barrier.element}, got {output.element.upstream}", output.at
+        else:
+            yield None
+
+
+def _id(output: Output) -> int:
+    assert isinstance(output.element, Snapshot)
+    return output.element.checkpoint_id
+
+
+def _stored(output: Output) -> tuple[Stored, ...]:
+    assert isinstance(output.element, Snapshot)
+    return output.element.in_flight
+
+
+def _shown(element: object) -> str:
+    return str(element)
+
+
+def _barrier_of(leg: LegHistory, output: Output) -> Item | None:
+    same = (i for i in leg.items if i.is_barrier and i.element.checkpoint_id == _id(output))  # type: ignore[union-attr]
+    return next(same, None)
+
+
+def _before(leg: LegHistory, output: Output) -> list[Item]:
+    """The elements that the snapshot has to account for, in input order."""
+    barrier = _barrier_of(leg, output)
+    if barrier is not None:
+        items = leg.items[: barrier.pos]
+    else:
+        assert isinstance(output.element, Snapshot)
+        last = leg.leg.first_index + (output.element.read or 0)
+        items = [item for item in leg.items if item.index is None or item.index < last]
+    return [item for item in items if item.is_record or item.is_fence]
+
+
+def _expected(leg: LegHistory, output: Output) -> tuple[list[Stored], list[Stored]]:
+    """Return what must be in the snapshot, and what may be: decided records without results."""
+    must: list[Stored] = []
+    may: list[Stored] = []
+    for item in _before(leg, output):
+        if -1 < item.emitted_seq < output.seq or not isinstance(item.element, Stored):
+            continue
+        silent = item.results == () and item.decided_at <= output.at
+        (may if silent else must).append(item.element)
+    return must, may
+
+
+def _is_subsequence(short: list[str], long: list[str]) -> bool:
+    rest = iter(long)
+    return all(any(element == other for other in rest) for element in short)
+
+
+def _foreign_output_before(leg: LegHistory, seq: int, event: SnapshotAsked) -> Output | None:
+    """Return an output between the request and its snapshot that may not be there.
+
+    The rest of a record that is being handed out may; what was taken in the very instant of the
+    request may have been on its way.
+    """
+    for output in leg.outputs:
+        if output.seq < seq or output.at == event.at:
+            continue
+        if isinstance(output.element, Snapshot):
+            return None
+        if not (isinstance(output.element, Record) and output.part):
+            return output
+    return None
+
+
+def _taken_before(leg: LegHistory, seq: int) -> int:
+    return sum(isinstance(event, Taken) for event in leg.events[:seq])
+
+

@@ -1,0 +1,203 @@
+"""The user's function as planned: it does what its step says, and notes it."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+
+from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.spec import ResultFuture
+from asyncwait.spec.scenario import Handler, HandlerAsked, HookRun, Scenario, Step
+
+
+class Planned(Exception):
+    """The error that a plan asks for."""
+
+
+class Unpicklable(Exception):
+    """An error that can't cross a process border."""
+
+    def __init__(self) -> None:
+        super().__init__("planned")
+        self.lock = threading.Lock()
+
+
+_ERRORS: dict[str, type[BaseException]] = {
+    "ValueError": ValueError,
+    "StopIteration": StopIteration,
+    "StopAsyncIteration": StopAsyncIteration,
+    "CancelledError": asyncio.CancelledError,
+    "Unpicklable": Unpicklable,
+}
+
+
+def planned_error(name: str) -> BaseException:
+    """Return a fresh error of the planned kind."""
+    kind = _ERRORS.get(name, Planned)
+    return kind() if kind is Unpicklable else kind("planned")
+
+
+def _broken() -> Iterator[Any]:
+    yield "x"
+    raise Planned("planned")
+
+
+_MISRETURNS: dict[str, Callable[[], Any]] = {
+    "none": lambda: None,
+    "text": lambda: "text",
+    "bytes": lambda: b"bytes",
+    "number": lambda: 7,
+    "broken": _broken,
+}
+
+
+def planned_function(
+    scenario: Scenario, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]
+) -> Any:
+    """Build the function that an operator is given.
+
+    Args:
+        scenario: form, hooks, plans.
+        recorder: notes what happens.
+        spawn: starts a coroutine function beside the operator; for answers in callback form.
+
+    Returns:
+        A coroutine function, or an object with `async_invoke`; with `timeout`, `open` and `close`
+        only where the scenario has them.
+    """
+    fn: Any
+    if scenario.form == "callback":
+        fn = _Callbacks(recorder, spawn)
+    else:
+
+        async def fn(value: Any) -> Any:
+            return await _call(recorder, value)
+
+    if scenario.handled:
+        fn.timeout = lambda value: _handle(scenario, recorder, value)
+    for hook in ("open", "close"):
+        if scenario.hooks != "none":
+            setattr(fn, hook, _hook(scenario, recorder, hook))
+    return fn
+
+
+async def _call(recorder: Recorder, value: Any) -> Any:
+    call, step = recorder.call_started(value)
+    try:
+        await _until(step)
+    except anyio.get_cancelled_exc_class():
+        recorder.call_cancelled(call)
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(step.clean_up / 1000)
+        if not step.swallow:
+            recorder.call_ended_cancelled(call)
+            raise
+    match step.does:
+        case "raise":
+            recorder.call_raised(call)
+            raise planned_error(step.error)
+        case "misreturn":
+            recorder.call_misreturned(call)
+            return _MISRETURNS[step.error]()
+        case _:
+            recorder.call_returned(call, step.results)
+            return list(step.results)
+
+
+async def _until(step: Step) -> None:
+    if step.does == "never":
+        await anyio.Event().wait()
+    if step.after:
+        await anyio.sleep(step.after / 1000)
+    if step.thread:
+        event = anyio.Event()
+        set_soon = _soon(event.set)
+        _in_thread(set_soon)
+        await event.wait()
+
+
+class _Callbacks:
+    """The callback form: the answer comes by a timer of the harness, or from a thread."""
+
+    def __init__(
+        self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]
+    ) -> None:
+        self._recorder = recorder
+        self._spawn = spawn
+
+    def async_invoke(self, value: Any, result: ResultFuture) -> None:
+        call, step = self._recorder.call_started(value)
+        if step.does == "never":
+            return
+        if step.after == 0 and not step.thread:
+            if step.does == "raise":
+                self._recorder.call_raised(call)
+                raise planned_error(step.error)
+            self._answer(call, step, result)
+            return
+
+        async def later() -> None:
+            await anyio.sleep(step.after / 1000)
+            if step.thread:
+                _in_thread(lambda: self._answer(call, step, result))
+            else:
+                self._answer(call, step, result)
+
+        self._spawn(later)
+
+    def _answer(self, call: int, step: Step, result: ResultFuture) -> None:
+        match step.does:
+            case "raise":
+                self._recorder.call_raised(call)
+                result.complete_exceptionally(planned_error(step.error))
+            case "misreturn":
+                self._recorder.call_misreturned(call)
+                result.complete(_MISRETURNS[step.error]())
+            case _:
+                self._recorder.call_returned(call, step.results)
+                result.complete(list(step.results))
+        if step.twice:
+            result.complete(["again"])
+            result.complete_exceptionally(Planned("again"))
+
+
+def _soon(callback: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that runs `callback` on the present loop, from any thread."""
+    token = anyio.lowlevel.current_token()
+    native: Any = token.native_token
+    ask = getattr(native, "call_soon_threadsafe", None) or native.run_sync_soon
+    return lambda: ask(callback)
+
+
+def _in_thread(job: Callable[[], None]) -> None:
+    """Run `job` in a thread and wait for it: no virtual clock may move meanwhile."""
+    thread = threading.Thread(target=job)
+    thread.start()
+    thread.join()
+
+
+def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
+    recorder.events.append(HandlerAsked(recorder.now(), value))
+    handler = scenario.handler(value) or Handler("none")
+    match handler.does:
+        case "reply":
+            return list(handler.results)
+        case "raise":
+            raise planned_error(handler.error)
+        case "misreturn":
+            return _MISRETURNS[handler.error]()
+        case _:
+            return None
+
+
+def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any]:
+    def plain() -> None:
+        recorder.events.append(HookRun(recorder.now(), hook))
+
+    async def coroutine() -> None:
+        await anyio.sleep(0)
+        plain()
+
+    return plain if scenario.hooks == "plain" else coroutine

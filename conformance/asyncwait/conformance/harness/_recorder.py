@@ -1,0 +1,67 @@
+"""Writes the events of a leg; everything that is observed goes through here."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    CallEnded,
+    CallStarted,
+    Event,
+    Scenario,
+    Step,
+    identity,
+)
+
+
+class Recorder:
+    """The events of one leg so far.
+
+    Args:
+        scenario: gives each call its step.
+        clock: returns the seconds since some fixed moment; the leg begins now.
+    """
+
+    def __init__(self, scenario: Scenario, clock: Callable[[], float]) -> None:
+        self.events: list[Event] = []
+        self.late_by = 0.0
+        self._scenario = scenario
+        self._clock = clock
+        self._began = clock()
+        self._calls = 0
+        self._ordinals: Counter[str] = Counter()
+
+    def now(self) -> float:
+        """Return the ms since the leg began; rounded, so that equal instants are equal."""
+        return round((self._clock() - self._began) * 1000, 3)
+
+    def call_started(self, value: Any) -> tuple[int, Step]:
+        """Note a call of `value`; return its number and what it has to do."""
+        call = self._calls
+        self._calls += 1
+        key = identity(value)
+        step = self._scenario.step(value, self._ordinals[key])
+        self._ordinals[key] += 1
+        self.events.append(CallStarted(self.now(), call, value))
+        return call, step
+
+    def call_cancelled(self, call: int) -> None:
+        """Note that a cancellation reached the call."""
+        self.events.append(CallCancelled(self.now(), call))
+
+    def call_returned(self, call: int, results: tuple[Any, ...]) -> None:
+        """Note that the call gave `results`."""
+        self.events.append(CallEnded(self.now(), call, "returned", results))
+
+    def call_raised(self, call: int) -> None:
+        """Note that the call raised."""
+        self.events.append(CallEnded(self.now(), call, "raised"))
+
+    def call_misreturned(self, call: int) -> None:
+        """Note that the call gave something that is not a collection of results."""
+        self.events.append(CallEnded(self.now(), call, "misreturned"))
+
+    def call_ended_cancelled(self, call: int) -> None:
+        """Note that the call ended by its cancellation."""
+        self.events.append(CallEnded(self.now(), call, "cancelled"))

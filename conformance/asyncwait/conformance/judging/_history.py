@@ -1,0 +1,357 @@
+"""A leg as the checks see it: which output belongs to which input, and what was decided when.
+
+The links rest on two facts. First calls start in input order, so the k-th call of a value belongs
+to the k-th record with that value (where that is broken, `calls_out_of_order` says so). And results
+carry their record's timestamp and key. Records that are alike in all of this are interchangeable,
+and the earliest takes the earliest output, which is the assignment that any legal trace allows.
+"""
+
+from collections import defaultdict
+from functools import cached_property
+from typing import Any
+
+from asyncwait.spec import Element, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    CallEnded,
+    CallStarted,
+    Event,
+    HandlerAsked,
+    Leg,
+    Scenario,
+    SinkTook,
+    SourceEnded,
+    Step,
+    Taken,
+    identity,
+)
+
+NEVER = float("inf")
+
+
+class Call:
+    """One call of the function."""
+
+    __slots__ = ("at", "cancelled_at", "ended", "ended_at", "ended_seq", "number", "seq", "step", "value")
+
+    def __init__(self, number: int, value: Any, at: float, seq: int, step: Step) -> None:
+        self.number = number
+        self.value = value
+        self.at = at
+        self.seq = seq
+        self.step = step
+        self.cancelled_at = NEVER
+        self.ended: CallEnded | None = None
+        self.ended_at = NEVER
+        self.ended_seq = -1
+
+
+class Item:
+    """One element that the operator had to deal with: restored, or taken from the source."""
+
+    __slots__ = (
+        "asked_at",
+        "at",
+        "call",
+        "decided_at",
+        "decided_seq",
+        "element",
+        "emitted_at",
+        "emitted_seq",
+        "first_seq",
+        "index",
+        "outputs",
+        "pos",
+        "results",
+        "seq",
+        "timed_out",
+        "wrong",
+    )
+
+    def __init__(self, pos: int, element: Element, index: int | None, at: float, seq: int) -> None:
+        self.pos = pos
+        self.element = element
+        self.index = index
+        """In the scenario's inputs; None for a restored element."""
+        self.at = at
+        self.seq = seq
+        self.call: Call | None = None
+        self.asked_at = NEVER
+        """When the handler was asked for it."""
+        self.decided_at = NEVER
+        self.decided_seq = -1
+        self.timed_out = False
+        self.results: tuple[Any, ...] | None = None
+        """What it has to put out once decided; None while undecided or failed."""
+        self.wrong = ""
+        """Name of the error that it was decided with; empty for none."""
+        self.outputs: list[Output] = []
+        self.first_seq = -1
+        self.emitted_at = NEVER
+        self.emitted_seq = -1
+
+    @property
+    def is_record(self) -> bool:
+        return isinstance(self.element, Record)
+
+    @property
+    def is_fence(self) -> bool:
+        return isinstance(self.element, Watermark | WatermarkStatus)
+
+    @property
+    def is_barrier(self) -> bool:
+        return hasattr(self.element, "checkpoint_id")
+
+    def __str__(self) -> str:
+        where = "restored" if self.index is None else f"input {self.index}"
+        return f"{self.element} ({where})"
+
+
+class Output:
+    """One element that the consumer took."""
+
+    __slots__ = ("at", "element", "item", "part", "seq", "trouble")
+
+    def __init__(self, element: Element, at: float, seq: int) -> None:
+        self.element = element
+        self.at = at
+        self.seq = seq
+        self.item: Item | None = None
+        self.part = 0
+        self.trouble = ""
+        """ "invented", "repeated", "torn" (not the next result of its record), or nothing."""
+
+
+class LinkedLeg:
+    """One leg, indexed.
+
+    Args:
+        scenario: whose leg it is.
+        leg: what was observed.
+        began_at: ms of the scenario's time at which the leg begins.
+    """
+
+    def __init__(self, scenario: Scenario, leg: Leg, began_at: float = 0) -> None:
+        self.scenario = scenario
+        self.leg = leg
+        self.began_at = began_at
+        self.ordered = leg.mode == "ordered"
+        self.capacity = leg.capacity
+        self.timeout: float = NEVER if scenario.timeout is None else scenario.timeout
+        self.items: list[Item] = []
+        self.calls: list[Call] = []
+        self.extra_calls: list[Call] = []
+        self.outputs: list[Output] = []
+        self.source_ended_at = NEVER
+        self.source_raised = False
+        self.untimely_handlers: list[HandlerAsked] = []
+        self._read_inputs_and_calls()
+        self.records = [item for item in self.items if item.is_record]
+        self._link_calls()
+        self._link_handlers()
+        self.end_at: float = leg.ending.at
+        for item in self.records:
+            self._decide(item)
+        self.fail_at = min((i.decided_at for i in self.records if i.wrong), default=NEVER)
+        self._link_outputs()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.leg.events
+
+    def deadline(self, item: Item) -> float:
+        """Return when `item` has to be decided at the latest."""
+        return NEVER if item.call is None else item.call.at + self.timeout
+
+    @cached_property
+    def snapshots(self) -> list[Output]:
+        """The snapshots among the outputs."""
+        return [output for output in self.outputs if isinstance(output.element, Snapshot)]
+
+    @cached_property
+    def ran_to_its_end(self) -> bool:
+        """Whether the consumer saw the end of the stream."""
+        return self.leg.ending.how == "finished"
+
+    def _read_inputs_and_calls(self) -> None:
+        restored = self.leg.restored or self.scenario.restore
+        if self.leg.restored is None and self.leg.first_index:
+            restored = None
+        for element in restored.in_flight if restored else ():
+            self.items.append(Item(len(self.items), element, None, 0.0, -1))
+        ordinals: dict[str, int] = defaultdict(int)
+        by_number: dict[int, Call] = {}
+        for seq, event in enumerate(self.leg.events):
+            match event:
+                case Taken():
+                    element = self.scenario.inputs[event.index].element
+                    self.items.append(Item(len(self.items), element, event.index, event.at, seq))
+                case CallStarted():
+                    key = identity(event.value)
+                    step = self.scenario.step(event.value, ordinals[key])
+                    ordinals[key] += 1
+                    call = Call(event.call, event.value, event.at, seq, step)
+                    by_number[event.call] = call
+                    self.calls.append(call)
+                case CallCancelled():
+                    by_number[event.call].cancelled_at = event.at
+                case CallEnded():
+                    call = by_number[event.call]
+                    call.ended, call.ended_at, call.ended_seq = event, event.at, seq
+                case SinkTook():
+                    self.outputs.append(Output(event.element, event.at, seq))
+                case SourceEnded():
+                    self.source_ended_at, self.source_raised = event.at, event.raised
+                case _:
+                    pass
+
+    def _link_calls(self) -> None:
+        waiting: dict[str, list[Item]] = defaultdict(list)
+        for item in reversed(self.records):
+            assert isinstance(item.element, Record)
+            waiting[identity(item.element.value)].append(item)
+        for call in self.calls:
+            same = waiting[identity(call.value)]
+            if same:
+                same.pop().call = call
+            else:
+                self.extra_calls.append(call)
+
+    def _link_handlers(self) -> None:
+        for seq, event in enumerate(self.leg.events):
+            if isinstance(event, HandlerAsked):
+                item = self._timed_out_item(event)
+                if item is None:
+                    self.untimely_handlers.append(event)
+                else:
+                    item.asked_at, item.decided_seq = event.at, seq
+
+    def _timed_out_item(self, asked: HandlerAsked) -> Item | None:
+        """Return the record that the handler is asked for: due now, and undecided till now."""
+        for item in self.records:
+            call = item.call
+            if call is None or item.asked_at != NEVER or self.deadline(item) != asked.at:
+                continue
+            own = call.ended is not None and call.ended.how != "cancelled"
+            if identity(call.value) == identity(asked.value) and not (
+                own and call.ended_at < asked.at
+            ):
+                return item
+        return None
+
+    def _decide(self, item: Item) -> None:
+        """Find the outcome of a record: its own call's, or its deadline's."""
+        call = item.call
+        if call is None:
+            return
+        deadline = self.deadline(item)
+        ended = call.ended
+        own = ended is not None and ended.how != "cancelled" and call.ended_at <= deadline
+        if item.asked_at != NEVER or (not own and deadline <= self.end_at):
+            self._decide_by_deadline(item, deadline)
+        elif own and call.ended_at == deadline and self._blamed_for_timeout(item):
+            self._decide_by_deadline(item, deadline)
+        elif own and ended is not None:
+            item.decided_at, item.decided_seq = call.ended_at, call.ended_seq
+            if ended.how == "returned":
+                item.results = ended.results
+            else:
+                item.wrong = expected_error(call.step.does, call.step.error)
+
+    def _blamed_for_timeout(self, item: Item) -> bool:
+        ending = self.leg.ending
+        return (
+            ending.error == "CallTimedOut"
+            and ending.record == item.element
+            and not self.scenario.handled
+        )
+
+    def _decide_by_deadline(self, item: Item, deadline: float) -> None:
+        assert isinstance(item.element, Record)
+        item.timed_out = True
+        item.decided_at = deadline
+        handler = self.scenario.handler(item.element.value)
+        if handler is not None and handler.does == "reply":
+            item.results = handler.results
+        elif handler is not None and handler.does == "misreturn" and handler.error != "none":
+            item.wrong = expected_error(handler.does, handler.error)
+        else:
+            item.wrong = "CallTimedOut"
+
+    def _link_outputs(self) -> None:
+        open_item: Item | None = None
+        for output in self.outputs:
+            element = output.element
+            if open_item is not None:
+                if self._is_next_part(open_item, output):
+                    self._attach(open_item, output)
+                    if open_item.emitted_at != NEVER:
+                        open_item = None
+                    continue
+                output.trouble = "torn"
+                open_item = None
+            if isinstance(element, Record):
+                item = self._match(output, element)
+                if item is None:
+                    output.trouble = self._strange(element)
+                else:
+                    self._attach(item, output)
+                    open_item = None if item.emitted_at != NEVER else item
+            elif not isinstance(element, Snapshot):
+                self._link_passed_on(output)
+
+    def _is_next_part(self, item: Item, output: Output) -> bool:
+        element, results = output.element, item.results or ()
+        part = len(item.outputs)
+        return (
+            isinstance(element, Record) and part < len(results) and element.value == results[part]
+        )
+
+    def _attach(self, item: Item, output: Output) -> None:
+        output.item, output.part = item, len(item.outputs)
+        if not item.outputs:
+            item.first_seq = output.seq
+        item.outputs.append(output)
+        if len(item.outputs) >= len(item.results or ()):
+            item.emitted_at, item.emitted_seq = output.at, output.seq
+
+    def _match(self, output: Output, element: Record) -> Item | None:
+        """Find the record whose first result this is: the right timestamp and key if possible."""
+        candidates = [
+            item
+            for item in self.records
+            if not item.outputs
+            and item.results
+            and item.results[0] == element.value
+            and item.decided_seq < output.seq
+        ]
+        for item in candidates:
+            source = item.element
+            assert isinstance(source, Record)
+            if source.timestamp == element.timestamp and source.key == element.key:
+                return item
+        return candidates[0] if candidates else None
+
+    def _strange(self, element: Record) -> str:
+        known = any(element.value in (item.results or ()) for item in self.records)
+        return "repeated" if known else "invented"
+
+    def _link_passed_on(self, output: Output) -> None:
+        same = [item for item in self.items if item.element == output.element]
+        free = [item for item in same if not item.outputs]
+        if free:
+            self._attach(free[0], output)
+        elif not output.trouble:
+            output.trouble = "repeated" if same else "invented"
+
+
+def expected_error(does: str, error: str) -> str:
+    """Return the canonical name of the error that a planned outcome must become."""
+    if does == "misreturn" and error != "broken":
+        return "InvalidResult"
+    return "CallFailed"
+
+
+def is_passed_on(element: Element) -> bool:
+    """Whether an element comes out as it went in."""
+    return isinstance(element, Watermark | WatermarkStatus | LatencyMarker)

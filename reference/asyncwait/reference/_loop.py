@@ -1,0 +1,36 @@
+"""The two loops as the operator sees them: what time it is, and a way in from other threads."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop that an operator was opened on.
+
+    Args:
+        time: its clock, in seconds; the only one that an operator knows.
+        call_soon_threadsafe: runs a function on the loop soon; may be called from any thread.
+    """
+
+    time: Callable[[], float]
+    call_soon_threadsafe: Callable[[Callable[[], Any]], Any]
+
+    def call_from_thread(self, function: Callable[[], Any]) -> None:
+        """Run `function` on the loop soon, or never if the loop is closed."""
+        with suppress(RuntimeError):  # what both loops raise once they are closed
+            self.call_soon_threadsafe(function)
+
+
+def running_loop() -> Loop:
+    """Return the loop that runs the caller, be it asyncio's or trio's."""
+    trio = sys.modules.get("trio")  # whoever runs on trio has imported it
+    if trio is not None and trio.lowlevel.in_trio_run():
+        token = trio.lowlevel.current_trio_token()
+        return Loop(trio.current_time, token.run_sync_soon)
+    loop = asyncio.get_running_loop()
+    return Loop(loop.time, loop.call_soon_threadsafe)

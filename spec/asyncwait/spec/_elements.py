@@ -1,0 +1,80 @@
+"""What flows into the operator and out of it."""
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+
+class Record(Struct, frozen=True, tag="record", omit_defaults=True):
+    """One datum of the stream.
+
+    Args:
+        value: the user's value; opaque to the operator.
+        timestamp: event time in milliseconds; None where the stream has none.
+        key: the user's key; None where the stream has none.
+    """
+
+    value: Any
+    timestamp: int | None = None
+    key: Any = None
+
+    def __str__(self) -> str:
+        when = "" if self.timestamp is None else f" @ {self.timestamp}"
+        key = "" if self.key is None else f" (key {self.key!r})"
+        return f"Record {self.value!r}{when}{key}"
+
+
+class Watermark(Struct, frozen=True, tag="watermark"):
+    """No later record has a timestamp at or below this one (milliseconds of event time)."""
+
+    timestamp: int
+
+
+class WatermarkStatus(Struct, frozen=True, tag="status"):
+    """The stream sends no watermarks for a while (`idle`), or sends them again."""
+
+    idle: bool
+
+
+class LatencyMarker(Struct, frozen=True, tag="latency", omit_defaults=True):
+    """A probe that measures the way through a pipeline; it overtakes what waits.
+
+    Args:
+        marked_at: the clock of its sender, in milliseconds.
+        source: who sent it.
+    """
+
+    marked_at: int
+    source: str = ""
+
+
+class Barrier(Struct, frozen=True, tag="barrier"):
+    """Asks for a snapshot of everything that came before it."""
+
+    checkpoint_id: int
+
+
+class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True):
+    """What an operator must be given to go on where it stood.
+
+    It stands for its barrier in the output, and is accepted as a barrier in the input.
+
+    Args:
+        checkpoint_id: of the barrier, or of the request, that asked for it.
+        in_flight: the inputs taken and not yet emitted, in input order, with multiplicity.
+        read: number of input elements taken; only in snapshots that were requested, because a
+            barrier's own place in the input says the same.
+        upstream: the snapshot that came in as this one's barrier, in a chain of operators.
+    """
+
+    checkpoint_id: int
+    in_flight: "tuple[Stored, ...]" = ()
+    read: int | None = None
+    upstream: "Snapshot | None" = None
+
+
+Stored: TypeAlias = Record | Watermark | WatermarkStatus
+"""What a snapshot can hold."""
+
+Element: TypeAlias = Record | Watermark | WatermarkStatus | LatencyMarker | Barrier | Snapshot
+"""Everything that can be read from the source or handed to the consumer."""

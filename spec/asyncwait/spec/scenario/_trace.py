@@ -1,0 +1,221 @@
+"""A trace: everything that was observed in a run, as data.
+
+Times are milliseconds since the leg began. Events stand in the order in which they were written;
+of two with the same time only cause before effect means anything.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.spec._config import Mode
+from asyncwait.spec._elements import Element, Record, Snapshot
+from asyncwait.spec._errors import InvalidConfig
+
+
+class SourceAsked(Struct, frozen=True, tag="asked"):
+    """The operator asks the source for its next element."""
+
+    at: float
+
+
+class Taken(Struct, frozen=True, tag="taken"):
+    """The source hands over the element number `index` of the scenario's inputs."""
+
+    at: float
+    index: int
+
+
+class SourceEnded(Struct, frozen=True, tag="source-ended"):
+    """The source reports the end of input, or raises its error."""
+
+    at: float
+    raised: bool = False
+
+
+class SourceClosed(Struct, frozen=True, tag="source-closed"):
+    """The operator closes the source."""
+
+    at: float
+
+
+class CallStarted(Struct, frozen=True, tag="call"):
+    """The function is called; `call` numbers the calls of a leg from 0."""
+
+    at: float
+    call: int
+    value: Any
+
+
+class CallCancelled(Struct, frozen=True, tag="call-cancelled"):
+    """A cancellation reaches the running call."""
+
+    at: float
+    call: int
+
+
+class CallEnded(Struct, frozen=True, tag="call-ended", omit_defaults=True):
+    """A call ends: it returned, raised, gave something else than results, or ended cancelled."""
+
+    at: float
+    call: int
+    how: Literal["returned", "raised", "misreturned", "cancelled"] = "returned"
+    results: tuple[Any, ...] = ()
+
+
+class HandlerAsked(Struct, frozen=True, tag="handler"):
+    """The timeout handler is asked for the results of `value`."""
+
+    at: float
+    value: Any
+
+
+class HookRun(Struct, frozen=True, tag="hook"):
+    """The function's `open` or `close` ran."""
+
+    at: float
+    hook: Literal["open", "close"]
+
+
+class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked"):
+    """A snapshot is requested on demand."""
+
+    at: float
+    checkpoint_id: int
+
+
+class SinkWaits(Struct, frozen=True, tag="waits"):
+    """The consumer begins to wait for the next element."""
+
+    at: float
+
+
+class SinkTook(Struct, frozen=True, tag="took"):
+    """The consumer takes an element: it is emitted."""
+
+    at: float
+    element: Element
+
+
+class SinkGaveUp(Struct, frozen=True, tag="gave-up"):
+    """The consumer cancelled its wait, and got nothing."""
+
+    at: float
+
+
+class SinkLeft(Struct, frozen=True, tag="left"):
+    """The consumer leaves the context before the end, or is cancelled."""
+
+    at: float
+
+
+class Left(Struct, frozen=True, tag="closed"):
+    """The context is left: the operator says that it is gone."""
+
+    at: float
+
+
+Event: TypeAlias = (
+    SourceAsked
+    | Taken
+    | SourceEnded
+    | SourceClosed
+    | CallStarted
+    | CallCancelled
+    | CallEnded
+    | HandlerAsked
+    | HookRun
+    | SnapshotAsked
+    | SinkWaits
+    | SinkTook
+    | SinkGaveUp
+    | SinkLeft
+    | Left
+)
+
+Outcome: TypeAlias = Literal[
+    "finished", "failed", "left", "crashed", "hung", "livelock", "blocked", "died", "error"
+]
+"""How a leg ended. The last five are set by a bound of the harness, not by the operator."""
+
+
+class Ending(Struct, frozen=True, omit_defaults=True):
+    """How a leg ended.
+
+    Args:
+        how: see `Outcome`.
+        at: ms, when the consumer learned it.
+        error: class name of the error that the consumer got.
+        record: the record that the error names.
+        cause: class name of the error's cause.
+        unchanged: the source's error came out as the very object that was raised.
+        again: what a further `__anext__` gave before leaving the context: "stop", "same" (error
+            object), or a description of anything else.
+        after: the same after leaving.
+        detail: text for people.
+    """
+
+    how: Outcome
+    at: float = 0
+    error: str = ""
+    record: Record | None = None
+    cause: str = ""
+    unchanged: bool = False
+    again: str = ""
+    after: str = ""
+    detail: str = ""
+
+
+class Leg(Struct, frozen=True, omit_defaults=True):
+    """One life of an operator, from opening to its end or crash.
+
+    Args:
+        ending: how it ended.
+        events: what was observed.
+        first_index: of the scenario's inputs, where the source of this leg begins.
+        restored: the snapshot that the leg was given.
+        mode: of this leg.
+        capacity: of this leg.
+        tasks_left: tasks alive after the context was left, beyond those before.
+        timers_left: timers likewise.
+        abandoned: final figure of the operator's statistics.
+        late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
+    """
+
+    ending: Ending
+    events: tuple[Event, ...] = ()
+    first_index: int = 0
+    restored: Snapshot | None = None
+    mode: Mode = "ordered"
+    capacity: int = 4
+    tasks_left: int = 0
+    timers_left: int = 0
+    abandoned: int = 0
+    late_by: float = 0
+
+
+class Trace(Struct, frozen=True, omit_defaults=True):
+    """All legs of one scenario.
+
+    Args:
+        legs: in order; the first starts from the scenario's own `restore`.
+        self_reported: a foreign program wrote it, not the harness.
+    """
+
+    legs: tuple[Leg, ...]
+    self_reported: bool = False
+
+
+def trace_from_json(data: bytes) -> Trace:
+    """Read a trace from JSON.
+
+    Raises:
+        InvalidConfig: not JSON, cut short, or it breaks the schema; the message says where.
+    """
+    try:
+        return msgspec.json.decode(data, type=Trace)
+    except msgspec.ValidationError as error:
+        raise InvalidConfig(f"the trace breaks its schema: {error}") from error
+    except msgspec.DecodeError as error:
+        raise InvalidConfig(f"the trace is not whole JSON: {error}") from error

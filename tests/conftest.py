@@ -1,0 +1,16 @@
+"""What all tests share: where the package under test comes from, and derandomised generation."""
+
+from importlib.metadata import version
+
+import hypothesis
+
+import asyncwait.spec
+
+# The same examples on every machine and in every run: a failure in CI can be repeated at a desk.
+hypothesis.settings.register_profile("tests", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("tests")
+
+
+def pytest_report_header() -> str:
+    """Say which installation is under test: a wheel in tox, the checkout in a development one."""
+    return f"asyncwait {version('asyncwait')} from {asyncwait.spec.__file__}"

@@ -1,0 +1,35 @@
+"""The installed package and the source tree, as the tests of the layout look at them."""
+
+import importlib
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from package_modules import Module, find_modules
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of the source tree that these tests belong to."""
+    return CHECKOUT
+
+
+@pytest.fixture(scope="session")
+def project() -> dict[str, Any]:
+    """The project file of the source tree."""
+    return tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def portions() -> list[Path]:
+    """The folders that make up the package: one in a wheel, four in a development installation."""
+    return [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
+
+
+@pytest.fixture(scope="session")
+def modules(portions: list[Path]) -> dict[str, Module]:
+    """All modules of the installed package by name, the root of the wheel apart."""
+    return find_modules(portions)

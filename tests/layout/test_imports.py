@@ -1,0 +1,144 @@
+"""Imports run one way: the parts, what each may import of ours, and of others."""
+
+import ast
+import re
+import sys
+
+import pytest
+from package_modules import Module
+
+SUITE = {"spec", "scenario", "harness", "suite"}
+
+# Part -> the parts of ours that it may import besides itself.
+OURS = {
+    "spec": {"scenario"},
+    "scenario": {"spec"},
+    "reference": {"spec"},
+    "harness": {"spec", "scenario"},
+    "suite": SUITE,
+    "backends": set[str](),
+    "backends.spark": {"spec", "backends.pool"},
+    "adapter.reference": SUITE | {"reference", "backends.pool"},
+    "adapter.faulty": SUITE | {"reference", "backends.pool"},
+    "adapter.spark": SUITE | {"backends.spark", "backends.pool"},
+}
+
+# Part -> the distributions of others that it may import; a part that is not named may import any.
+OTHERS = {
+    "spec": {"msgspec"},
+    "scenario": {"msgspec"},
+    "reference": {"anyio", "msgspec", "trio"},
+    "harness": {"anyio", "msgspec", "trio"},
+    "backends": set[str](),
+    "backends.pool": {"anyio", "msgspec", "trio"},
+    "backends.threads": {"anyio", "msgspec", "trio"},
+}
+
+# Name below the root -> part; the first that matches. The reference and the faulty operators exist
+# to be judged, so their whole folder adapts to the suite; of any other backend one module does.
+PARTS = (
+    (r"spec\.scenario", r"scenario"),
+    (r"conformance\.harness", r"harness"),
+    (r"conformance", r"suite"),
+    (r"backends\.(reference|faulty)", r"adapter.\1"),
+    (r"backends\.(\w+)\.conformance", r"adapter.\1"),
+    (r"backends\.(\w+)", r"backends.\1"),
+    (r"(\w+)", r"\1"),
+)
+
+
+def part_of(name: str) -> str:
+    """The part that a module belongs to."""
+    for pattern, part in PARTS:
+        if found := re.match(rf"asyncwait\.{pattern}(\.|$)", name):
+            return found.expand(part)
+    return "root"
+
+
+def allowed(part: str) -> set[str]:
+    """What a part may import of ours; a backend that the table does not name gets the rule."""
+    kind, _, backend = part.partition(".")
+    default = {"spec"} if kind == "backends" else SUITE | {f"backends.{backend}"}
+    return OURS.get(part, default) | {part}
+
+
+def module_behind(name: str, modules: dict[str, Module]) -> str:
+    """The module that an imported name is, or is taken from."""
+    return name if name in modules else name.rpartition(".")[0]
+
+
+def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
+    """The tests below judge something: each part of the package has modules."""
+    found = {part_of(name) for name in modules}
+
+    assert found >= {
+        "spec",
+        "scenario",
+        "reference",
+        "harness",
+        "suite",
+        "backends",
+        "backends.pool",
+        "adapter.pool",
+        "backends.spark",
+        "adapter.spark",
+        "adapter.reference",
+        "adapter.faulty",
+    }
+
+
+def test_imports_of_ours_run_one_way(modules: dict[str, Module]) -> None:
+    """No module imports a part of ours that its own part must not know."""
+    wrong = [
+        f"{module.name} imports {name}"
+        for module in modules.values()
+        for name in sorted(module.imports)
+        if name.startswith("asyncwait.")
+        and part_of(module_behind(name, modules)) not in allowed(part_of(module.name))
+    ]
+
+    assert wrong == []
+
+
+def test_imports_of_others_are_those_that_a_part_declares(modules: dict[str, Module]) -> None:
+    """The inner parts import the standard library and their few declared dependencies only."""
+    wrong = [
+        f"{module.name} imports {name}"
+        for module in modules.values()
+        for name in sorted(module.imports)
+        if (others := OTHERS.get(part_of(module.name))) is not None
+        and name.partition(".")[0] not in {"asyncwait", *others, *sys.stdlib_module_names}
+    ]
+
+    assert wrong == []
+
+
+def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Module]) -> None:
+    """`from asyncwait import spec` is refused: not every type checker sees it across portions."""
+    wrong = [
+        f"{module.name}, line {node.lineno}"
+        for module in modules.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and (node.module, node.level) == ("asyncwait", 0)
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("asyncwait.spec.scenario", "scenario"),
+        ("asyncwait.spec.scenario.trace", "scenario"),
+        ("asyncwait.spec._config", "spec"),
+        ("asyncwait.conformance.harness._clock", "harness"),
+        ("asyncwait.conformance.cli", "suite"),
+        ("asyncwait.backends", "backends"),
+        ("asyncwait.backends.pool._workers", "backends.pool"),
+        ("asyncwait.backends.pool.conformance", "adapter.pool"),
+        ("asyncwait.backends.faulty._gallery", "adapter.faulty"),
+    ],
+)
+def test_a_module_belongs_to_the_part_that_its_name_says(name: str, part: str) -> None:
+    """The longest matching name decides, so an adapter is not taken for its operator."""
+    assert part_of(name) == part

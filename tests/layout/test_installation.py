@@ -1,0 +1,140 @@
+"""The traps of the layout: one package in four portions, whole in the wheel."""
+
+import ast
+import importlib
+import json
+from importlib.metadata import Distribution, EntryPoint, distribution, entry_points, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from package_modules import Module
+from packaging.requirements import Requirement
+
+PARTS = ("backends", "conformance", "reference", "spec")
+
+
+@pytest.fixture(scope="session")
+def installed() -> Distribution:
+    """The metadata of the distribution under test."""
+    return distribution("asyncwait")
+
+
+@pytest.fixture(scope="session")
+def is_editable(installed: Distribution) -> bool:
+    """Whether the checkout is under test, in a development environment, and not a wheel."""
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    return bool(origin.get("dir_info", {}).get("editable"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_portion_in_the_checkout_holds_a_root_module(checkout: Path, part: str) -> None:
+    """An `__init__.py` beside one part would hide the other three portions."""
+    assert (checkout / part / "asyncwait" / part).is_dir()
+    assert not (checkout / part / "asyncwait" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_portion_holds_its_own_part_and_nothing_else(checkout: Path, part: str) -> None:
+    """A second package in a portion would be shipped by nobody's decision."""
+    found = {path.name for path in (checkout / part / "asyncwait").iterdir()}
+
+    assert found - {"__pycache__"} == {part}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_says_that_it_is_typed(portions: list[Path], part: str) -> None:
+    """Type checkers read the annotations of a part only if that part holds `py.typed`."""
+    assert any((portion / part / "py.typed").is_file() for portion in portions)
+
+
+def test_the_package_is_whole_as_installed(
+    checkout: Path, installed: Distribution, portions: list[Path], *, is_editable: bool
+) -> None:
+    """A wheel holds each file of the four parts and the root; an editable one is the checkout."""
+    if is_editable:
+        assert set(portions) == {checkout / part / "asyncwait" for part in PARTS}
+        return
+    sources = {
+        path.relative_to(root).as_posix()
+        for root in [*(checkout / part / "asyncwait" for part in PARTS), checkout / "spec/_root"]
+        for path in root.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    shipped = {
+        path.relative_to("asyncwait").as_posix()
+        for path in installed.files or []
+        if path.parts[0] == "asyncwait" and path.suffix != ".pyc"
+    }
+
+    assert shipped == sources
+    assert {"__init__.py", "py.typed"} < shipped
+
+
+def test_the_root_holds_no_names() -> None:
+    """Only the wheel has a root module, so a name in it would be missing in the checkout."""
+    root = importlib.import_module("asyncwait")
+
+    # pytest, which rewrites our asserts, leaves names such as `@pytest_ar` behind.
+    names = {name for name in vars(root) if name.isidentifier() and not name.startswith("__")}
+
+    assert names <= set(PARTS)
+
+
+def test_the_version_stands_in_the_project_file_only(
+    project: dict[str, Any], modules: dict[str, Module]
+) -> None:
+    """Code reads the version from the metadata, which come from the project file."""
+    copies = [
+        module.name
+        for module in modules.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Name) and node.id in {"__version__", "VERSION"}
+    ]
+
+    assert version("asyncwait") == project["project"]["version"]
+    assert copies == []
+
+
+def test_every_entry_point_leads_to_a_name_that_is_shipped(
+    installed: Distribution, modules: dict[str, Module]
+) -> None:
+    """The command, the plug-in and the names of the backends exist as the metadata say."""
+    wrong = [point for point in installed.entry_points if not _leads(point, modules)]
+
+    assert wrong == []
+
+
+def _leads(point: EntryPoint, modules: dict[str, Module]) -> bool:
+    module = modules.get(point.module)
+    return module is not None and (not point.attr or point.attr in module.bound)
+
+
+def test_backends_are_found_by_their_names() -> None:
+    """The names under which the shipped backends are known are registered."""
+    names = {point.name for point in entry_points(group="asyncwait.backends")}
+
+    assert names >= {"pool-asyncio", "pool-trio", "reference-asyncio", "reference-trio", "spark"}
+
+
+def test_the_lowest_versions_are_those_that_the_requirements_admit(
+    project: dict[str, Any],
+) -> None:
+    """What tox installs as lowest is each lower bound, so a bound is never an untested claim."""
+    extras = project["project"]["optional-dependencies"]
+    required = project["project"]["dependencies"] + extras["conformance"] + extras["trio"]
+
+    assert _bounds(required, ">=") == _bounds(project["dependency-groups"]["lowest"], "==")
+
+
+def _bounds(texts: list[str], operator: str) -> dict[str, tuple[int, ...]]:
+    """Package -> release; trailing zeros say nothing."""
+    bounds = {}
+    for requirement in map(Requirement, texts):
+        (bound,) = requirement.specifier
+        assert bound.operator == operator
+        release = [int(step) for step in bound.version.split(".")]
+        while release[-1] == 0:
+            release.pop()
+        bounds[requirement.name] = tuple(release)
+    return bounds
