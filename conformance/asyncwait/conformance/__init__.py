@@ -1,1 +1,8 @@
-"""Holds operators to the specification: harness, checks, examples, verdict, reports."""
+"""Holds operators to the specification: harness, checks, examples, verdict, reports.
+
+A backend author needs `stream_backend`; the rest is for those who extend the suite.
+"""
+
+from asyncwait.conformance.running import Backend, StreamBackend, UnknownBackend, stream_backend
+
+__all__ = ["Backend", "StreamBackend", "UnknownBackend", "stream_backend"]

@@ -1,9 +1,66 @@
-"""draft"""
+"""The reference operator: slow enough to be read, sound enough to be believed."""
 
-from asyncwait.reference._operator import Operator, open_operator
+from asyncwait.reference._calls import Call, CallRunner, Completion, Outcome, Raised, Returned
+from asyncwait.reference._loop import Loop, running_loop
+from asyncwait.reference._mailbox import (
+    MAIN,
+    OPERATOR,
+    Mail,
+    MailboxClosedError,
+    MailboxExecutor,
+    MailboxState,
+    TaskMailbox,
+)
+from asyncwait.reference._operator import Operator, open_with
+from asyncwait.reference._output import Output
+from asyncwait.reference._queues import (
+    ElementQueue,
+    Entry,
+    FenceEntry,
+    OrderedQueue,
+    RecordEntry,
+    Segment,
+    UnorderedQueue,
+)
+from asyncwait.reference._source import End, SourceReader
+from asyncwait.reference._timers import Timer, TimerService
 from asyncwait.spec import plain_wait
 
+open_operator = open_with(Operator)
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
 
-__all__ = ["Operator", "open_operator", "ordered_wait", "unordered_wait"]
+__all__ = [
+    "MAIN",
+    "OPERATOR",
+    "Call",
+    "CallRunner",
+    "Completion",
+    "ElementQueue",
+    "End",
+    "Entry",
+    "FenceEntry",
+    "Loop",
+    "Mail",
+    "MailboxClosedError",
+    "MailboxExecutor",
+    "MailboxState",
+    "Operator",
+    "OrderedQueue",
+    "Outcome",
+    "Output",
+    "Raised",
+    "RecordEntry",
+    "Returned",
+    "Segment",
+    "SourceReader",
+    "TaskMailbox",
+    "Timer",
+    "TimerService",
+    "UnorderedQueue",
+    "open_operator",
+    "open_with",
+    "ordered_wait",
+    "running_loop",
+    "unordered_wait",
+]

@@ -3,42 +3,45 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 from asyncwait.reference._timers import Timer
-from asyncwait.spec import Element, Record, Stored
+from asyncwait.spec import Element, Record, Stored, Watermark, WatermarkStatus
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
-    """One element in the queue, and what comes out of it.
+class RecordEntry:
+    """A record in the queue, and what becomes of it.
 
     Args:
-        element: as it was read; this is what a snapshot stores, never the outputs (SN-1).
-        outputs: what comes out, once that is decided; None before. A watermark or status is its
-            own output from the beginning (EL-8).
+        element: the record as it was read; a snapshot stores this, never the outputs (SN-1).
+        outputs: what comes out, once that is decided; None before.
         deadline: decides the record if nothing else does; None if there is none.
-        call: the running call in coroutine form; None if there is none.
     """
 
-    element: Stored
+    element: Record
     outputs: deque[Element] | None = None
     deadline: Timer | None = None
-    call: Any = None
 
-    @property
-    def decided(self) -> bool:
-        """Whether it is settled what comes out."""
-        return self.outputs is not None
 
-    @property
-    def is_record(self) -> bool:
-        """Whether it is a record; if not, nothing may cross it."""
-        return isinstance(self.element, Record)
+@dataclass(slots=True, eq=False)
+class FenceEntry:
+    """A watermark or status in the queue: nothing crosses it. It is decided from birth (EL-8).
+
+    Args:
+        element: the watermark or status.
+        outputs: the same.
+    """
+
+    element: Watermark | WatermarkStatus
+    outputs: deque[Element]
+
+
+Entry: TypeAlias = RecordEntry | FenceEntry
 
 
 class ElementQueue(Protocol):
-    """The queue of an operator; the two modes differ in nothing else."""
+    """The queue of an operator. The two modes differ in nothing else."""
 
     def __len__(self) -> int:
         """Count the entries, decided or not."""
@@ -46,8 +49,8 @@ class ElementQueue(Protocol):
     def put(self, entry: Entry) -> None:
         """Add an entry behind all others."""
 
-    def completed(self, entry: Entry) -> None:
-        """Take note that a record of the queue was decided."""
+    def completed(self, entry: RecordEntry) -> None:
+        """Take note that the outputs of `entry` are decided."""
 
     def peek_ready(self) -> Entry | None:
         """Return the entry that may come out next, and leave it; None if none may."""
@@ -72,17 +75,17 @@ class OrderedQueue:
         """Add an entry behind all others."""
         self._entries.append(entry)
 
-    def completed(self, entry: Entry) -> None:
+    def completed(self, entry: RecordEntry) -> None:
         """Do nothing: a decided record waits for its turn where it stands."""
 
     def peek_ready(self) -> Entry | None:
-        """Return the head if it is decided, and leave it."""
-        if self._entries and self._entries[0].decided:
+        """Return the first entry if it is decided, and leave it."""
+        if self._entries and self._entries[0].outputs is not None:
             return self._entries[0]
         return None
 
     def pop_ready(self) -> Entry | None:
-        """Remove the head if it is decided, and return it."""
+        """Remove the first entry if it is decided, and return it."""
         return None if self.peek_ready() is None else self._entries.popleft()
 
     def elements(self) -> Iterator[Stored]:
@@ -92,28 +95,29 @@ class OrderedQueue:
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """The records between two fences, or one fence alone (UN-1).
+    """The records between two fences, or one fence alone.
 
     Args:
-        entries: those that have not come out, in input order.
+        is_fence: whether it is the latter.
+        entries: those that have not come out, in input order; a set that keeps its order.
         ready: the decided ones among them, in the order in which they come out.
     """
 
-    entries: dict[int, Entry] = field(default_factory=dict)
+    is_fence: bool
+    entries: dict[Entry, None] = field(default_factory=dict)
     ready: deque[Entry] = field(default_factory=deque)
-    is_fence: bool = False
 
 
 class UnorderedQueue:
     """Records come out as they are decided, but nothing crosses a watermark or a status.
 
     The stream is cut into segments at those fences. Only the first segment gives anything out,
-    and it must be empty before the next one may (UN-2).
+    and it must be empty before the next one may (UN-1, UN-2).
     """
 
     def __init__(self) -> None:
         self._segments: deque[Segment] = deque()
-        self._segment_of: dict[int, Segment] = {}
+        self._segment_of: dict[Entry, Segment] = {}
 
     def __len__(self) -> int:
         return len(self._segment_of)
@@ -121,17 +125,17 @@ class UnorderedQueue:
     def put(self, entry: Entry) -> None:
         """Add an entry to the last segment; a fence is a segment of its own."""
         segment = self._segment_for(entry)
-        segment.entries[id(entry)] = entry
-        self._segment_of[id(entry)] = segment
-        if entry.decided:
+        segment.entries[entry] = None
+        self._segment_of[entry] = segment
+        if entry.outputs is not None:
             segment.ready.append(entry)
 
-    def completed(self, entry: Entry) -> None:
+    def completed(self, entry: RecordEntry) -> None:
         """Let a record come out behind those of its segment that were decided before it.
 
-        One without results goes first: it has nothing to wait for.
+        One without outputs goes ahead: it frees its slot and has nothing to wait for.
         """
-        ready = self._segment_of[id(entry)].ready
+        ready = self._segment_of[entry].ready
         if entry.outputs:
             ready.append(entry)
         else:
@@ -146,24 +150,26 @@ class UnorderedQueue:
     def pop_ready(self) -> Entry | None:
         """Remove the first decided entry of the first segment, and return it."""
         entry = self.peek_ready()
-        if entry is None:
-            return None
-        segment = self._segment_of.pop(id(entry))
-        segment.ready.popleft()
-        del segment.entries[id(entry)]
-        if not segment.entries:
-            self._segments.popleft()
+        if entry is not None:
+            self._remove(entry)
         return entry
 
     def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order (unlike SN-3)."""
-        for segment in self._segments:
-            for entry in segment.entries.values():
-                yield entry.element
+        """Go through what was put in and has not come out, in input order.
+
+        Flink stores a segment in arbitrary order (SN-3); nobody gains from that.
+        """
+        return (entry.element for segment in self._segments for entry in segment.entries)
 
     def _segment_for(self, entry: Entry) -> Segment:
-        last = self._segments[-1] if self._segments else None
-        if last is None or last.is_fence or not entry.is_record:
-            last = Segment(is_fence=not entry.is_record)
-            self._segments.append(last)
-        return last
+        is_fence = isinstance(entry, FenceEntry)
+        if not self._segments or self._segments[-1].is_fence or is_fence:
+            self._segments.append(Segment(is_fence))
+        return self._segments[-1]
+
+    def _remove(self, entry: Entry) -> None:
+        segment = self._segment_of.pop(entry)
+        segment.ready.remove(entry)
+        del segment.entries[entry]
+        if not segment.entries:
+            self._segments.remove(segment)

@@ -22,18 +22,18 @@ ELEMENTS = (Record, Watermark, WatermarkStatus, LatencyMarker, Barrier, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The input has ended; `error` is what it ended with, None if all was well."""
+    """The input has ended; with `error`, or well if that is None."""
 
     error: BaseException | None = None
 
 
 class SourceReader:
-    """Takes elements from the source, the next one only when the last was processed.
+    """Takes elements from the source one by one, each only when the last one has found room.
 
     Args:
         elements: the input.
-        on_element: told of each element as soon as it was taken.
-        on_end: told of the end, once.
+        on_element: told of each element in the moment in which it was taken.
+        on_end: told of the end.
     """
 
     def __init__(
@@ -46,38 +46,47 @@ class SourceReader:
         self._on_element = on_element
         self._on_end = on_end
         self._wanted = anyio.Event()
+        self._closed = False
 
     def proceed(self) -> None:
-        """Let the next element be taken: the last one needs no room any more."""
+        """Let the next element be taken: the last one has found room, or needs none."""
         self._wanted.set()
 
     async def run(self) -> None:
-        """Read to the end, and close the source in the same task, whatever happens."""
-        end = End()
+        """Read to the end, and close the source in the task that reads it, whatever happens."""
+        self._on_end(End(await self._read_all()))
+
+    async def close(self) -> None:
+        """Close the source, once, if that can be done; a cancellation doesn't cut it short."""
+        if self._closed:
+            return
+        self._closed = True
+        aclose = getattr(self._elements, "aclose", None)
+        if aclose is not None:
+            with anyio.CancelScope(shield=True):
+                await aclose()
+
+    async def _read_all(self) -> BaseException | None:
+        """Return what the source raised, or None."""
         try:
-            async for element in self._elements:
-                self._wanted = anyio.Event()
-                self._on_element(self._check(element))
-                await self._wanted.wait()
+            try:
+                async for element in self._elements:
+                    await self._hand_over(self._check(element))
+            finally:
+                await self.close()
         except BaseException as error:
             if must_pass(error) or is_being_cancelled():
                 raise
-            end = End(error)
-        finally:
-            await close_elements(self._elements)
-        self._on_end(end)
+            return error
+        return None
+
+    async def _hand_over(self, element: Element) -> None:
+        """Wait until `element` no longer waits for room, so that at most one ever does."""
+        self._wanted = anyio.Event()
+        self._on_element(element)
+        await self._wanted.wait()
 
     def _check(self, element: Any) -> Element:
         if isinstance(element, ELEMENTS):
             return element
-        names = ", ".join(kind.__name__ for kind in ELEMENTS)
-        message = f"expected an element ({names}) from elements, got {element!r}; is it Record(…)?"
-        raise TypeError(message)
-
-
-async def close_elements(elements: AsyncIterable[Element]) -> None:
-    """Close `elements` if that can be done; a cancellation from outside can't cut it short."""
-    aclose = getattr(elements, "aclose", None)
-    if aclose is not None:
-        with anyio.CancelScope(shield=True):
-            await aclose()
+        raise TypeError(f"elements gave {element!r}, which is no element; try Record({element!r})")

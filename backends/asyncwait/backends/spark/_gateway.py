@@ -17,7 +17,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from asyncwait.backends.spark._java import Java
 from asyncwait.spec import AsyncWaitError
@@ -103,11 +102,10 @@ def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm
 
 def spark_home() -> Path:
     """Return the folder of the Spark that belongs to the imported `pyspark`."""
-    import pyspark
-    from pyspark.find_spark_home import _find_spark_home
+    from pyspark import find_spark_home
 
-    package = Path(pyspark.__file__).parent
-    return package if (package / "jars").is_dir() else Path(_find_spark_home())
+    package = Path(find_spark_home.__file__).parent
+    return package if (package / "jars").is_dir() else Path(find_spark_home._find_spark_home())  # noqa: SLF001
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -141,7 +139,7 @@ def _command(
     """Ask Spark's launcher for the command line of the JVM."""
     settings = [part for pair in configuration.items() for part in ("--conf", "=".join(pair))]
     launcher = [
-        *(java.executable, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+        *(str(java.executable), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
         *("-cp", f"{environment['SPARK_HOME']}/jars/*", "org.apache.spark.launcher.Main"),
         *("org.apache.spark.deploy.SparkSubmit", *settings, "pyspark-shell"),
     ]

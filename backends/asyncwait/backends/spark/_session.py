@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+_OLDEST_PYSPARK = (4, 1)  # the first that partitions by a given number
 _LONGEST_SOCKET_PATH = 100  # the least that any system allows a unix socket is 104, with its NUL
 _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
 _FOLDER_NAME = "/asyncwait-00000000"
@@ -87,7 +88,7 @@ def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
 
 
 @contextmanager
-def pandas_notice_ignored() -> Iterator[None]:
+def pandas_notice_ignored() -> Generator[None]:
     """Silence PySpark's warning about the installed pandas, which nothing here uses."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
@@ -112,11 +113,15 @@ def _start(master: str) -> EmbeddedSpark:
 def _import_context_class() -> "type[SparkContext]":
     try:
         with pandas_notice_ignored():
-            import pyarrow  # noqa: F401
+            import pyarrow as pa  # noqa: F401 - PySpark alone does not bring it
             import pyspark.sql
     except ImportError as error:
         raise MissingExtra(error.name or "pyspark", "spark") from error
-    return pyspark.SparkContext
+    major, minor = map(int, pyspark.__version__.split(".")[:2])
+    if (major, minor) < _OLDEST_PYSPARK:
+        raise MissingExtra("pyspark 4.1 or newer", "spark")
+    context_class: type[SparkContext] = pyspark.SparkContext
+    return context_class
 
 
 def _short_folder() -> Path:
@@ -166,7 +171,7 @@ def worker_environment() -> dict[str, str]:
 
 
 @contextmanager
-def _environment_of(changes: dict[str, str]) -> Iterator[None]:
+def _environment_of(changes: dict[str, str]) -> Generator[None]:
     """Set variables of this process for a while, and hide those that steer some other Spark."""
     hidden = {k: v for k, v in os.environ.items() if k.startswith(("SPARK_", "PYSPARK_"))}
     before = hidden | {k: os.environ[k] for k in changes if k in os.environ}

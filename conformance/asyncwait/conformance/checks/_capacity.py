@@ -8,7 +8,7 @@ from asyncwait.conformance.judging import Finding, LegHistory, leg_check
 @leg_check("CAP-1")
 def records_in_flight_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
-        if (called := rest.called()) and not rest.failed:
+        if (called := rest.in_flight()) and not rest.failed:
             if len(called) > leg.capacity:
                 yield f"{len(called)} records in flight, capacity {leg.capacity}", rest.at
                 return

@@ -76,8 +76,8 @@ def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.failed:
             return
-        if len(rest.called()) > leg.capacity:
-            yield f"{len(rest.called())} restored calls, capacity {leg.capacity}", rest.at
+        if len(rest.in_flight()) > leg.capacity:
+            yield f"{len(rest.in_flight())} restored calls, capacity {leg.capacity}", rest.at
             return
         yield None
 
@@ -173,17 +173,15 @@ def _over_all_legs(history: History, *, lost: bool) -> Judgement:
     got: Counter[str] = Counter()
     silent: Counter[str] = Counter()
     for _, output in _kept(history):
-        if output.item is not None and not isinstance(output.element, Snapshot) and not output.part:
-            got[str(output.item.element)] += 1
+        item = output.item
+        if item is not None and (item.is_record or item.is_fence) and not output.part:
+            got[str(item.element)] += 1
     for leg in history.legs:
         for item in leg.records:
             if item.results == ():
                 silent[str(item.element)] += 1
-    if lost:
-        wrong = wanted - got - silent
-        text = "{} has no output in any leg"
-    else:
-        wrong = got - wanted
-        text = "{} has outputs in two legs"
-    found = (Violation(text.format(next(iter(wrong))), history.legs[-1].end_at, len(history.legs) - 1),)
-    return Judgement(sum(wanted.values()), found if wrong else ())
+    wrong = wanted - got - silent if lost else got - wanted
+    fault = "has no output in any leg" if lost else "has outputs in two legs"
+    at, last = history.legs[-1].end_at, len(history.legs) - 1
+    found = tuple(Violation(f"{element} {fault}", at, last) for element in list(wrong)[:1])
+    return Judgement(sum(wanted.values()), found)

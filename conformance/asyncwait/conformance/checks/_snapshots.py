@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import Finding, Item, LegHistory, Output, leg_check
-from asyncwait.spec import Barrier, Record, Snapshot, Stored
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Stored
 from asyncwait.spec.scenario import SnapshotAsked, Taken
 
 
@@ -196,15 +196,16 @@ def _is_subsequence(short: list[str], long: list[str]) -> bool:
 def _foreign_output_before(leg: LegHistory, seq: int, event: SnapshotAsked) -> Output | None:
     """Return an output between the request and its snapshot that may not be there.
 
-    The rest of a record that is being handed out may; what was taken in the very instant of the
-    request may have been on its way.
+    The rest of a record that is being handed out may, and latency markers, which overtake all;
+    what was taken in the very instant of the request may have been on its way.
     """
     for output in leg.outputs:
-        if output.seq < seq or output.at == event.at:
+        if output.seq < seq:
             continue
         if isinstance(output.element, Snapshot):
             return None
-        if not (isinstance(output.element, Record) and output.part):
+        rest = isinstance(output.element, Record) and output.part
+        if output.at > event.at and not rest and not isinstance(output.element, LatencyMarker):
             return output
     return None
 

@@ -5,6 +5,7 @@ from asyncwait.conformance.harness._clock import (
     LoopName,
     SpinWatch,
     VirtualLoop,
+    loop_clock,
     run_virtual,
 )
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
@@ -34,6 +35,7 @@ __all__ = [
     "VirtualLoop",
     "describe_failure",
     "last_snapshot",
+    "loop_clock",
     "next_leg",
     "planned_error",
     "planned_function",

@@ -53,11 +53,11 @@ class _JumpingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-ty
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
-        if ready or timeout == 0:
+        if ready or timeout == 0 or self._loop.settle():
             self._loop.turned()
             return ready
         if timeout is None or not self._loop.may_jump():
-            return super().select(timeout if timeout is None else None)
+            return super().select(None)
         self._loop.jump(timeout)
         return ready
 
@@ -73,6 +73,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the virtual time in seconds."""
         return self._now
+
+    def settle(self) -> bool:
+        """Make the last steps of this instant runnable; return whether there were any."""
+        return False
 
     def may_jump(self) -> bool:
         """Return whether the clock may move now; for loops that outside threads talk to."""
@@ -146,3 +150,13 @@ class _TrioWatcher:
     def after_io_wait(self, timeout: float) -> None:  # noqa: ARG002 - trio's signature
         if self._spin.turn(self._clock.current_time()):
             self._spin.on_spin()
+
+
+def loop_clock() -> Callable[[], float]:
+    """Return the clock of the running loop, as a function that any thread may call."""
+    try:
+        return asyncio.get_running_loop().time
+    except RuntimeError:
+        import trio
+
+        return trio.lowlevel.current_clock().current_time

@@ -7,7 +7,13 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
-from asyncwait.conformance.harness._clock import LoopName, SpinWatch, VirtualLoop, run_virtual
+from asyncwait.conformance.harness._clock import (
+    LoopName,
+    SpinWatch,
+    VirtualLoop,
+    loop_clock,
+    run_virtual,
+)
 from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
@@ -53,6 +59,11 @@ class LegPlan(Struct, frozen=True):
     first_index: int = 0
     began_at: int = 0
     restored: Snapshot | None = None
+
+    @classmethod
+    def first(cls, scenario: Scenario) -> "LegPlan":
+        """Return the plan of the first leg of `scenario`."""
+        return cls(scenario, restored=scenario.restore)
 
     @property
     def crash(self) -> Crash | None:
@@ -125,7 +136,7 @@ def play(open_operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyn
         loop: "asyncio" or "trio".
     """
     legs: list[Leg] = []
-    plan: LegPlan | None = LegPlan(scenario)
+    plan: LegPlan | None = LegPlan.first(scenario)
     while plan is not None:
         leg = play_leg(open_operator, plan, loop)
         legs.append(leg)
@@ -150,7 +161,7 @@ class _LegPlayer:
         self._open_operator = open_operator
         self._plan = plan
         self._spin = spin
-        self._recorder = Recorder(scenario, anyio.current_time)
+        self._recorder = Recorder(scenario, loop_clock())
         error = PlannedSourceError("planned") if scenario.source_error else None
         ends_at = max(0, scenario.source_ends_at - plan.began_at)
         self._source = ScriptedSource(

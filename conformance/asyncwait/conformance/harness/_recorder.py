@@ -20,7 +20,7 @@ class Recorder:
 
     Args:
         scenario: gives each call its step.
-        clock: returns the seconds since some fixed moment; the leg begins now.
+        clock: returns the seconds since some fixed moment, on any thread; the leg begins now.
     """
 
     def __init__(self, scenario: Scenario, clock: Callable[[], float]) -> None:

@@ -174,9 +174,7 @@ class LinkedLeg:
         return self.leg.ending.how == "finished"
 
     def _read_inputs_and_calls(self) -> None:
-        restored = self.leg.restored or self.scenario.restore
-        if self.leg.restored is None and self.leg.first_index:
-            restored = None
+        restored = self.leg.restored
         for element in restored.in_flight if restored else ():
             self.items.append(Item(len(self.items), element, None, 0.0, -1))
         ordinals: dict[str, int] = defaultdict(int)
@@ -227,17 +225,31 @@ class LinkedLeg:
                     item.asked_at, item.decided_seq = event.at, seq
 
     def _timed_out_item(self, asked: HandlerAsked) -> Item | None:
-        """Return the record that the handler is asked for: due now, and undecided till now."""
-        for item in self.records:
-            call = item.call
-            if call is None or item.asked_at != NEVER or self.deadline(item) != asked.at:
-                continue
-            own = call.ended is not None and call.ended.how != "cancelled"
-            if identity(call.value) == identity(asked.value) and not (
-                own and call.ended_at < asked.at
-            ):
-                return item
-        return None
+        """Return the record that the handler is asked for: due now, and undecided till now.
+
+        Of several that are alike, it is rather one whose call gives nothing, then rather one
+        whose own results never come out.
+        """
+        due = [item for item in self.records if self._may_be_due(item, asked)]
+        return min(due, key=self._likely_answered, default=None)
+
+    def _may_be_due(self, item: Item, asked: HandlerAsked) -> bool:
+        call = item.call
+        if call is None or item.asked_at != NEVER or self.deadline(item) != asked.at:
+            return False
+        answered = call.ended is not None and call.ended.how != "cancelled"
+        same = identity(call.value) == identity(asked.value)
+        return same and not (answered and call.ended_at < asked.at)
+
+    def _likely_answered(self, item: Item) -> int:
+        ended = None if item.call is None else item.call.ended
+        if ended is None or ended.how == "cancelled" or ended.at > self.deadline(item):
+            return 0
+        seen = any(
+            isinstance(output.element, Record) and output.element.value in ended.results
+            for output in self.outputs
+        )
+        return 2 if seen else 1
 
     def _decide(self, item: Item) -> None:
         """Find the outcome of a record: its own call's, or its deadline's."""

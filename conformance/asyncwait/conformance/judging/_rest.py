@@ -41,17 +41,23 @@ class Rest:
         """Records and fences taken (or restored) and not yet gone, in input order."""
 
     def _present(self) -> list[Item]:
-        """A record without results goes by itself: once decided, in ordered mode in its turn."""
+        """A record without results goes by itself once decided, in its turn at the latest."""
         present: list[Item] = []
         for item in self.history.items:
             if item.seq > self.seq:
                 break
             if not (item.is_record or item.is_fence) or -1 < item.emitted_seq <= self.seq:
                 continue
-            silent = item.results == () and item.decided_at <= self.at
-            if not silent or (present and self.history.ordered):
+            if not self._is_silent(item) or self._has_before(present):
                 present.append(item)
         return present
+
+    def _is_silent(self, item: Item) -> bool:
+        return item.results == () and item.decided_at <= self.at
+
+    def _has_before(self, present: list[Item]) -> bool:
+        """Whether it is not yet the turn of what comes behind `present`."""
+        return bool(present) if self.history.ordered else any(i.is_fence for i in present)
 
     @property
     def failed(self) -> bool:
@@ -61,6 +67,11 @@ class Rest:
     def called(self) -> list[Item]:
         """Records with a call that are still present."""
         return [i for i in self.present if i.call is not None and i.call.seq <= self.seq]
+
+    def in_flight(self) -> list[Item]:
+        """The records that must count: in unordered mode silent ones may be gone already."""
+        ordered = self.history.ordered
+        return [i for i in self.called() if ordered or not self._is_silent(i)]
 
     def uncalled(self) -> list[Item]:
         """Records present whose call has not started."""

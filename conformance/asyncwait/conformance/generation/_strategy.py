@@ -1,0 +1,205 @@
+"""What random scenarios look like.
+
+All times are multiples of one tick, so that two instants are equal on purpose or a tick apart, and
+the same scenarios can be played on a real clock.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+from hypothesis import strategies as st
+
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario import (
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+)
+
+T = TypeVar("T")
+Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
+
+TICK = 40
+"""Milliseconds between two different instants."""
+
+VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
+"""Few, so that equal payloads are common."""
+
+_KINDS = st.sampled_from(
+    ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"]
+)
+_GAPS = st.sampled_from([0, 0, 0, 0, 0, 1, 1, 2, 4])
+_DURATIONS = st.sampled_from([0, 1, 1, 2, 2, 3, 3, 5, 8])
+_COUNTS = st.sampled_from([1, 1, 1, 1, 0, 2, 3])
+_RARELY = st.sampled_from([False, False, False, False, False, True])
+_SOMETIMES = st.sampled_from([False, False, True])
+_ERRORS = st.sampled_from(
+    ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
+)
+_MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken"])
+_FLAVOURS = st.sampled_from(
+    ["calm", "calm", "crash", "crash", "crash", "failing", "failing", "leaving", "abandoning"]
+)
+_STAMPS = st.sampled_from([None, 0, 1, 1, 2])
+_TICKS = st.integers(0, 12)
+
+
+@st.composite
+def scenarios(draw: Draw) -> Scenario:
+    """Scenarios of every kind: calm, failing, crashing, left early, full of abandoned calls."""
+    flavour = draw(_FLAVOURS)
+    timeouts = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
+    timeout = draw(st.sampled_from(timeouts))
+    handled = timeout is not None and (flavour != "failing" or draw(_SOMETIMES))
+    inputs = draw(_inputs())
+    plans = tuple(
+        draw(_plans(value, flavour, endless=handled or flavour == "leaving"))
+        for value in VALUES[: draw(st.integers(1, len(VALUES)))]
+    )
+    # Without a handler a deadline is a failure, which the calm scenarios are to be spared.
+    keeps_deadline = timeout is not None and (handled or flavour == "failing")
+    return Scenario(
+        mode=draw(st.sampled_from(["unordered", "ordered"])),
+        capacity=draw(st.sampled_from([1, 2, 2, 3, 3, 4, 6])),
+        timeout=timeout * TICK if keeps_deadline else None,
+        inputs=inputs,
+        plans=plans,
+        handled=handled,
+        form=draw(st.sampled_from(["coroutine", "coroutine", "callback"])),
+        hooks=draw(st.sampled_from(["none", "none", "none", "plain", "coroutine"])),
+        source_ends_at=draw(_TICKS) * TICK if draw(_RARELY) else 0,
+        source_error=flavour == "failing" and draw(_SOMETIMES),
+        sink=draw(_sinks(leaves=flavour == "leaving")) if flavour != "crash" else (),
+        cancel_at=draw(_TICKS) * TICK if flavour == "leaving" else None,
+        requests=draw(_requests()),
+        crashes=draw(_crashes()) if flavour == "crash" else (),
+        restore=draw(_restores()) if draw(_RARELY) else None,
+    )
+
+
+@st.composite
+def _inputs(draw: Draw) -> tuple[Timed, ...]:
+    inputs: list[Timed] = []
+    at = stamp = 0
+    for kind, gap, value, step in draw(
+        st.lists(st.tuples(_KINDS, _GAPS, st.sampled_from(VALUES), _STAMPS), max_size=14)
+    ):
+        at += gap * TICK
+        stamp += step or 0
+        inputs.append(Timed(at, _element(kind, value, stamp, step, len(inputs))))
+    return tuple(inputs)
+
+
+def _element(kind: str, value: Any, stamp: int, step: int | None, number: int) -> Element:
+    match kind:
+        case "watermark":
+            return Watermark(stamp)
+        case "barrier":
+            if step == 0:
+                return Snapshot(number, (Record("upstream", stamp),))
+            return Barrier(number)
+        case "status":
+            return WatermarkStatus(idle=step is None)
+        case "marker":
+            return LatencyMarker(number)
+        case _:
+            key = None if step is None else f"k{step}"
+            return Record(value, None if step is None else stamp, key)
+
+
+@st.composite
+def _plans(draw: Draw, value: Any, flavour: str, *, endless: bool) -> Plan:
+    steps = tuple(
+        draw(_steps(f"{value}{number}", flavour, endless=endless))
+        for number in range(draw(st.sampled_from([1, 1, 1, 2, 3])))
+    )
+    fallback = tuple(f"{value}?{part}" for part in range(draw(_COUNTS)))
+    handler = Handler("reply", fallback)
+    if flavour == "failing" and draw(_SOMETIMES):
+        handler = draw(
+            st.sampled_from(
+                [
+                    Handler("none"),
+                    Handler("raise", error="ValueError"),
+                    Handler("misreturn", error="text"),
+                ]
+            )
+        )
+    return Plan(value, steps, handler)
+
+
+@st.composite
+def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
+    after = draw(_DURATIONS) * TICK
+    results = tuple(f"{name}.{part}" for part in range(draw(_COUNTS)))
+    if flavour == "abandoning" and draw(_SOMETIMES):
+        return Step("reply", after + 3 * TICK, results, clean_up=draw(st.integers(3, 9)) * TICK)
+    if flavour == "failing" and draw(_SOMETIMES):
+        if draw(st.booleans()):
+            return Step("raise", after, error=draw(_ERRORS))
+        return Step("misreturn", after, error=draw(_MISRETURNS))
+    if endless and draw(_RARELY):
+        return Step("never", clean_up=draw(st.sampled_from([0, 0, 2])) * TICK)
+    if draw(_RARELY):
+        return Step("reply", after, results, thread=True)
+    if draw(_RARELY):
+        clean_up = draw(st.integers(1, 4)) * TICK
+        return Step("reply", after, results, swallow=draw(st.booleans()), clean_up=clean_up)
+    return Step("reply", after, results, twice=draw(_SOMETIMES))
+
+
+@st.composite
+def _sinks(draw: Draw, *, leaves: bool) -> tuple[SinkStep, ...]:
+    steps: list[SinkStep] = []
+    for does, n in draw(
+        st.lists(
+            st.tuples(st.sampled_from(["read", "pause", "give_up"]), st.integers(1, 6)), max_size=5
+        )
+    ):
+        steps.append(SinkStep(does, n if does == "read" else n * TICK))
+    if leaves:
+        steps.append(SinkStep("leave"))
+    return tuple(steps)
+
+
+@st.composite
+def _requests(draw: Draw) -> tuple[SnapshotRequest, ...]:
+    if not draw(_SOMETIMES):
+        return ()
+    ticks = sorted(draw(st.lists(_TICKS, min_size=1, max_size=2)))
+    return tuple(SnapshotRequest(tick * TICK, 100 + i) for i, tick in enumerate(ticks))
+
+
+@st.composite
+def _crashes(draw: Draw) -> tuple[Crash, ...]:
+    return tuple(
+        Crash(
+            draw(st.integers(1, 10)) * TICK,
+            draw(st.sampled_from([None, None, 1, 2, 5])),
+            draw(st.sampled_from([None, None, None, "ordered", "unordered"])),
+        )
+        for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3])))
+    )
+
+
+@st.composite
+def _restores(draw: Draw) -> Snapshot:
+    stored = []
+    for number, value in enumerate(draw(st.lists(st.sampled_from(VALUES), max_size=5))):
+        stored.append(Record(value, number))
+        if draw(_RARELY):
+            stored.append(Watermark(number))
+    return Snapshot(99, tuple(stored))

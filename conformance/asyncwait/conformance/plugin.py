@@ -1,0 +1,66 @@
+"""The pytest plug-in: one item for each rule. Does nothing unless a backend is named.
+
+    pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from asyncwait.spec import AsyncWaitError
+
+if TYPE_CHECKING:
+    from asyncwait.conformance.verdict import Verdict
+
+_SUITE = "test_rules_of_the_specification.py"
+_VERDICT: "pytest.StashKey[Verdict]" = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("asyncwait", "conformance of asynchronous stream operators")
+    group.addoption("--asyncwait-backend", metavar="NAME", help="hold this backend to the suite")
+    group.addoption("--asyncwait-full", action="store_true", help="ten times as many scenarios")
+    group.addoption("--asyncwait-seed", type=int, default=0, help="of the generated scenarios")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the suite out of every run that names no backend."""
+    if collection_path.name == _SUITE and not config.getoption("--asyncwait-backend"):
+        return True
+    return None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one item of each rule."""
+    if "asyncwait_rule" in metafunc.fixturenames:
+        from asyncwait.spec.rules import rules
+
+        metafunc.parametrize("asyncwait_rule", list(rules()))
+
+
+@pytest.fixture(scope="session")
+def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
+    """The verdict on the named backend; everything is played once, for all items."""
+    if _VERDICT not in pytestconfig.stash:
+        from asyncwait.conformance._verify import Plan, verify
+        from asyncwait.conformance.generation import FULL, QUICK
+
+        count = FULL if pytestconfig.getoption("--asyncwait-full") else QUICK
+        plan = Plan(count, pytestconfig.getoption("--asyncwait-seed"))
+        name = pytestconfig.getoption("--asyncwait-backend")
+        try:
+            pytestconfig.stash[_VERDICT] = verify(name, plan)
+        except AsyncWaitError as error:
+            raise pytest.UsageError(str(error)) from error
+    return pytestconfig.stash[_VERDICT]
+
+
+def pytest_terminal_summary(
+    terminalreporter: "pytest.TerminalReporter", config: pytest.Config
+) -> None:
+    """Close with the verdict in one line."""
+    verdict = config.stash.get(_VERDICT, None)
+    if verdict is not None:
+        terminalreporter.write_line(verdict.line)

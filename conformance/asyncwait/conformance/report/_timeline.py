@@ -1,0 +1,190 @@
+"""Draws a scenario and what happened in it as text, time from top to bottom."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from asyncwait.conformance.judging import Violation
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    CallEnded,
+    CallStarted,
+    Event,
+    HandlerAsked,
+    HookRun,
+    Leg,
+    Scenario,
+    SinkGaveUp,
+    SinkLeft,
+    SinkTook,
+    SinkWaits,
+    SnapshotAsked,
+    SourceClosed,
+    SourceEnded,
+    Step,
+    Taken,
+    Trace,
+)
+
+WIDTHS = (24, 34)
+"""Of the columns for input and calls; output takes the rest."""
+
+
+def describe_scenario(scenario: Scenario) -> list[str]:
+    """Return the plan of a scenario in a few lines."""
+    timeout = "no timeout" if scenario.timeout is None else f"timeout {scenario.timeout} ms"
+    handled = ", handled" if scenario.handled else ""
+    lines = [f"{scenario.mode}, capacity {scenario.capacity}, {timeout}{handled}, {scenario.form}"]
+    for plan in scenario.plans:
+        steps = ", then ".join(map(_step, plan.steps))
+        lines.append(f"  call of {plan.value!r}: {steps}")
+    if scenario.restore is not None:
+        lines.append(f"  restored: {show(scenario.restore)}")
+    extras = [f"{step.does} {step.n or ''}".strip() for step in scenario.sink]
+    if extras:
+        lines.append(f"  consumer: {', '.join(extras)}")
+    for crash in scenario.crashes:
+        lines.append(f"  crash at {crash.at} ms")
+    if scenario.cancel_at is not None:
+        lines.append(f"  cancelled at {scenario.cancel_at} ms")
+    return lines
+
+
+def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -> list[str]:
+    """Return a timeline of `trace`, with a mark where `violation` is.
+
+    Columns: milliseconds, input, calls, output.
+    """
+    lines: list[str] = []
+    for number, leg in enumerate(trace.legs):
+        if len(trace.legs) > 1:
+            lines.append(f"leg {number + 1} ({leg.mode}, capacity {leg.capacity})")
+        mark = violation if violation is not None and violation.leg == number else None
+        lines += _draw_leg(scenario, leg, mark)
+    return lines
+
+
+def show(element: Element) -> str:
+    """Return an element in a few characters."""
+    match element:
+        case Record():
+            stamp = "" if element.timestamp is None else f"@{element.timestamp}"
+            key = "" if element.key is None else f"/{element.key}"
+            return f"{element.value!r}{stamp}{key}"
+        case Watermark():
+            return f"watermark {element.timestamp}"
+        case WatermarkStatus():
+            return "idle" if element.idle else "active"
+        case LatencyMarker():
+            return f"marker {element.marked_at}"
+        case Barrier():
+            return f"barrier {element.checkpoint_id}"
+        case Snapshot():
+            stored = ", ".join(map(show, element.in_flight))
+            return f"snapshot {element.checkpoint_id} [{stored}]"
+
+
+def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iterator[str]:
+    yield _row("ms", "input", "calls", "output")
+    marked = violation is None
+    last = ""
+    for event in leg.events:
+        if not marked and violation is not None and event.at > violation.at:
+            yield f"{violation.at:>6g}  >>> {violation.text}"
+            marked = True
+        cells = _cells(scenario, event, leg)
+        if cells is None:
+            continue
+        at = f"{event.at:g}"
+        yield _row("" if at == last else at, *cells)
+        last = at
+    ending = leg.ending
+    if not marked and violation is not None:
+        yield f"{violation.at:>6g}  >>> {violation.text}"
+    error = f": {ending.error} {ending.detail}" if ending.error or ending.detail else ""
+    yield f"{ending.at:>6g}  {ending.how}{error}"
+
+
+def _row(at: str, source: str, calls: str, sink: str) -> str:
+    return f"{at:>6}  {source:<{WIDTHS[0]}}{calls:<{WIDTHS[1]}}{sink}".rstrip()
+
+
+def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] | None:
+    """Return what an event puts into the columns; None for what only the checks need."""
+    match event:
+        case Taken():
+            return show(scenario.inputs[event.index].element), "", ""
+        case SourceEnded():
+            return "error" if event.raised else "end", "", ""
+        case SourceClosed():
+            return "closed", "", ""
+        case CallStarted():
+            return "", f"#{event.call} {event.value!r} called", ""
+        case CallCancelled():
+            return "", f"#{event.call} cancelled", ""
+        case CallEnded():
+            return "", f"#{event.call} {_ended(event)}", ""
+        case HandlerAsked():
+            return "", f"timeout({event.value!r}) asked", ""
+        case HookRun():
+            return "", event.hook, ""
+        case SinkTook():
+            return "", "", show(event.element)
+        case SnapshotAsked():
+            return "", "", f"(snapshot {event.checkpoint_id} requested)"
+        case SinkGaveUp():
+            return "", "", "(gave up waiting)"
+        case SinkLeft():
+            return "", "", "(left)"
+        case SinkWaits() if event is _last_wait(leg):
+            return "", "", "(waits)"
+        case _:
+            return None
+
+
+def _last_wait(leg: Leg) -> Event | None:
+    """A wait that nothing ends is worth a line; the others are plain from what they get."""
+    for event in reversed(leg.events):
+        if isinstance(event, SinkTook | SinkGaveUp | SinkLeft):
+            return None
+        if isinstance(event, SinkWaits):
+            return event
+    return None
+
+
+def _ended(event: CallEnded) -> str:
+    if event.how != "returned":
+        return event.how
+    return f"gave {_values(event.results)}"
+
+
+def _values(values: tuple[Any, ...]) -> str:
+    return ", ".join(map(repr, values)) or "nothing"
+
+
+def _step(step: Step) -> str:
+    when = f" after {step.after} ms" if step.after else ""
+    what = {
+        "reply": f"give {_values(step.results)}{when}",
+        "raise": f"raise {step.error}{when}",
+        "misreturn": f"give {step.error} instead of results{when}",
+        "never": "never answer",
+    }[step.does]
+    extras = [
+        name
+        for name, there in (
+            ("from a thread", step.thread),
+            ("twice", step.twice),
+            (f"go on {step.clean_up} ms when cancelled", step.clean_up or step.swallow),
+        )
+        if there
+    ]
+    return " ".join([what, *(f"({extra})" for extra in extras)])

@@ -1,0 +1,28 @@
+"""Gets scenarios played: finds the backend, isolates it, refuses impossible traces."""
+
+from asyncwait.conformance.running._adapt import adapted
+from asyncwait.conformance.running._backend import (
+    Backend,
+    StreamBackend,
+    UnknownBackend,
+    known_backends,
+    load_backend,
+    shipped_backends,
+    stream_backend,
+)
+from asyncwait.conformance.running._isolated import ChildPlayer, python_child
+from asyncwait.conformance.running._possible import impossible
+
+__all__ = [
+    "Backend",
+    "ChildPlayer",
+    "StreamBackend",
+    "UnknownBackend",
+    "adapted",
+    "impossible",
+    "known_backends",
+    "load_backend",
+    "python_child",
+    "shipped_backends",
+    "stream_backend",
+]

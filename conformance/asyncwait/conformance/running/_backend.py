@@ -1,0 +1,146 @@
+"""What a backend is to the suite, and how one is found by name."""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from asyncwait.conformance.harness import LoopName, play
+from asyncwait.spec import InvalidConfig, OpenOperator
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
+
+GROUP = "asyncwait.backends"
+"""Entry points: name -> factory of one backend."""
+FAMILIES = "asyncwait.backend_families"
+"""Entry points: name -> function that returns a mapping of names to factories."""
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Something that plays scenarios on an operator.
+
+    Attributes:
+        capabilities: what it can do.
+        exceptions: rules that it is known to break, each with the reason.
+        in_child: whether the suite may run it in a child process, which it can end from outside.
+    """
+
+    capabilities: frozenset[Capability]
+    exceptions: Mapping[str, str]
+    in_child: bool
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
+        """Play `scenarios`; give one trace for each, in order, as they come."""
+        ...
+
+
+class StreamBackend(Struct, frozen=True):
+    """A backend that is an `open_operator` in this process, on a virtual clock."""
+
+    open_operator: OpenOperator
+    loop: LoopName = "asyncio"
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    exceptions: Mapping[str, str] = {}
+    in_child: bool = True
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios` one after the other, each in an event loop of its own."""
+        for scenario in scenarios:
+            yield play(self.open_operator, scenario, self.loop)
+
+
+def stream_backend(
+    open_operator: OpenOperator,
+    *,
+    loop: LoopName = "asyncio",
+    lacks: Iterable[Capability | str] = (),
+    drains_at_barrier: bool = False,
+    exceptions: Mapping[str, str] | None = None,
+) -> StreamBackend:
+    """Make a backend of an operator; return it from a factory to have it verified.
+
+    Args:
+        open_operator: see `asyncwait.spec.OpenOperator`.
+        loop: "asyncio" or "trio".
+        lacks: capabilities that it does not have; rules that need them do not apply.
+        drains_at_barrier: it takes no snapshot before nothing is in flight.
+        exceptions: ids of rules that it is known to break, each with the reason.
+
+    Raises:
+        InvalidConfig: an argument is wrong.
+    """
+    if not callable(open_operator):
+        raise InvalidConfig.of("open_operator", open_operator, "callable")
+    if loop not in {"asyncio", "trio"}:
+        raise InvalidConfig.of("loop", loop, "'asyncio' or 'trio'")
+    missing = set()
+    for name in lacks:
+        if name not in ALL_CAPABILITIES:
+            known = ", ".join(sorted(ALL_CAPABILITIES))
+            raise InvalidConfig.of("lacks", name, f"among {known}")
+        missing.add(Capability(name))
+    if drains_at_barrier:
+        missing.add(Capability.IN_FLIGHT_SNAPSHOT)
+    return StreamBackend(open_operator, loop, ALL_CAPABILITIES - missing, exceptions or {})
+
+
+class UnknownBackend(InvalidConfig):
+    """No backend has that name, or it can't be made."""
+
+
+def known_backends() -> dict[str, Callable[[], Backend]]:
+    """Return a loader for each backend that is installed, by name."""
+    known: dict[str, Callable[[], Backend]] = {}
+    for entry in entry_points(group=GROUP):
+        known[entry.name] = lambda entry=entry: entry.load()()
+    for entry in entry_points(group=FAMILIES):
+        known.update(entry.load()())
+    return known
+
+
+def shipped_backends() -> list[str]:
+    """Return the names that are registered one by one; families stay out."""
+    return sorted(entry.name for entry in entry_points(group=GROUP))
+
+
+def load_backend(reference: str) -> Backend:
+    """Return the backend that `reference` names.
+
+    Args:
+        reference: a registered name, or "module:callable".
+
+    Raises:
+        UnknownBackend: there is none; its module can't be imported; its factory raises, or
+            returns something else. The message says which.
+        MissingExtra: it needs a package that is not installed.
+    """
+    backend = _factory(reference)
+    if not isinstance(backend, Backend):
+        msg = f"backend {reference!r}: expected a backend from its factory, got {backend!r}"
+        raise UnknownBackend(f"{msg}; return stream_backend(open_operator)")
+    return backend
+
+
+def _factory(reference: str) -> Any:
+    module_name, colon, attribute = reference.partition(":")
+    known = known_backends()
+    if not colon and reference not in known:
+        names = ", ".join(sorted(known))
+        raise UnknownBackend(f"no backend is named {reference!r}; known: {names}; or module:callable")
+    try:
+        if not colon:
+            return known[reference]()
+        factory = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            factory = getattr(factory, part)
+        return factory()
+    except InvalidConfig as error:
+        raise UnknownBackend(f"backend {reference!r}: {error}") from error
+    except ImportError as error:
+        if type(error).__name__ == "MissingExtra":
+            raise
+        raise UnknownBackend(f"backend {reference!r}: can't import it: {error}") from error
+    except Exception as error:
+        raise UnknownBackend(f"backend {reference!r}: its factory raised {error!r}") from error

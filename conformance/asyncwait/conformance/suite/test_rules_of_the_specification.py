@@ -1,0 +1,23 @@
+"""One item for each rule; what it shows is the same as `asyncwait verify`."""
+
+import pytest
+
+from asyncwait.conformance.report import rule_lines
+from asyncwait.conformance.verdict import Verdict
+
+
+def test_rule(asyncwait_rule: str, asyncwait_verdict: Verdict) -> None:
+    """The backend keeps the rule wherever it applies."""
+    (result,) = [r for r in asyncwait_verdict.results if r.rule.id == asyncwait_rule]
+    if result.status in {"not-applicable", "expected-fail"}:
+        pytest.skip(f"{result.status}: {result.note}")
+    if result.status == "fail" and result.rule.level != "MUST":
+        pytest.skip(f"{result.rule.level} only: {result.failures[0].violation.text}")
+    if result.status != "pass":
+        pytest.fail("\n".join(rule_lines(asyncwait_verdict.backend, result)), pytrace=False)
+
+
+def test_harness_and_backend_worked(asyncwait_verdict: Verdict) -> None:
+    """Nothing went wrong beside the operator."""
+    if asyncwait_verdict.errors:
+        pytest.fail("\n".join(asyncwait_verdict.errors), pytrace=False)

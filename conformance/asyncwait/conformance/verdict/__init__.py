@@ -1,0 +1,26 @@
+"""From judgements to a verdict."""
+
+from asyncwait.conformance.verdict._tally import Count, Failure, Tally, breaks
+from asyncwait.conformance.verdict._verdict import (
+    EXIT_CODES,
+    USAGE_ERROR,
+    RuleResult,
+    Status,
+    Verdict,
+    Word,
+    conclude,
+)
+
+__all__ = [
+    "EXIT_CODES",
+    "USAGE_ERROR",
+    "Count",
+    "Failure",
+    "RuleResult",
+    "Status",
+    "Tally",
+    "Verdict",
+    "Word",
+    "breaks",
+    "conclude",
+]

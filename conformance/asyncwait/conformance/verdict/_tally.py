@@ -1,0 +1,91 @@
+"""Adds up the judgements of many traces, rule by rule."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.judging import History, Violation
+from asyncwait.spec.scenario import Scenario, Trace
+
+KEPT = 3
+"""Failures that are kept for each rule: the smallest ones say most."""
+
+
+class Failure(Struct, frozen=True):
+    """One scenario in which a rule was broken.
+
+    Args:
+        name: of the example, or the number of the generated scenario.
+        scenario: what was played.
+        trace: what was observed.
+        violation: the first spot where the rule was broken.
+        generated: it can be shrunk.
+    """
+
+    name: str
+    scenario: Scenario
+    trace: Trace
+    violation: Violation
+    generated: bool = False
+
+    @property
+    def size(self) -> tuple[bool, int]:
+        """Examples first, then by length: what is easiest to read."""
+        return self.generated, len(msgspec.json.encode(self.scenario))
+
+
+class Count:
+    """What is known of one rule so far."""
+
+    def __init__(self) -> None:
+        self.applied = 0
+        self.broken = 0
+        self.failures: list[Failure] = []
+
+    def add(self, applied: int, failure: Failure | None) -> None:
+        """Add the judgement of one trace."""
+        self.applied += applied
+        if failure is not None:
+            self.broken += 1
+            self.failures = sorted([*self.failures, failure], key=lambda f: f.size)[:KEPT]
+
+
+class Tally:
+    """The judgements so far.
+
+    Args:
+        rules: ids of the rules to judge by.
+    """
+
+    def __init__(self, rules: Iterable[str]) -> None:
+        self.counts = {rule: Count() for rule in rules}
+        self.errors: list[str] = []
+        self.judged = 0
+        self.broken_by: dict[bytes, frozenset[str]] = {}
+        """Which rules a generated scenario breaks, by its key: what shrinking repeats first."""
+
+    def add(self, name: str, scenario: Scenario, trace: Trace, *, key: bytes = b"") -> None:
+        """Judge one trace by every rule; `key` is that of a generated scenario."""
+        self.judged += 1
+        try:
+            history = History(scenario, trace)
+            judgements = {rule: CHECKS[rule](history) for rule in self.counts}
+        except Exception as error:  # noqa: BLE001 - a broken check must not pass for a pass
+            self.errors.append(f"{name}: judging it failed: {type(error).__name__}: {error}")
+            return
+        for rule, judgement in judgements.items():
+            first = next(iter(judgement.violations), None)
+            failure = None
+            if first is not None:
+                failure = Failure(name, scenario, trace, first, bool(key))
+            self.counts[rule].add(judgement.applied, failure)
+        if key:
+            broken = (rule for rule, judgement in judgements.items() if judgement.violations)
+            self.broken_by[key] = frozenset(broken)
+
+
+def breaks(rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
+    """Return the first violation of `rule` in one trace, or None."""
+    return next(iter(CHECKS[rule](History(scenario, trace)).violations), None)

@@ -1,0 +1,162 @@
+"""From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from asyncwait.conformance.verdict._tally import Failure, Tally
+from asyncwait.spec.rules import Rule
+from asyncwait.spec.scenario import Capability
+
+Status: TypeAlias = Literal[
+    "pass",
+    "fail",
+    "expected-fail",
+    "unexpected-pass",
+    "not-applicable",
+    "blocked",
+    "untested",
+    "error",
+]
+
+Word: TypeAlias = Literal[
+    "conformant", "conformant with exceptions", "not conformant", "inconclusive"
+]
+
+EXIT_CODES: Mapping[Word, int] = {
+    "conformant": 0,
+    "conformant with exceptions": 0,
+    "not conformant": 1,
+    "inconclusive": 3,
+}
+USAGE_ERROR = 2
+
+
+class RuleResult(Struct, frozen=True):
+    """What the suite says of one rule.
+
+    Args:
+        rule: the rule.
+        status: see `Status`.
+        applied: how often its premise held, over all traces.
+        broken: in how many traces it was broken.
+        failures: the easiest of those to read.
+        note: why the status is what it is, where that is not plain.
+    """
+
+    rule: Rule
+    status: Status
+    applied: int = 0
+    broken: int = 0
+    failures: tuple[Failure, ...] = ()
+    note: str = ""
+
+
+class Verdict(Struct, frozen=True):
+    """What the suite says of one backend.
+
+    Args:
+        backend: its name.
+        results: one for each rule, in the order of the chapters.
+        scenarios: how many were judged.
+        planned: how many there are.
+        errors: what went wrong with harness or backend, apart from the operator.
+        seconds: how long it took.
+        seed: of the generated scenarios.
+    """
+
+    backend: str
+    results: tuple[RuleResult, ...]
+    scenarios: int
+    planned: int
+    errors: tuple[str, ...] = ()
+    seconds: float = 0
+    seed: int = 0
+
+    @property
+    def word(self) -> Word:
+        """The worst that any rule says; untested or an error is never green."""
+        found = {r.status for r in self.results if not _is_forgiven(r)}
+        if found & {"fail", "unexpected-pass"}:
+            return "not conformant"
+        if self.errors or found & {"error", "untested", "blocked"}:
+            return "inconclusive"
+        if "expected-fail" in found:
+            return "conformant with exceptions"
+        return "conformant"
+
+    @property
+    def exit_code(self) -> int:
+        """See `EXIT_CODES`."""
+        return EXIT_CODES[self.word]
+
+    def count(self, *statuses: Status) -> int:
+        """Return how many rules have one of `statuses`."""
+        return sum(result.status in statuses for result in self.results)
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line, with everything that is not plain green."""
+        shoulds = sum(_is_forgiven(r) and r.status == "fail" for r in self.results)
+        parts = [
+            f"{self.count('pass')} rules pass",
+            *(
+                f"{self.count(status)} {status}"
+                for status in ("fail", "error", "blocked", "untested", "not-applicable")
+                if self.count(status)
+            ),
+            *([f"{shoulds} of the failures SHOULD only"] if shoulds else []),
+            *([f"{len(self.errors)} errors"] if self.errors else []),
+        ]
+        return f"{self.backend}: {self.word} ({', '.join(parts)})"
+
+
+def conclude(
+    tally: Tally,
+    rules: Mapping[str, Rule],
+    capabilities: frozenset[Capability],
+    exceptions: Mapping[str, str],
+    *,
+    blocked: str = "",
+) -> tuple[RuleResult, ...]:
+    """Give each rule its status.
+
+    Args:
+        tally: all judgements.
+        rules: by id; those that the tally counts.
+        capabilities: of the backend.
+        exceptions: rules that the backend is known to break, with the reason.
+        blocked: why rules that never applied could not; empty if nothing stood in the way.
+    """
+    return tuple(
+        _conclude(tally, rules[rule], capabilities, exceptions.get(rule), blocked)
+        for rule in rules
+        if rule in tally.counts
+    )
+
+
+def _conclude(
+    tally: Tally,
+    rule: Rule,
+    capabilities: frozenset[Capability],
+    excused: str | None,
+    blocked: str,
+) -> RuleResult:
+    count = tally.counts[rule.id]
+    missing = sorted(rule.needs - capabilities)
+    if missing:
+        return RuleResult(rule, "not-applicable", note=f"needs {', '.join(missing)}")
+    status: Status
+    note = excused or ""
+    if count.failures:
+        status = "expected-fail" if excused else "fail"
+    elif count.applied == 0:
+        status, note = ("blocked", blocked) if blocked else ("untested", "it never applied")
+    else:
+        status = "unexpected-pass" if excused else "pass"
+    return RuleResult(rule, status, count.applied, count.broken, tuple(count.failures), note)
+
+
+def _is_forgiven(result: RuleResult) -> bool:
+    return result.rule.level != "MUST" and result.status in {"fail", "untested", "blocked"}

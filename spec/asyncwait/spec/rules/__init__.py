@@ -1,0 +1,16 @@
+"""The rules: text for people in the chapters beside this file, data for programs from here.
+
+`rules()`, `areas()` and `departures()` read the chapters when they are first called.
+"""
+
+from asyncwait.spec.rules._registry import (
+    Departure,
+    Level,
+    MalformedRules,
+    Rule,
+    areas,
+    departures,
+    rules,
+)
+
+__all__ = ["Departure", "Level", "MalformedRules", "Rule", "areas", "departures", "rules"]

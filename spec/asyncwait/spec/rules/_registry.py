@@ -1,0 +1,336 @@
+"""Reads the rules from their chapters, and is strict about it: a slip in a chapter is an error."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Literal, TypeAlias, cast, get_args
+
+from msgspec import Struct
+
+from asyncwait.spec._errors import AsyncWaitError
+from asyncwait.spec.scenario import Capability
+
+Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
+"""How binding a rule is: an operator that breaks a MUST does not conform."""
+
+_CHAPTER = re.compile(r"(?!00-)\d\d-[a-z]+\.md")
+_TITLE = re.compile(r"# (?P<title>\S.*) \((?P<area>[A-Z]+)\)")
+_HEADING = re.compile(r"## (?P<id>(?P<area>[A-Z]+)-(?P<number>[1-9]\d*)) (?P<title>\S.*)")
+_META = re.compile(
+    r"(?P<level>[A-Z]+) · since (?P<since>\d+\.\d+) · "
+    r"(?:needs: (?P<needs>[a-z-]+(?:, [a-z-]+)*) · )?source: (?P<source>\S.*)"
+)
+_RULE_ID = re.compile(r"[A-Z]+-[1-9]\d*")
+_FLINK_ID = re.compile(r"[A-Z]{2,3}-[1-9]\d*")
+_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
+_SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
+_COLUMNS = ("Flink", "Flink 2.3.0", "ours", "why")
+
+
+class MalformedRules(AsyncWaitError, ValueError):
+    """A chapter, the list of retired ids or the table of departures breaks its form.
+
+    Args:
+        file: its name.
+        line: 1-based.
+        problem: what was expected there, and what was found.
+    """
+
+    def __init__(self, file: str, line: int, problem: str) -> None:
+        super().__init__(f"{file}:{line}: {problem}")
+        self.file = file
+        self.line = line
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type["MalformedRules"], tuple[str, int, str]]:
+        return type(self), (self.file, self.line, self.problem)
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """One rule of the specification.
+
+    Args:
+        id: area and number, for example "ELEM-1"; never used again for another rule.
+        area: the part of the id before the number.
+        title: what holds, in a few words.
+        level: how binding it is.
+        since: the version that brought it.
+        needs: abilities of a backend without which it can't be judged.
+        source: where it comes from, as plain text.
+        sentence: what holds, in one sentence; Markdown in one line.
+        why: the reason; Markdown, paragraphs apart by an empty line.
+    """
+
+    id: str
+    area: str
+    title: str
+    level: Level
+    since: str
+    needs: frozenset[Capability]
+    source: str
+    sentence: str
+    why: str
+
+
+class Departure(Struct, frozen=True):
+    """One behaviour of Apache Flink 2.3.0 that this specification does not follow.
+
+    Args:
+        flink: id of the behaviour, for example "TO-3".
+        theirs: what Flink does.
+        ours: what holds here.
+        why: the reason.
+    """
+
+    flink: str
+    theirs: str
+    ours: str
+    why: str
+
+
+class Chapter(Struct, frozen=True):
+    """One area: its id, its title, and its rules in the order of their numbers."""
+
+    area: str
+    title: str
+    rules: tuple[Rule, ...]
+
+
+class _Paragraph(Struct, frozen=True):
+    """Lines without an empty one between them, joined by spaces.
+
+    Args:
+        line: number of the first line.
+        text: the lines.
+    """
+
+    line: int
+    text: str
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Return all rules by id, in the order of the chapters.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return {rule.id: rule for chapter in _chapters() for rule in chapter.rules}
+
+
+@cache
+def areas() -> Mapping[str, str]:
+    """Return the titles of all areas by their id, in the order of the chapters.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return {chapter.area: chapter.title for chapter in _chapters()}
+
+
+@cache
+def departures() -> tuple[Departure, ...]:
+    """Return where the specification leaves Apache Flink 2.3.0.
+
+    Raises:
+        MalformedRules: the table breaks its form.
+    """
+    return parse_departures("departures.md", _texts()["departures.md"])
+
+
+@cache
+def _chapters() -> tuple[Chapter, ...]:
+    texts = _texts()
+    chapters = {name: text for name, text in texts.items() if _CHAPTER.fullmatch(name)}
+    return parse_chapters(chapters, parse_retired("retired.txt", texts["retired.txt"]))
+
+
+def _texts() -> dict[str, str]:
+    files = resources.files("asyncwait.spec.rules").iterdir()
+    names = sorted((file.name, file) for file in files if file.name.endswith((".md", ".txt")))
+    return {name: file.read_text(encoding="utf-8") for name, file in names}
+
+
+def parse_chapters(
+    texts: Mapping[str, str], retired: frozenset[str] = frozenset()
+) -> tuple[Chapter, ...]:
+    """Read all chapters.
+
+    Args:
+        texts: by file name, in reading order.
+        retired: ids that may not be used again.
+
+    Raises:
+        MalformedRules: a chapter breaks its form, or two are of one area.
+    """
+    chapters: list[Chapter] = []
+    for file, text in texts.items():
+        chapter = parse_chapter(file, text, retired)
+        if chapter.area in {earlier.area for earlier in chapters}:
+            raise MalformedRules(file, 1, f"area {chapter.area} has a chapter already")
+        chapters.append(chapter)
+    return tuple(chapters)
+
+
+def parse_chapter(file: str, text: str, retired: frozenset[str] = frozenset()) -> Chapter:
+    """Read one chapter.
+
+    Args:
+        file: its name, for messages.
+        text: Markdown.
+        retired: ids that may not be used again.
+
+    Raises:
+        MalformedRules: it breaks its form.
+    """
+    paragraphs = list(_paragraphs(text))
+    first = paragraphs[0] if paragraphs else _Paragraph(1, "")
+    title = _TITLE.fullmatch(first.text)
+    if title is None:
+        raise _expected(file, first, "a title like '# Elements and timestamps (ELEM)'")
+    starts = [place for place, paragraph in enumerate(paragraphs) if _is_heading(paragraph)]
+    if not starts:
+        raise _expected(file, first, "at least one rule below the title")
+    if starts[0] == 1:
+        raise _expected(file, paragraphs[1], "a paragraph on what the chapter is about")
+    area, rules_read = title["area"], list[Rule]()
+    for start, end in zip(starts, [*starts[1:], len(paragraphs)], strict=True):
+        rule = _rule(file, area, paragraphs[start:end])
+        _check_number(file, paragraphs[start], rule, rules_read, retired)
+        rules_read.append(rule)
+    return Chapter(area, title["title"], tuple(rules_read))
+
+
+def parse_retired(file: str, text: str) -> frozenset[str]:
+    """Read the list of ids that may not be used again: one per line, `#` begins a comment.
+
+    Raises:
+        MalformedRules: a line is no id, or the same as an earlier one.
+    """
+    ids: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        entry = line.partition("#")[0].strip()
+        if not entry:
+            continue
+        if not _RULE_ID.fullmatch(entry):
+            raise MalformedRules(file, number, f"expected the id of a rule, got {entry!r}")
+        if entry in ids:
+            raise MalformedRules(file, number, f"{entry} is listed twice")
+        ids.add(entry)
+    return frozenset(ids)
+
+
+def parse_departures(file: str, text: str) -> tuple[Departure, ...]:
+    """Read the table of departures.
+
+    Raises:
+        MalformedRules: there is no such table, or a row of it breaks its form.
+    """
+    lines = enumerate(text.splitlines(), 1)
+    rows = [(number, _cells(line)) for number, line in lines if line.startswith("|")]
+    shown = " | ".join(_COLUMNS)
+    if not rows:
+        raise MalformedRules(file, 1, f"expected a table with the columns {shown}")
+    head, cells = rows[0]
+    if cells != _COLUMNS:
+        raise MalformedRules(file, head, f"expected the columns {shown}, got {' | '.join(cells)}")
+    found: dict[str, Departure] = {}
+    for number, row in rows[2:]:
+        if len(row) != len(_COLUMNS) or not all(row):
+            raise MalformedRules(file, number, f"expected {len(_COLUMNS)} filled cells, got {row}")
+        if not _FLINK_ID.fullmatch(row[0]):
+            raise MalformedRules(file, number, f"expected an id like TO-3, got {row[0]!r}")
+        if row[0] in found:
+            raise MalformedRules(file, number, f"{row[0]} has a row already")
+        found[row[0]] = Departure(*row)
+    return tuple(found.values())
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in line.strip().strip("|").split("|"))
+
+
+def _paragraphs(text: str) -> Iterator[_Paragraph]:
+    """Headings are paragraphs of their own, whatever stands next to them."""
+    lines: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if lines and (not line.strip() or line.startswith("#")):
+            yield _Paragraph(number - len(lines), " ".join(lines))
+            lines = []
+        if line.startswith("#"):
+            yield _Paragraph(number, line.strip())
+        elif line.strip():
+            lines.append(line.strip())
+
+
+def _is_heading(paragraph: _Paragraph) -> bool:
+    return paragraph.text.startswith("#") and not paragraph.text.startswith("# ")
+
+
+def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
+    heading, *rest = paragraphs
+    head = _HEADING.fullmatch(heading.text)
+    if head is None or head["area"] != area:
+        raise _expected(file, heading, f"a heading like '## {area}-1 What holds, in few words'")
+    if not rest:
+        raise MalformedRules(file, heading.line, f"{head['id']} has no meta line")
+    meta = _META.fullmatch(rest[0].text)
+    if meta is None:
+        expected = (
+            "'LEVEL · since VERSION · source: TEXT', with 'needs: CAPABILITY · ' before source"
+        )
+        raise _expected(file, rest[0], f"{expected} where it needs some")
+    if meta["level"] not in get_args(Level):
+        problem = f"expected MUST, SHOULD or MAY, got {meta['level']}"
+        raise MalformedRules(file, rest[0].line, problem)
+    if len(rest) == 1 or rest[1].text.startswith("Why:"):
+        raise MalformedRules(
+            file, heading.line, f"{head['id']} has no sentence that says what holds"
+        )
+    sentence = rest[1].text
+    if not sentence.endswith(".") or _SECOND_SENTENCE.search(sentence):
+        raise _expected(file, rest[1], "one sentence with a full stop")
+    if len(rest) == 2 or not rest[2].text.startswith("Why: "):  # noqa: PLR2004 - after the two above
+        raise MalformedRules(file, heading.line, f"{head['id']} has no paragraph 'Why: ...'")
+    return Rule(
+        id=head["id"],
+        area=area,
+        title=head["title"],
+        level=cast("Level", meta["level"]),
+        since=meta["since"],
+        needs=_needs(file, rest[0], meta["needs"]),
+        source=_LINK.sub(r"\1", meta["source"]),
+        sentence=sentence,
+        why="\n\n".join(paragraph.text for paragraph in rest[2:]).removeprefix("Why: "),
+    )
+
+
+def _needs(file: str, paragraph: _Paragraph, names: str | None) -> frozenset[Capability]:
+    wanted = names.split(", ") if names else []
+    known = [capability.value for capability in Capability]
+    for name in wanted:
+        if name not in known:
+            problem = f"there is no capability {name!r}; there are {', '.join(known)}"
+            raise MalformedRules(file, paragraph.line, problem)
+    return frozenset(map(Capability, wanted))
+
+
+def _check_number(
+    file: str, heading: _Paragraph, rule: Rule, before: list[Rule], retired: frozenset[str]
+) -> None:
+    """Numbers go up by one, over those that are retired."""
+    if rule.id in retired:
+        raise MalformedRules(file, heading.line, f"{rule.id} is retired and can't be used again")
+    if rule.id in {earlier.id for earlier in before}:
+        raise MalformedRules(file, heading.line, f"{rule.id} is there already")
+    number = int(before[-1].id.rpartition("-")[2]) + 1 if before else 1
+    while f"{rule.area}-{number}" in retired:
+        number += 1
+    if rule.id != f"{rule.area}-{number}":
+        problem = f"expected {rule.area}-{number} next, got {rule.id}"
+        raise MalformedRules(file, heading.line, problem)
+
+
+def _expected(file: str, paragraph: _Paragraph, what: str) -> MalformedRules:
+    return MalformedRules(file, paragraph.line, f"expected {what}, got {paragraph.text!r}")

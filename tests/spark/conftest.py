@@ -1,0 +1,15 @@
+"""One embedded Spark for all tests of this folder."""
+
+from collections.abc import Generator
+
+import pytest
+
+from asyncwait.backends.spark import EmbeddedSpark, embedded_spark
+
+
+@pytest.fixture(scope="session")
+def spark() -> Generator[EmbeddedSpark]:
+    """The embedded Spark, started once and gone at the end."""
+    embedded = embedded_spark()
+    yield embedded
+    embedded.stop()

