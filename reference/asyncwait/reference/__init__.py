@@ -1,6 +1,7 @@
 """The reference operator: slow enough to be read, sound enough to be believed."""
 
-from asyncwait.reference._calls import Call, CallRunner, Completion, Outcome, Raised, Returned
+from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
+from asyncwait.reference._calls import GRACE, Call, CallRunner
 from asyncwait.reference._loop import Loop, running_loop
 from asyncwait.reference._mailbox import (
     MAIN,
@@ -12,6 +13,7 @@ from asyncwait.reference._mailbox import (
     TaskMailbox,
 )
 from asyncwait.reference._operator import Operator, open_with
+from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._output import Output
 from asyncwait.reference._queues import (
     ElementQueue,
@@ -31,8 +33,10 @@ ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
 
 __all__ = [
+    "GRACE",
     "MAIN",
     "OPERATOR",
+    "Alarm",
     "Call",
     "CallRunner",
     "Completion",
@@ -41,6 +45,7 @@ __all__ = [
     "Entry",
     "FenceEntry",
     "Loop",
+    "LoopAlarm",
     "Mail",
     "MailboxClosedError",
     "MailboxExecutor",
@@ -54,6 +59,7 @@ __all__ = [
     "Returned",
     "Segment",
     "SourceReader",
+    "TaskAlarm",
     "TaskMailbox",
     "Timer",
     "TimerService",

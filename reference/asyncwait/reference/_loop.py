@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+CallAt: TypeAlias = Callable[[float, Callable[[], object]], asyncio.TimerHandle]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,18 +15,18 @@ class Loop:
     """The loop that an operator was opened on.
 
     Args:
-        time: its clock, in seconds; the only clock that an operator knows.
-        call_soon_threadsafe: runs a function on the loop soon; callable from any thread.
+        time: its clock, in seconds, and the only one that an operator knows; for any thread.
+        call_soon_threadsafe: runs a function on the loop soon; for any thread.
         call_at: runs a function at a time of the clock; None on trio, where only tasks sleep.
     """
 
     time: Callable[[], float]
     call_soon_threadsafe: Callable[[Callable[[], object]], Any]
-    call_at: Callable[[float, Callable[[], object]], asyncio.TimerHandle] | None
+    call_at: CallAt | None
 
     def call_from_thread(self, function: Callable[[], object]) -> None:
         """Run `function` on the loop soon, or never if the loop is closed."""
-        with suppress(RuntimeError):  # both loops raise it, or a kind of it, once they are closed
+        with suppress(RuntimeError):  # what a closed asyncio loop raises; trio's is a kind of it
             self.call_soon_threadsafe(function)
 
 
@@ -36,7 +38,7 @@ def running_loop() -> Loop:
     """
     trio = sys.modules.get("trio")  # whoever runs on trio has imported it
     if trio is not None and trio.lowlevel.in_trio_run():
-        token = trio.lowlevel.current_trio_token()
-        return Loop(trio.current_time, token.run_sync_soon, None)
+        clock, token = trio.lowlevel.current_clock(), trio.lowlevel.current_trio_token()
+        return Loop(clock.current_time, token.run_sync_soon, None)
     loop = asyncio.get_running_loop()
     return Loop(loop.time, loop.call_soon_threadsafe, loop.call_at)

@@ -1,7 +1,7 @@
-"""The mailbox: everything that happens to an operator is a mail, and one task runs them all.
+"""The mailbox: what happens to an operator is a mail, and one task runs one mail after the other.
 
-Mails come from any thread; the task that owns the mailbox takes them one after another. What a
-mail touches is touched by no one else meanwhile, so the rest of the operator needs no lock.
+Mails come from any thread; only the task that owns the mailbox takes them. What a mail touches is
+touched by nobody else meanwhile, so the rest of the operator needs no lock.
 
 A mailbox is open at first (mails come and go), then quiesced (they only go), then closed
 (neither); there is no way back (Flink's MB-7).
@@ -18,10 +18,10 @@ import anyio
 from asyncwait.reference._loop import Loop
 
 MAIN = -1
-"""Priority of mails that only the main loop runs: what starts new work."""
+"""Priority of mails that wait while the operator waits for room: what brings new work."""
 
 OPERATOR = 0
-"""Priority of an operator's own mails, which also run while it waits for room (BP-2)."""
+"""Priority of mails that run even then: what finishes old work (Flink's BP-2, BP-3)."""
 
 
 class MailboxState(Enum):
@@ -33,7 +33,7 @@ class MailboxState(Enum):
 
 
 class MailboxClosedError(RuntimeError):
-    """A mail was put or taken although the mailbox no longer allows it."""
+    """A mail was put or taken, and the mailbox no longer allows it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +41,11 @@ class Mail:
     """Something to do for the task that owns the mailbox.
 
     Args:
-        run: does it; it may not await.
-        priority: a filter, not an order: whoever takes with a higher one does not see the mail.
-        urgent: goes ahead of all mails that are not; among urgent ones the order stays. It does
-            not make the mail visible to more takers (MB-14).
+        run: does it; it can't await.
+        priority: a filter, not an order: who takes with a higher one does not see this mail
+            (Flink's MB-10).
+        urgent: goes ahead of all mails that are not urgent. Among urgent ones the order stays,
+            and none of them is visible to more takers than before (Flink's MB-14, MB-15).
     """
 
     run: Callable[[], object]
@@ -53,10 +54,10 @@ class Mail:
 
 
 class TaskMailbox:
-    """A queue of mails with many senders and one taker (MB-1).
+    """A queue of mails with many senders and one taker (Flink's MB-1).
 
     Args:
-        loop: of the task that takes; the caller's thread is the only one that may take.
+        loop: of the task that takes; it runs the caller.
     """
 
     def __init__(self, loop: Loop) -> None:
@@ -77,7 +78,7 @@ class TaskMailbox:
         return len(self._urgent) + len(self._mails)
 
     def put(self, mail: Mail) -> None:
-        """Put `mail` behind those of its kind; from any thread, never blocking.
+        """Put `mail` behind those of its kind. For any thread; never blocks.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -91,14 +92,14 @@ class TaskMailbox:
             self._loop.call_from_thread(self._wake_taker)
 
     def try_take(self, priority: int) -> Mail | None:
-        """Take the first mail of at least `priority`, or return None if there is none (MB-10).
+        """Take the first mail of at least `priority`; return None if there is none.
 
         Raises:
             MailboxClosedError: the mailbox is closed.
-            RuntimeError: the caller's thread is not the one of the mailbox (TH-4).
+            RuntimeError: this is not the thread of the mailbox's loop (Flink's TH-4).
         """
         if threading.get_ident() != self._thread:
-            raise RuntimeError("a mail can be taken only in the thread of the mailbox's loop")
+            raise RuntimeError("mails are taken in the thread of the mailbox's loop, not elsewhere")
         with self._lock:
             self._require("taking a mail", MailboxState.OPEN, MailboxState.QUIESCED)
             for mails in (self._urgent, self._mails):
@@ -115,18 +116,19 @@ class TaskMailbox:
             MailboxClosedError: the mailbox is closed, or was closed meanwhile.
         """
         while (mail := self.try_take(priority)) is None:
-            self._arrival = anyio.Event()  # in time: whoever puts wakes the taker on its loop
-            await self._arrival.wait()
+            # A thread that puts a mail just now wakes the taker on the loop, hence after this.
+            self._arrival = arrival = anyio.Event()
+            await arrival.wait()
         return mail
 
     def quiesce(self) -> None:
-        """Refuse new mails from now on; those inside can still be taken."""
+        """Refuse mails from now on; those inside can still be taken."""
         with self._lock:
             if self._state is MailboxState.OPEN:
                 self._state = MailboxState.QUIESCED
 
     def close(self) -> list[Mail]:
-        """Refuse everything from now on, and return the mails that nobody took (MB-8)."""
+        """Refuse everything from now on, and return the mails that nobody took (Flink's MB-8)."""
         with self._lock:
             self._state = MailboxState.CLOSED
             left = [*self._urgent, *self._mails]
@@ -142,12 +144,12 @@ class TaskMailbox:
     def _require(self, action: str, *states: MailboxState) -> None:
         if self._state not in states:
             needed = " or ".join(state.value for state in states)
-            message = f"{action} needs a mailbox that is {needed}; it is {self._state.value}"
+            message = f"{action} needs a mailbox that is {needed}, this one is {self._state.value}"
             raise MailboxClosedError(message)
 
 
 class MailboxExecutor:
-    """The mailbox as one part of a program sees it: through the filter of its priority.
+    """The mailbox as one part of the operator sees it: through the filter of a priority.
 
     Args:
         mailbox: whose mails to send and to run.
@@ -159,7 +161,7 @@ class MailboxExecutor:
         self._priority = priority
 
     def execute(self, run: Callable[[], object], *, urgent: bool = False) -> None:
-        """Have `run` run as a mail; from any thread.
+        """Have `run` run as a mail. For any thread.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -172,7 +174,7 @@ class MailboxExecutor:
         mail.run()
 
     def try_run_one(self) -> bool:
-        """Run one visible mail if there is one, and say whether there was (Flink's tryYield)."""
+        """Run one visible mail, if there is one, and say whether there was (Flink's tryYield)."""
         mail = self._mailbox.try_take(self._priority)
         if mail is None:
             return False

@@ -1,57 +1,56 @@
-"""The consumer's half of an operator: what it takes, in which order, and how it waits."""
+"""The consumer's side of an operator: what it takes, in which order, and how it waits."""
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 
 from asyncwait.reference._queues import ElementQueue, Entry
-from asyncwait.spec import Element
+from asyncwait.spec import Element, Snapshot
 
 
 class Output:
-    """Lets the consumer take elements out of the queue.
+    """Lets the consumer take what may come out.
 
-    An element leaves the operator in the step in which `take` returns it, not before. So a
-    consumer that is cancelled while it waits loses nothing, and whatever it has not got is in
-    the next snapshot.
+    An element leaves the operator in the step in which `take` returns it, not earlier. So a
+    consumer that gives up waiting loses nothing (END-9), and what it has not got is in the next
+    snapshot (SNAP-2).
 
     Args:
         queue: what was admitted.
-        on_taken: told when the last output of an entry was taken: its slot is free.
+        on_taken: told of an entry that is gone: its last output was taken.
     """
 
-    def __init__(self, queue: ElementQueue, on_taken: Callable[[Entry], object]) -> None:
+    def __init__(self, queue: ElementQueue, on_taken: Callable[[Entry], Any]) -> None:
         self._queue = queue
         self._on_taken = on_taken
-        self._ahead: deque[Element] = deque()
-        self._begun: Entry | None = None
+        self._ahead: deque[Element] = deque()  # what overtakes the queue
+        self._begun: Entry | None = None  # of which some outputs were taken, and some not
         self._news: anyio.Event | None = None
         self._error: BaseException | None = None
-        self._finished = False
-        self._cut = False
-        self._told = False
+        self._finished = self._cut = self._told = False
 
     @property
     def slots(self) -> int:
-        """Slots held by an entry that left the queue: 1 while only a part of it was taken."""
+        """Slots taken by what has left the queue and is not gone: a record taken in part."""
         return 0 if self._begun is None else 1
 
     @property
     def is_over(self) -> bool:
-        """Whether the consumer was told the end, or nothing comes out any more."""
+        """Whether nothing comes out any more: the end was told, or settled in the middle."""
         return self._cut or self._told
 
     async def take(self) -> Element:
         """Return the next element; wait for it if there is none.
 
         Raises:
-            StopAsyncIteration: there will be none any more.
-            RuntimeError: another task is waiting here already.
-            BaseException: what the operator ended with; the same object each time.
+            StopAsyncIteration: there will be none (END-7).
+            RuntimeError: another task is waiting here.
+            BaseException: what the operator ended with, the same object each time (FAIL-6).
         """
         if self._news is not None:
-            raise RuntimeError("another task is waiting in __anext__; only one can, at a time")
+            raise RuntimeError("another task is waiting in __anext__; one can at a time")
         while True:
             if self._cut:
                 self._raise_end()
@@ -63,21 +62,24 @@ class Output:
             await self._wait_for_news()
 
     def put_ahead(self, element: Element) -> None:
-        """Let `element` overtake what is queued, but not what overtook before it."""
+        """Let `element` overtake the queue, behind what overtook it before."""
         self._ahead.append(element)
         self.tell()
 
+    def put_first(self, snapshot: Snapshot) -> None:
+        """Let `snapshot` overtake everything but earlier snapshots (SNAP-8)."""
+        behind = next((i for i, e in enumerate(self._ahead) if not isinstance(e, Snapshot)), None)
+        self._ahead.insert(len(self._ahead) if behind is None else behind, snapshot)
+        self.tell()
+
     def finish(self, error: BaseException | None) -> None:
-        """Tell the consumer the end, with `error` if there is one, once everything was taken."""
+        """End, with `error` if there is one, as soon as everything was taken."""
         self._finished = True
         self._error = error
         self.tell()
 
     def cut(self, error: BaseException | None) -> None:
-        """Let nothing out from now on, and tell the consumer the end, with `error` if any.
-
-        An end that is settled already stays as it is.
-        """
+        """End, with `error` if there is one, whatever was not taken; an end once told stays."""
         if not self.is_over:
             self._error = self._error or error
         self._cut = True
@@ -89,9 +91,9 @@ class Output:
             self._news.set()
 
     def _next(self) -> Element | None:
-        """Take what is next: the rest of a record, then what overtakes, then what is queued.
+        """Take the rest of a record, what overtakes, or what the queue gives, in this order.
 
-        The results of one record come out with nothing between them (EL-4).
+        Results of one record come out with nothing between them (ELEM-5, SNAP-6).
         """
         if self._begun is None and self._ahead:
             return self._ahead.popleft()
@@ -102,7 +104,7 @@ class Output:
         return None
 
     def _next_of(self, entry: Entry) -> Element | None:
-        """Take the next output of `entry`, if it has any; with the last one its slot is free."""
+        """Take the next output of `entry`, if it has any; with the last one it is gone."""
         outputs = entry.outputs or deque()
         element = outputs.popleft() if outputs else None
         self._begun = entry if outputs else None
@@ -111,9 +113,9 @@ class Output:
         return element
 
     async def _wait_for_news(self) -> None:
-        self._news = anyio.Event()
+        self._news = news = anyio.Event()
         try:
-            await self._news.wait()
+            await news.wait()
         finally:
             self._news = None
 

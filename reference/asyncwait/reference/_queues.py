@@ -1,9 +1,10 @@
 """What was admitted and has not come out yet, and which of it may come out next."""
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from asyncwait.reference._timers import Timer
 from asyncwait.spec import Element, Record, Stored, Watermark, WatermarkStatus
@@ -14,7 +15,7 @@ class RecordEntry:
     """A record in the queue, and what becomes of it.
 
     Args:
-        element: the record as it was read; a snapshot stores this, never the outputs (SN-1).
+        element: the record as it was read; a snapshot holds this, never the outputs (SNAP-3).
         outputs: what comes out, once that is decided; None before.
         deadline: decides the record if nothing else does; None if there is none.
     """
@@ -26,7 +27,7 @@ class RecordEntry:
 
 @dataclass(slots=True, eq=False)
 class FenceEntry:
-    """A watermark or status in the queue: nothing crosses it. It is decided from birth (EL-8).
+    """A watermark or status in the queue: nothing crosses it. It is decided from birth.
 
     Args:
         element: the watermark or status.
@@ -40,30 +41,43 @@ class FenceEntry:
 Entry: TypeAlias = RecordEntry | FenceEntry
 
 
-class ElementQueue(Protocol):
+class ElementQueue(ABC):
     """The queue of an operator. The two modes differ in nothing else."""
 
+    @abstractmethod
     def __len__(self) -> int:
         """Count the entries, decided or not."""
 
+    @abstractmethod
     def put(self, entry: Entry) -> None:
         """Add an entry behind all others."""
 
+    @abstractmethod
     def completed(self, entry: RecordEntry) -> None:
         """Take note that the outputs of `entry` are decided."""
 
+    @abstractmethod
     def peek_ready(self) -> Entry | None:
         """Return the entry that may come out next, and leave it; None if none may."""
 
     def pop_ready(self) -> Entry | None:
         """Remove the entry that may come out next, and return it; None if none may."""
+        entry = self.peek_ready()
+        if entry is not None:
+            self._remove(entry)
+        return entry
 
+    @abstractmethod
     def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order."""
+        """Go through what was put in and has not come out, in input order (SNAP-4)."""
+
+    @abstractmethod
+    def _remove(self, entry: Entry) -> None:
+        """Remove an entry, which may come out."""
 
 
-class OrderedQueue:
-    """Everything comes out in the order in which it went in (OR-1, OR-2)."""
+class OrderedQueue(ElementQueue):
+    """Everything comes out in the order in which it went in (ORD-1, WM-1, WM-2)."""
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque()
@@ -79,18 +93,17 @@ class OrderedQueue:
         """Do nothing: a decided record waits for its turn where it stands."""
 
     def peek_ready(self) -> Entry | None:
-        """Return the first entry if it is decided, and leave it."""
+        """Return the first entry if it is decided, and leave it (ORD-2)."""
         if self._entries and self._entries[0].outputs is not None:
             return self._entries[0]
         return None
 
-    def pop_ready(self) -> Entry | None:
-        """Remove the first entry if it is decided, and return it."""
-        return None if self.peek_ready() is None else self._entries.popleft()
-
     def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order."""
+        """Go through what was put in and has not come out, in input order (SNAP-4)."""
         return (entry.element for entry in self._entries)
+
+    def _remove(self, entry: Entry) -> None:
+        self._entries.remove(entry)
 
 
 @dataclass(slots=True, eq=False)
@@ -108,11 +121,11 @@ class Segment:
     ready: deque[Entry] = field(default_factory=deque)
 
 
-class UnorderedQueue:
+class UnorderedQueue(ElementQueue):
     """Records come out as they are decided, but nothing crosses a watermark or a status.
 
     The stream is cut into segments at those fences. Only the first segment gives anything out,
-    and it must be empty before the next one may (UN-1, UN-2).
+    and it must be empty before the next one may (WM-1, WM-2, WM-5).
     """
 
     def __init__(self) -> None:
@@ -131,9 +144,9 @@ class UnorderedQueue:
             segment.ready.append(entry)
 
     def completed(self, entry: RecordEntry) -> None:
-        """Let a record come out behind those of its segment that were decided before it.
+        """Let a record come out behind those of its segment that were decided before it (ORD-3).
 
-        One without outputs goes ahead: it frees its slot and has nothing to wait for.
+        One without outputs goes ahead: its slot is free, and nobody has to take it (RES-2).
         """
         ready = self._segment_of[entry].ready
         if entry.outputs:
@@ -147,17 +160,11 @@ class UnorderedQueue:
             return self._segments[0].ready[0]
         return None
 
-    def pop_ready(self) -> Entry | None:
-        """Remove the first decided entry of the first segment, and return it."""
-        entry = self.peek_ready()
-        if entry is not None:
-            self._remove(entry)
-        return entry
-
     def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order.
+        """Go through what was put in and has not come out, in input order (SNAP-4).
 
-        Flink stores a segment in arbitrary order (SN-3); nobody gains from that.
+        Flink stores a segment in arbitrary order (its SN-3), so that a snapshot of this mode can't
+        be restored in the other.
         """
         return (entry.element for segment in self._segments for entry in segment.entries)
 

@@ -1,4 +1,4 @@
-"""Reading the input, never more than one element ahead of what was admitted."""
+"""Reading the input, never more than one element ahead of what has found room."""
 
 from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
@@ -6,41 +6,31 @@ from typing import Any
 
 import anyio
 
-from asyncwait.reference._calls import is_being_cancelled, must_pass
-from asyncwait.spec import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-)
-
-ELEMENTS = (Record, Watermark, WatermarkStatus, LatencyMarker, Barrier, Snapshot)
+from asyncwait.reference._outcomes import is_being_cancelled, must_pass
+from asyncwait.spec import Element
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The input has ended; with `error`, or well if that is None."""
+    """The input has ended: well, or with `error`."""
 
     error: BaseException | None = None
 
 
 class SourceReader:
-    """Takes elements from the source one by one, each only when the last one has found room.
+    """Takes elements from the source, each one when the last one has found room (CAP-3).
 
     Args:
         elements: the input.
-        on_element: told of each element in the moment in which it was taken.
+        on_element: told of an element in the step in which it was taken.
         on_end: told of the end.
     """
 
     def __init__(
         self,
         elements: AsyncIterable[Element],
-        on_element: Callable[[Element], object],
-        on_end: Callable[[End], object],
+        on_element: Callable[[Element], Any],
+        on_end: Callable[[End], Any],
     ) -> None:
         self._elements = elements
         self._on_element = on_element
@@ -49,15 +39,15 @@ class SourceReader:
         self._closed = False
 
     def proceed(self) -> None:
-        """Let the next element be taken: the last one has found room, or needs none."""
+        """Let the next element be taken."""
         self._wanted.set()
 
     async def run(self) -> None:
-        """Read to the end, and close the source in the task that reads it, whatever happens."""
+        """Read to the end, and close the source in the task that reads it."""
         self._on_end(End(await self._read_all()))
 
     async def close(self) -> None:
-        """Close the source, once, if that can be done; a cancellation doesn't cut it short."""
+        """Close the source if it can be closed, once; a cancellation can't cut that short."""
         if self._closed:
             return
         self._closed = True
@@ -71,7 +61,7 @@ class SourceReader:
         try:
             try:
                 async for element in self._elements:
-                    await self._hand_over(self._check(element))
+                    await self._hand_over(element)
             finally:
                 await self.close()
         except BaseException as error:
@@ -80,13 +70,16 @@ class SourceReader:
             return error
         return None
 
-    async def _hand_over(self, element: Element) -> None:
-        """Wait until `element` no longer waits for room, so that at most one ever does."""
-        self._wanted = anyio.Event()
-        self._on_element(element)
-        await self._wanted.wait()
+    async def _hand_over(self, element: Any) -> None:
+        """Pass an element on, and wait until it has found room.
 
-    def _check(self, element: Any) -> Element:
-        if isinstance(element, ELEMENTS):
-            return element
-        raise TypeError(f"elements gave {element!r}, which is no element; try Record({element!r})")
+        Raises:
+            TypeError: it is no element.
+        """
+        if not isinstance(element, Element):
+            raise TypeError(
+                f"elements gave {element!r}, which is not an element; try Record({element!r})"
+            )
+        self._wanted = wanted = anyio.Event()
+        self._on_element(element)
+        await wanted.wait()

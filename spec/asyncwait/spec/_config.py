@@ -1,9 +1,11 @@
 """How an operator is set up. Everything is checked where it is given."""
 
 import math
+import sys
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from asyncwait.spec._errors import InvalidConfig
 
@@ -34,13 +36,12 @@ class Retry(Struct, frozen=True, kw_only=True):
     attempt_timeout: float | None = None
 
     def __post_init__(self) -> None:
-        _whole("max_attempts", self.max_attempts)
-        _seconds("initial", self.initial)
+        require_whole("max_attempts", self.max_attempts)
+        _require_seconds("initial", self.initial)
         if not _is_number(self.multiplier) or not self.multiplier >= 1:
             raise InvalidConfig.of("multiplier", self.multiplier, "a number >= 1")
-        _seconds("cap", self.cap)
-        if self.attempt_timeout is not None:
-            _seconds("attempt_timeout", self.attempt_timeout)
+        _require_seconds("cap", self.cap)
+        _require_timeout("attempt_timeout", self.attempt_timeout)
 
     def back_off(self, attempts: int) -> float:
         """Return the seconds to wait after `attempts` calls of one record.
@@ -48,7 +49,7 @@ class Retry(Struct, frozen=True, kw_only=True):
         It depends on that record alone and can't overflow (Flink's RT-5 shares it among all).
         """
         try:
-            grown = self.initial * self.multiplier ** (attempts - 1)
+            grown = self.initial * float(self.multiplier) ** (attempts - 1)
         except OverflowError:
             return self.cap
         return min(grown, self.cap)
@@ -78,13 +79,14 @@ class OperatorConfig(Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise InvalidConfig.of("mode", self.mode, "'ordered' or 'unordered'")
-        _whole("capacity", self.capacity)
-        if self.timeout is not None:
-            _seconds("timeout", self.timeout)
+        require_whole("capacity", self.capacity)
+        _require_timeout("timeout", self.timeout)
+        if self.timeout is not None and self.timeout > sys.float_info.max:
+            force_setattr(self, "timeout", math.inf)  # an int may be more than a clock can add
         if self.retry is not None and not isinstance(self.retry, Retry):
             raise InvalidConfig.of("retry", self.retry, "a Retry or None")
         if self.max_held is not None:
-            _whole("max_held", self.max_held)
+            require_whole("max_held", self.max_held)
 
     def require_only(self, operator: str, *supported: str) -> None:
         """Refuse the optional settings that `operator` does not know.
@@ -106,12 +108,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _whole(name: str, value: Any) -> None:
+def require_whole(name: str, value: Any) -> None:
+    """Refuse what can't count anything.
+
+    Args:
+        name: of the argument, for the message.
+        value: given for it.
+
+    Raises:
+        InvalidConfig: `value` is not a whole number >= 1.
+    """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidConfig.of(name, value, "a whole number >= 1")
 
 
-def _seconds(name: str, value: Any) -> None:
-    """Zero would mean never here and at once there, so both are refused (Flink's TO-1, TO-3)."""
-    if not _is_number(value) or math.isnan(value) or value <= 0:
+def _require_seconds(name: str, value: Any) -> None:
+    # "Not greater" is true of NaN too.
+    if not _is_number(value) or not value > 0:
+        raise InvalidConfig.of(name, value, "a number of seconds > 0")
+
+
+def _require_timeout(name: str, value: Any) -> None:
+    """Zero would mean never here and at once there, so it is refused (Flink's TO-1, TO-3)."""
+    if value is not None and (not _is_number(value) or not value > 0):
         raise InvalidConfig.of(name, value, "a number of seconds > 0, or None for none")

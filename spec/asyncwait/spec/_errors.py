@@ -49,6 +49,9 @@ class MissingExtra(AsyncWaitError, ImportError):
         self.needs = needs
         self.extra = extra
 
+    def __reduce__(self) -> "tuple[type[MissingExtra], tuple[str, str]]":
+        return type(self), (self.needs, self.extra)
+
 
 class OperatorError(AsyncWaitError):
     """The operator failed because of one record.

@@ -20,12 +20,15 @@ class ResultFuture(Protocol):
 
     def complete(self, results: Results) -> None:
         """Decide the record with `results`."""
+        ...
 
     def complete_with(self, supplier: Callable[[], Results]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
+        ...
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
+        ...
 
 
 class CallbackFunction(Protocol):
@@ -33,6 +36,7 @@ class CallbackFunction(Protocol):
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
         """Start the call for `value`; complete `result` sooner or later."""
+        ...
 
 
 AsyncFunction: TypeAlias = Callable[[Any], Awaitable[Results]] | CallbackFunction
@@ -60,18 +64,30 @@ class FunctionParts(Struct, frozen=True):
         """Take `fn` apart.
 
         Raises:
-            InvalidConfig: `fn` is neither callable nor has `async_invoke`.
+            InvalidConfig: `fn` is neither callable nor has `async_invoke`, or one of its parts is
+                not a function of the right kind.
         """
-        invoke = getattr(fn, "async_invoke", None)
+        invoke = _part(fn, "async_invoke")
+        call: Any = fn if invoke is None else None
         if invoke is None and not callable(fn):
             raise InvalidConfig.of("fn", fn, "a coroutine function or have async_invoke()")
+        timeout = _part(fn, "timeout")
+        if inspect.iscoroutinefunction(timeout):
+            raise InvalidConfig.of("fn.timeout", timeout, "a plain function: nothing waits for it")
         return cls(
-            call=fn if invoke is None else None,
+            call=call,
             invoke=invoke,
-            timeout=getattr(fn, "timeout", None),
-            open=getattr(fn, "open", None),
-            close=getattr(fn, "close", None),
+            timeout=timeout,
+            open=_part(fn, "open"),
+            close=_part(fn, "close"),
         )
+
+
+def _part(fn: Any, name: str) -> Callable[..., Any] | None:
+    part = getattr(fn, name, None)
+    if part is not None and not callable(part):
+        raise InvalidConfig.of(f"fn.{name}", part, "a function, or not be there")
+    return part
 
 
 async def run_hook(hook: Callable[[], Any] | None) -> None:
@@ -90,8 +106,13 @@ def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
     """
     if inspect.isawaitable(returned):
         return returned
-    cause = TypeError(f"expected an awaitable from fn, got {returned!r}; is it an `async def`?")
-    raise CallFailed(record, f"the call failed: {cause!r}") from cause
+    cause = not_awaitable(returned)
+    raise call_failed(record, cause) from cause
+
+
+def not_awaitable(returned: Any) -> TypeError:
+    """Build the error of a function in coroutine form that was none."""
+    return TypeError(f"expected an awaitable from fn, got {returned!r}; is it an `async def`?")
 
 
 def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
@@ -108,23 +129,26 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
         InvalidResult: None, str, bytes, or nothing that can be iterated.
         CallFailed: the collection raised while it was read.
     """
-    if returned is None or isinstance(returned, str | bytes | bytearray):
+    if not _is_collection(returned):
         raise InvalidResult(record, _no_collection(returned))
     try:
-        iterator = iter(returned)
-    except TypeError:
-        raise InvalidResult(record, _no_collection(returned)) from None
-    except Exception as error:
-        raise call_failed(record, error) from error
-    try:
-        return tuple(iterator)
-    except Exception as error:
+        return tuple(returned)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        # Nothing is awaited here, so not even a CancelledError is anybody else's.
         raise call_failed(record, error) from error
 
 
 def call_failed(record: Record, error: BaseException) -> CallFailed:
     """Build the error of a call that raised `error`; raise it `from error`."""
     return CallFailed(record, f"the call failed: {error!r}")
+
+
+def _is_collection(returned: Any) -> bool:
+    if isinstance(returned, str | bytes | bytearray):
+        return False
+    return isinstance(returned, Iterable) or hasattr(type(returned), "__getitem__")
 
 
 def _no_collection(returned: Any) -> str:

@@ -40,12 +40,15 @@ class OperatorResults(Protocol):
 
     def __aiter__(self) -> AsyncIterator[Element]:
         """Return itself."""
+        ...
 
     async def __anext__(self) -> Element:
         """Return the next element of the output."""
+        ...
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
+        ...
 
 
 @runtime_checkable
@@ -58,6 +61,7 @@ class SnapshotOnDemand(Protocol):
         It comes after the remaining results of a record that is just being handed out, and holds
         every input admitted or waiting for room, and `read`.
         """
+        ...
 
 
 class OpenOperator(Protocol):
@@ -85,3 +89,4 @@ class OpenOperator(Protocol):
         restore: Snapshot | None = None,
     ) -> AbstractAsyncContextManager[OperatorResults]:
         """Open an operator."""
+        ...

@@ -1,18 +1,56 @@
 """Plain values in, plain values out: the contract without its elements."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+import inspect
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+)
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Element, Record
-from asyncwait.spec._errors import InvalidConfig, InvalidResult
-from asyncwait.spec._function import FunctionParts
-from asyncwait.spec._operator import OpenOperator
+from asyncwait.spec._elements import Record
+from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._function import FunctionParts, not_awaitable
+from asyncwait.spec._operator import OpenOperator, OperatorResults
 
-T = TypeVar("T")
 
-PlainWait = Callable[..., AbstractAsyncContextManager[AsyncIterator[Any]]]
+class PlainWait(Protocol):
+    """An operator for plain values: an async context manager that gives an iterator of results.
+
+    It is no generator, because a task group must not stay open across the `yield` of one that
+    someone may drop. What holds of the operator holds here: cancelling a wait for the next result
+    loses none, and a failure is raised again by each further read.
+    """
+
+    def __call__(
+        self,
+        source: Iterable[Any] | AsyncIterable[Any],
+        fn: Any,
+        *,
+        timeout: float | None = None,
+        capacity: int = 100,
+        many: bool = False,
+    ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+        """Call `fn` for each value of `source`.
+
+        Args:
+            source: the values; closed on every way out if it has `aclose()`.
+            fn: a coroutine function; may have `timeout(value)`, `open()` and `close()`.
+            timeout: seconds from the start of a call to its deadline; None for none.
+            capacity: values called and not yet read by the consumer at most.
+            many: `fn` returns an iterable of results for each value (not str, bytes, dict or
+                None); without it there is exactly one result for each value, whatever it is.
+
+        Raises:
+            InvalidConfig: an argument is wrong.
+        """
+        ...
 
 
 def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
@@ -21,14 +59,6 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
     Args:
         open_operator: the operator.
         mode: of the function to build.
-
-    Returns:
-        `wait(source, fn, *, timeout=None, capacity=100, many=False)`: an async context manager
-        (a task group must not stay open across the `yield` of a generator that someone may drop)
-        that gives an async iterator of results. `source` is an iterable or async iterable;
-        `timeout` is in seconds. There is exactly one result for each value, whatever it is;
-        with `many`, `fn` returns an iterable of results for each value (not str, bytes, dict
-        or None).
     """
 
     @asynccontextmanager
@@ -39,22 +69,34 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
         timeout: float | None = None,  # noqa: ASYNC109 - of each call, not of this function
         capacity: int = 100,
         many: bool = False,
-    ) -> AsyncIterator[AsyncIterator[Any]]:
+    ) -> AsyncGenerator[AsyncIterator[Any]]:
         config = OperatorConfig(mode, capacity, timeout)
         wrapped = _Many(fn) if many else _One(fn)
         async with (
-            aclosing(_records(source)) as records,
+            aclosing(_Records(source)) as records,
             open_operator(config, wrapped, records) as results,
-            aclosing(_values(results)) as values,
         ):
-            yield values
+            yield _Values(results)
 
     wait.__name__ = wait.__qualname__ = f"{mode}_wait"
     return wait
 
 
+class _Dict:
+    """A dict, which would lose its values as a collection, made something that is none."""
+
+    def __init__(self, given: dict[Any, Any]) -> None:
+        self._given = given
+
+    def __repr__(self) -> str:
+        return repr(self._given)
+
+
+_Dict.__name__ = "dict"  # as the error has to call it
+
+
 class _Many:
-    """Gives the function's own results, and refuses a dict, which would lose its values."""
+    """Gives the function's own results, and lets no dict pass for a collection."""
 
     def __init__(self, fn: Any) -> None:
         parts = FunctionParts.of(fn)
@@ -65,41 +107,77 @@ class _Many:
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
         if (handler := parts.timeout) is not None:
-            self.timeout = lambda value: self._wrap_fallback(value, handler(value))
+            self.timeout = lambda value: self._wrap_fallback(handler(value))
 
     async def __call__(self, value: Any) -> Any:
-        return self._wrap(value, await self._call(value))
+        returned = self._call(value)
+        if not inspect.isawaitable(returned):
+            raise not_awaitable(returned)
+        return self._wrap(await returned)
 
-    def _wrap(self, value: Any, result: Any) -> Any:
-        if isinstance(result, dict):
-            msg = f"expected an iterable of results, got a dict {result!r}; return a list"
-            raise InvalidResult(Record(value), msg)
-        return result
+    def _wrap(self, result: Any) -> Any:
+        return _Dict(result) if isinstance(result, dict) else result
 
-    def _wrap_fallback(self, value: Any, result: Any) -> Any:
-        return self._wrap(value, result)
+    def _wrap_fallback(self, result: Any) -> Any:
+        return self._wrap(result)
 
 
 class _One(_Many):
     """Gives one result for each value, whatever it is; a handler's None still means none."""
 
-    def _wrap(self, value: Any, result: Any) -> Any:  # noqa: ARG002 - shape of the base
+    def _wrap(self, result: Any) -> Any:
         return (result,)
 
-    def _wrap_fallback(self, value: Any, result: Any) -> Any:
-        return None if result is None else self._wrap(value, result)
+    def _wrap_fallback(self, result: Any) -> Any:
+        return None if result is None else self._wrap(result)
 
 
-async def _records(source: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Element]:
-    if isinstance(source, AsyncIterable):
-        async for value in source:
-            yield Record(value)
-    else:
-        for value in source:
-            yield Record(value)
+class _Records:
+    """The values of a source as records.
+
+    It is no generator: the operator may close it before it is started, and the source with it.
+    """
+
+    def __init__(self, source: Iterable[Any] | AsyncIterable[Any]) -> None:
+        self._aclose: Callable[[], Awaitable[object]] | None = getattr(source, "aclose", None)
+        self._values: Iterator[Any] | AsyncIterator[Any]
+        if isinstance(source, AsyncIterable):
+            self._values = aiter(source)
+        elif isinstance(source, Iterable):
+            self._values = iter(source)
+        else:
+            raise InvalidConfig.of("source", source, "an iterable or async iterable")
+
+    def __aiter__(self) -> AsyncIterator[Record]:
+        return self
+
+    async def __anext__(self) -> Record:
+        if isinstance(self._values, AsyncIterator):
+            return Record(await anext(self._values))
+        for value in self._values:
+            return Record(value)
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        aclose, self._aclose = self._aclose, None
+        if aclose is not None:
+            await aclose()
 
 
-async def _values(results: AsyncIterator[Element]) -> AsyncIterator[Any]:
-    async for element in results:
-        if isinstance(element, Record):
-            yield element.value
+class _Values:
+    """The values of the records that come out.
+
+    It is no generator: one ends when a wait for its next value is cancelled.
+    """
+
+    def __init__(self, results: OperatorResults) -> None:
+        self._results = results
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        while True:
+            element = await self._results.__anext__()
+            if isinstance(element, Record):
+                return element.value

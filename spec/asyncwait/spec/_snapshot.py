@@ -7,12 +7,14 @@ is MessagePack; each value and key in it is the bytes of the codec. Decoding exe
 import json
 import struct
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from asyncwait.spec._config import require_whole
 from asyncwait.spec._elements import Record, Snapshot, Stored, Watermark, WatermarkStatus
 from asyncwait.spec._errors import (
     InvalidConfig,
@@ -24,16 +26,19 @@ from asyncwait.spec._errors import (
 _MAGIC = b"AWSN"
 _VERSION = 1
 _HEADER = struct.Struct(">4sHII")
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 class Codec(Protocol):
     """How values and keys become bytes and come back."""
 
     def encode(self, value: Any) -> bytes:
-        """Return `value` as bytes, or raise TypeError or ValueError."""
+        """Return `value` as bytes, or raise."""
+        ...
 
     def decode(self, data: bytes) -> Any:
-        """Return the value that `data` stands for."""
+        """Return the value that `data` stands for, or raise."""
+        ...
 
 
 class JsonCodec:
@@ -77,9 +82,12 @@ def encode_snapshot(snapshot: Snapshot, codec: Codec | None = None) -> bytes:
         codec: for values and keys; JSON by default.
 
     Raises:
+        InvalidConfig: `snapshot` is none.
         NotPortable: a value or key does not come back equal and of the same type; the record and
             the path to the spot are named. The operator and its stream are not concerned.
     """
+    if not isinstance(snapshot, Snapshot):
+        raise InvalidConfig.of("snapshot", snapshot, "a Snapshot")
     payload = msgspec.msgpack.encode(_pack(snapshot, codec or JsonCodec()))
     return _HEADER.pack(_MAGIC, _VERSION, len(payload), zlib.crc32(payload)) + payload
 
@@ -87,10 +95,17 @@ def encode_snapshot(snapshot: Snapshot, codec: Codec | None = None) -> bytes:
 def decode_snapshot(data: bytes, codec: Codec | None = None) -> Snapshot:
     """Return the snapshot that `data` holds.
 
+    Args:
+        data: what `encode_snapshot` gave.
+        codec: the one it was encoded with; JSON by default.
+
     Raises:
+        InvalidConfig: `data` is not bytes.
         SnapshotCorrupt: `data` is cut short, altered, or no snapshot.
         SnapshotVersionUnsupported: it was written in a newer format.
     """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InvalidConfig.of("data", data, "the bytes of a snapshot")
     if len(data) < _HEADER.size:
         msg = f"a snapshot has at least {_HEADER.size} bytes, got {len(data)}; was it cut short?"
         raise SnapshotCorrupt(msg)
@@ -100,6 +115,8 @@ def decode_snapshot(data: bytes, codec: Codec | None = None) -> Snapshot:
     if version > _VERSION:
         msg = f"snapshot format {version} is newer than {_VERSION}; update asyncwait to read it"
         raise SnapshotVersionUnsupported(msg)
+    if version < 1:
+        raise SnapshotCorrupt(f"snapshot formats are numbered from 1, got {version}")
     payload = data[_HEADER.size :]
     if len(payload) != length:
         raise SnapshotCorrupt(f"expected {length} bytes of payload, got {len(payload)}")
@@ -107,7 +124,7 @@ def decode_snapshot(data: bytes, codec: Codec | None = None) -> Snapshot:
         raise SnapshotCorrupt("the checksum does not match: the snapshot was altered")
     try:
         return _unpack(msgspec.msgpack.decode(payload, type=_Snapshot), codec or JsonCodec())
-    except (msgspec.DecodeError, ValueError) as error:
+    except Exception as error:
         raise SnapshotCorrupt(f"the payload can't be read: {error}") from error
 
 
@@ -119,14 +136,16 @@ def split_snapshot(
     Args:
         snapshot: of one operator.
         parts: how many operators go on with it.
-        to: the part (0-based) for a record, for example by its key; dealt in turn by default.
-            Watermarks and statuses go to every part.
+        to: the part for a record, as a whole number (modulo `parts`), for example by its key;
+            dealt in turn by default. Watermarks and statuses go to every part.
+
+    Returns:
+        The parts, without `read` and `upstream`: those speak of the one operator and its input.
 
     Raises:
         InvalidConfig: `parts` is not a whole number >= 1.
     """
-    if not isinstance(parts, int) or parts < 1:
-        raise InvalidConfig.of("parts", parts, "a whole number >= 1")
+    require_whole("parts", parts)
     dealt: tuple[list[Stored], ...] = tuple([] for _ in range(parts))
     turn = 0
     for element in snapshot.in_flight:
@@ -144,7 +163,7 @@ def merge_snapshots(snapshots: Iterable[Snapshot]) -> Snapshot:
 
     A watermark of the result is the minimum of all parts; one that some part has not reached is
     left out, because a later one will say it. Statuses are left out: the joined operator will see
-    its own.
+    its own. So are `read` and `upstream`, which speak of one operator each.
 
     Raises:
         InvalidConfig: there are none, or they are of different checkpoints.
@@ -153,24 +172,31 @@ def merge_snapshots(snapshots: Iterable[Snapshot]) -> Snapshot:
     ids = {part.checkpoint_id for part in parts}
     if len(ids) != 1:
         raise InvalidConfig.of("snapshots", sorted(ids), "one or more of a single checkpoint")
-    queues = [[e for e in part.in_flight if not isinstance(e, WatermarkStatus)] for part in parts]
+    queues = [
+        deque(element for element in part.in_flight if not isinstance(element, WatermarkStatus))
+        for part in parts
+    ]
     merged: list[Stored] = []
     while True:
         for queue in queues:
             while queue and isinstance(queue[0], Record):
-                merged.append(queue.pop(0))
+                merged.append(queue.popleft())
         if not all(queues):
             break
         lowest = min(q[0].timestamp for q in queues if isinstance(q[0], Watermark))
         merged.append(Watermark(lowest))
         for queue in queues:
             if queue[0] == Watermark(lowest):
-                queue.pop(0)
+                queue.popleft()
     merged += [e for queue in queues for e in queue if isinstance(e, Record)]
     return Snapshot(ids.pop(), tuple(merged))
 
 
 def _pack(snapshot: Snapshot, codec: Codec) -> _Snapshot:
+    name = f"Snapshot {snapshot.checkpoint_id!r}"
+    if snapshot.read is not None:
+        _require_number(name, "read", snapshot.read)
+    _require_number(name, "checkpoint_id", snapshot.checkpoint_id)
     return _Snapshot(
         snapshot.checkpoint_id,
         tuple(_pack_element(element, codec) for element in snapshot.in_flight),
@@ -179,15 +205,24 @@ def _pack(snapshot: Snapshot, codec: Codec) -> _Snapshot:
     )
 
 
-def _pack_element(element: Stored, codec: Codec) -> _Record | _Watermark | _Status:
+def _pack_element(element: Any, codec: Codec) -> _Record | _Watermark | _Status:
+    """Pack an element of a snapshot, which may have been made by hand and hold anything."""
     match element:
         case Record():
             value = _portable(element, "value", element.value, codec)
-            return _Record(value, element.timestamp, _portable(element, "key", element.key, codec))
+            key = _portable(element, "key", element.key, codec)
+            if element.timestamp is not None:
+                _require_number(_name(element), "timestamp", element.timestamp)
+            return _Record(value, element.timestamp, key)
         case Watermark():
+            _require_number(repr(element), "timestamp", element.timestamp)
             return _Watermark(element.timestamp)
         case WatermarkStatus():
+            if not isinstance(element.idle, bool):
+                raise NotPortable(f"{element}: idle is {element.idle!r}, expected True or False")
             return _Status(element.idle)
+        case _:
+            raise NotPortable(f"{element!r} can't be in a snapshot, only records and fences can")
 
 
 def _unpack(packed: _Snapshot, codec: Codec) -> Snapshot:
@@ -209,18 +244,31 @@ def _unpack_element(element: _Record | _Watermark | _Status, codec: Codec) -> St
             return WatermarkStatus(element.idle)
 
 
+def _require_number(owner: str, name: str, value: Any) -> None:
+    if type(value) is not int or not _LOWEST <= value <= _HIGHEST:
+        msg = f"{owner}: {name} is {value!r} ({type(value).__name__}), expected an int of 64 bits"
+        raise NotPortable(msg)
+
+
 def _portable(record: Record, name: str, value: Any, codec: Codec) -> bytes:
     try:
         data = codec.encode(value)
-        back = codec.decode(data)
-    except (TypeError, ValueError, RecursionError) as error:
-        msg = f"{record}: {name} is not portable: {error}; give a codec that can carry it"
+        spot = _difference(name, value, codec.decode(data))
+    except Exception as error:
+        msg = f"{_name(record)}: {name} is not portable: {error}; give a codec that can carry it"
         raise NotPortable(msg) from error
-    spot = _difference(name, value, back)
     if spot is not None:
         msg = f"{record}: {spot} after encoding and decoding; give a codec that can carry it"
         raise NotPortable(msg)
     return data
+
+
+def _name(record: Record) -> str:
+    """Name a record even if its value is nested too deeply to be shown."""
+    try:
+        return str(record)
+    except RecursionError:
+        return f"Record of {object.__repr__(record.value)}"
 
 
 def _difference(path: str, value: Any, back: Any) -> str | None:
@@ -228,13 +276,13 @@ def _difference(path: str, value: Any, back: Any) -> str | None:
     if type(value) is not type(back):
         return f"{path} is {value!r} ({type(value).__name__}) but came back as {back!r}"
     if isinstance(value, dict):
-        if list(value) != list(back) or any(type(a) is not type(b) for a, b in zip(value, back)):
+        if [(type(key), key) for key in value] != [(type(key), key) for key in back]:
             return f"{path} has keys {list(value)!r} but came back with {list(back)!r}"
         pairs = [(f"{path}[{key!r}]", value[key], back[key]) for key in value]
     elif isinstance(value, list | tuple):
         if len(value) != len(back):
             return f"{path} has {len(value)} items but came back with {len(back)}"
-        pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(value, back))]
+        pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(value, back, strict=True))]
     else:
         return None if value == back else f"{path} is {value!r} but came back as {back!r}"
     return next((spot for pair in pairs if (spot := _difference(*pair)) is not None), None)

@@ -157,8 +157,11 @@ class Core:
             self.fail(failure)
 
     def _promote(self, entry: Entry) -> None:
-        """Let `entry` go out: it is decided and in its turn."""
-        if entry.results:
+        """Let `entry` go out: it is decided and in its turn.
+
+        A record without results goes by itself, but not before what is in front of it.
+        """
+        if entry.results or self._ready:
             self._ready.append(entry)
         else:
             del self.admitted[entry]
@@ -179,16 +182,20 @@ class Core:
         assert results is not None
         entry.given = given + 1
         if entry.given == len(results):
-            self._ready.popleft()
             self._emitted(entry)
         if isinstance(element, Record):
             return Record(results[given], element.timestamp, element.key)
         return element
 
     def _emitted(self, entry: Entry) -> None:
+        """Free the slot of `entry`, the first that is ready, and of what goes by itself."""
+        ready = self._ready
+        ready.popleft()
         del self.admitted[entry]
         if not isinstance(entry.element, Record):
             self._fences -= 1
+        while ready and not ready[0].results:
+            del self.admitted[ready.popleft()]
         if self._backlog:
             self._refill()
 

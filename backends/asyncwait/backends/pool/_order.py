@@ -83,7 +83,8 @@ class Unordered:
         segment = entry.segment
         assert segment is not None
         segment.undecided -= 1
-        if segment is self._segments[0]:
+        # What has no results crosses no fence, and only holds a slot that others could use.
+        if segment is self._segments[0] or not entry.results:
             self._promote(entry)
             self._advance()
         else:

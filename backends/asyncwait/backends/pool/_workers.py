@@ -60,7 +60,7 @@ class Crew:
 
     def help(self) -> None:
         """See to it that a worker is on its way."""
-        if self._waking:
+        if self._waking or self._core.closed:
             return
         self._waking = 1
         if self._idle:
@@ -93,9 +93,11 @@ class Crew:
     async def _shift(self, worker: Worker) -> None:
         """Work until the scope was used up or the operator is closed."""
         core, pending = self._core, self._core.pending
-        while not core.closed and not worker.scope.cancel_called:
+        while not worker.scope.cancel_called:
             if self._inbox is not None:
                 self._inbox.process(core)
+            if core.closed:
+                return
             if pending:
                 await self._handle(worker, pending.popleft())
             else:

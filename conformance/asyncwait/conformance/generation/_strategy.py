@@ -49,12 +49,13 @@ _SOMETIMES = st.sampled_from([False, False, True])
 _ERRORS = st.sampled_from(
     ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
 )
-_MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken"])
+_MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken", "broken"])
 _FLAVOURS = st.sampled_from(
-    ["calm", "calm", "crash", "crash", "crash", "failing", "failing", "leaving", "abandoning"]
+    ["calm", "crash", "crash", "crash", "failing", "failing", "failing", "leaving", "abandoning"]
 )
 _STAMPS = st.sampled_from([None, 0, 1, 1, 2])
 _TICKS = st.integers(0, 12)
+_CAPACITIES = [1, 2, 2, 3, 3, 4, 6]
 
 
 @st.composite
@@ -73,7 +74,7 @@ def scenarios(draw: Draw) -> Scenario:
     keeps_deadline = timeout is not None and (handled or flavour == "failing")
     return Scenario(
         mode=draw(st.sampled_from(["unordered", "ordered"])),
-        capacity=draw(st.sampled_from([1, 2, 2, 3, 3, 4, 6])),
+        capacity=draw(st.sampled_from([1, 1, 2] if flavour == "abandoning" else _CAPACITIES)),
         timeout=timeout * TICK if keeps_deadline else None,
         inputs=inputs,
         plans=plans,
@@ -82,7 +83,7 @@ def scenarios(draw: Draw) -> Scenario:
         hooks=draw(st.sampled_from(["none", "none", "none", "plain", "coroutine"])),
         source_ends_at=draw(_TICKS) * TICK if draw(_RARELY) else 0,
         source_error=flavour == "failing" and draw(_SOMETIMES),
-        sink=draw(_sinks(leaves=flavour == "leaving")) if flavour != "crash" else (),
+        sink=draw(_sinks(flavour)) if flavour != "crash" else (),
         cancel_at=draw(_TICKS) * TICK if flavour == "leaving" else None,
         requests=draw(_requests()),
         crashes=draw(_crashes()) if flavour == "crash" else (),
@@ -145,7 +146,7 @@ def _plans(draw: Draw, value: Any, flavour: str, *, endless: bool) -> Plan:
 def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
     after = draw(_DURATIONS) * TICK
     results = tuple(f"{name}.{part}" for part in range(draw(_COUNTS)))
-    if flavour == "abandoning" and draw(_SOMETIMES):
+    if flavour == "abandoning" and not draw(_SOMETIMES):
         return Step("reply", after + 3 * TICK, results, clean_up=draw(st.integers(3, 9)) * TICK)
     if flavour == "failing" and draw(_SOMETIMES):
         if draw(st.booleans()):
@@ -162,15 +163,18 @@ def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
 
 
 @st.composite
-def _sinks(draw: Draw, *, leaves: bool) -> tuple[SinkStep, ...]:
+def _sinks(draw: Draw, flavour: str) -> tuple[SinkStep, ...]:
     steps: list[SinkStep] = []
+    if flavour == "failing" and draw(st.booleans()):
+        # Long enough for a second failure behind the first.
+        steps.append(SinkStep("pause", 12 * TICK))
     for does, n in draw(
         st.lists(
-            st.tuples(st.sampled_from(["read", "pause", "give_up"]), st.integers(1, 6)), max_size=5
+            st.tuples(st.sampled_from(["read", "pause", "give_up", "give_up"]), st.integers(1, 6)), max_size=5
         )
     ):
         steps.append(SinkStep(does, n if does == "read" else n * TICK))
-    if leaves:
+    if flavour == "leaving" and draw(st.booleans()):
         steps.append(SinkStep("leave"))
     return tuple(steps)
 

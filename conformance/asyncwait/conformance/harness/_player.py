@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance.harness._clock import (
@@ -198,15 +199,18 @@ class _LegPlayer:
                 async with operator as self._results:
                     self._set_alarms(helpers, life)
                     ending = await self._sink.consume(self._results)
+                    # From here on no alarm changes how it ended, however long leaving takes.
+                    self._ending = self._ending or ending
                     again = "" if ending.how == "left" else await self._sink.again(self._results)
             except Exception as error:
                 # Opening or leaving the context raised: the operator's doing.
-                self._ending = self._ending or describe_failure(error, recorder.now())
+                self._ending = describe_failure(error, recorder.now())
                 return
             finally:
                 recorder.events.append(Left(recorder.now()))
             after = await self._sink.again(self._results)
-            self._ending = self._ending or _with(ending, again=again, after=after)
+            if self._ending is ending:
+                self._ending = msgspec.structs.replace(ending, again=again, after=after)
 
     def _set_alarms(self, helpers: Any, life: anyio.CancelScope) -> None:
         scenario, crash = self._plan.scenario, self._plan.crash
@@ -244,10 +248,6 @@ class _LegPlayer:
             timers_left=left.timers,
             abandoned=0 if statistics is None else statistics.abandoned,
         )
-
-
-def _with(ending: Ending, **changes: str) -> Ending:
-    return type(ending)(**{name: getattr(ending, name) for name in ending.__struct_fields__} | changes)
 
 
 class _Census(Struct, frozen=True):

@@ -245,11 +245,10 @@ class LinkedLeg:
         ended = None if item.call is None else item.call.ended
         if ended is None or ended.how == "cancelled" or ended.at > self.deadline(item):
             return 0
-        seen = any(
-            isinstance(output.element, Record) and output.element.value in ended.results
-            for output in self.outputs
-        )
-        return 2 if seen else 1
+        source = item.element
+        assert isinstance(source, Record)
+        wanted = [Record(value, source.timestamp, source.key) for value in ended.results]
+        return 2 if any(output.element in wanted for output in self.outputs) else 1
 
     def _decide(self, item: Item) -> None:
         """Find the outcome of a record: its own call's, or its deadline's."""

@@ -189,7 +189,7 @@ def parse_chapter(file: str, text: str, retired: frozenset[str] = frozenset()) -
     title = _TITLE.fullmatch(first.text)
     if title is None:
         raise _expected(file, first, "a title like '# Elements and timestamps (ELEM)'")
-    starts = [place for place, paragraph in enumerate(paragraphs) if _is_heading(paragraph)]
+    starts = [place for place, p in enumerate(paragraphs) if place and p.text.startswith("#")]
     if not starts:
         raise _expected(file, first, "at least one rule below the title")
     if starts[0] == 1:
@@ -262,10 +262,6 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
             yield _Paragraph(number, line.strip())
         elif line.strip():
             lines.append(line.strip())
-
-
-def _is_heading(paragraph: _Paragraph) -> bool:
-    return paragraph.text.startswith("#") and not paragraph.text.startswith("# ")
 
 
 def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:

@@ -61,6 +61,10 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...] = (Step(),)
     handler: Handler = Handler("none")
 
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise InvalidConfig.of("steps", self.steps, "one step or more")
+
 
 class Timed(Struct, frozen=True, forbid_unknown_fields=True):
     """An input element, and the time at which the source can give it."""

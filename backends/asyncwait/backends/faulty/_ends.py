@@ -1,0 +1,5 @@
+"""END: operators that end wrongly."""
+
+from asyncwait.backends.faulty._gallery import Faulty
+
+FAULTY: tuple[Faulty, ...] = ()

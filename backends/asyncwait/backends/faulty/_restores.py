@@ -1,0 +1,5 @@
+"""REST: operators that restore wrongly."""
+
+from asyncwait.backends.faulty._gallery import Faulty
+
+FAULTY: tuple[Faulty, ...] = ()

@@ -1,0 +1,396 @@
+"""The rules are read from their chapters, and a slip in a chapter is an error that says where."""
+
+import pickle
+import re
+from importlib import resources
+from textwrap import dedent
+
+import pytest
+from msgspec.structs import replace
+
+from asyncwait.spec.rules import Departure, MalformedRules, Rule, areas, departures, rules
+from asyncwait.spec.rules._registry import (
+    parse_chapter,
+    parse_chapters,
+    parse_departures,
+    parse_retired,
+)
+from asyncwait.spec.scenario import Capability
+
+FLINK_ID = re.compile(r"\b[A-Z]{2,3}-\d+")
+
+GOOD = dedent(
+    """\
+    # Colours of things (COL)
+
+    What colours are about.
+
+    ## COL-1 Grass is green
+
+    MUST · since 0.1 · source: Flink EL-2, EL-3
+
+    Grass is as green
+    as it was.
+
+    Why: Cows look
+    for it.
+
+    They find nothing else.
+
+    ## COL-2 The sky is blue
+
+    SHOULD · since 0.2 · needs: cancel-calls, in-flight-snapshot · source: Flink OR-1;
+    OR-2 [departed from](departures.md)
+
+    The sky, i.e. the upper half, is blue.
+
+    Why: Painters expect it.
+    """
+)
+
+GREEN = Rule(
+    id="COL-1",
+    area="COL",
+    title="Grass is green",
+    level="MUST",
+    since="0.1",
+    needs=frozenset(),
+    source="Flink EL-2, EL-3",
+    sentence="Grass is as green as it was.",
+    why="Cows look for it.\n\nThey find nothing else.",
+)
+
+
+def text_of(file: str) -> str:
+    """Return a file beside the chapters."""
+    return (resources.files("asyncwait.spec.rules") / file).read_text(encoding="utf-8")
+
+
+def test_every_area_has_a_chapter_and_they_stand_in_reading_order() -> None:
+    """The chapters lead from what comes out to how it all ends."""
+    assert areas() == {
+        "ELEM": "Elements and timestamps",
+        "ORD": "Order of results and calls",
+        "WM": "Watermarks and statuses",
+        "CAP": "Capacity",
+        "RES": "Results",
+        "TIME": "Timeouts",
+        "FAIL": "Failures",
+        "SNAP": "Snapshots",
+        "REST": "Restore",
+        "END": "End of input and cancel",
+    }
+    assert list(areas()) == list(dict.fromkeys(rule.area for rule in rules().values()))
+
+
+def test_rules_are_found_by_their_id() -> None:
+    """A rule is looked up by the id that verdicts and checks name."""
+    assert all(rule.id == rule_id for rule_id, rule in rules().items())
+    assert rules()["CAP-5"].level == "SHOULD"
+    assert rules()["SNAP-8"].needs == {Capability.ON_DEMAND_SNAPSHOT}
+    assert rules()["ELEM-2"].source == "this specification"
+
+
+def test_rules_are_read_once() -> None:
+    """Whoever asks often does not parse often."""
+    assert rules() is rules()
+    assert areas() is areas()
+    assert departures() is departures()
+
+
+def test_titles_are_short_and_unique() -> None:
+    """A title stands in tables and verdicts."""
+    titles = [rule.title for rule in rules().values()]
+
+    assert len(set(titles)) == len(titles)
+    assert [title for title in titles if len(title) > 72 or title.endswith(".")] == []
+
+
+def test_every_source_can_be_looked_up() -> None:
+    """An id of Flink's that a rule names is explained in one of two tables, never in both."""
+    followed = re.findall(r"^\| ([A-Z]+-\d+) \|", text_of("sources.md"), re.MULTILINE)
+    left = [departure.flink for departure in departures()]
+    named = {name for rule in rules().values() for name in FLINK_ID.findall(rule.source)}
+
+    assert sorted(followed) == sorted(set(followed))
+    assert set(followed).isdisjoint(left)
+    assert named - set(left) == set(followed)
+
+
+def test_a_source_says_departed_from_exactly_where_the_table_does() -> None:
+    """Rule and table agree on what is followed and what is not."""
+    left = {departure.flink for departure in departures()}
+    for rule in rules().values():
+        for part in rule.source.split("; "):
+            named = set(FLINK_ID.findall(part))
+            assert named <= left if part.endswith("departed from") else named.isdisjoint(left)
+
+
+def test_departures_name_rules_that_exist() -> None:
+    """A reference from a departure to a rule leads somewhere."""
+    known = set(areas())
+    for departure in departures():
+        named = [name for name in re.findall(r"\b[A-Z]+-\d+", departure.ours)]
+        assert [name for name in named if name not in rules()] == []
+        assert {name.partition("-")[0] for name in named} <= known
+
+
+def test_the_introduction_lists_all_chapters_in_order() -> None:
+    """The introduction is the table of contents."""
+    folder = resources.files("asyncwait.spec.rules")
+    chapters = sorted(file.name for file in folder.iterdir() if file.name[:2].isdigit())
+
+    links = re.findall(r"^\d+\. \[.*?\]\((.*?)\)", text_of(chapters[0]), re.MULTILINE)
+
+    assert links == chapters[1:]
+
+
+def test_every_link_between_the_chapters_leads_somewhere() -> None:
+    """No link is left over from a file that was renamed."""
+    folder = resources.files("asyncwait.spec.rules")
+    files = {file.name for file in folder.iterdir()}
+    linked = {
+        (name, link)
+        for name in files
+        if name.endswith(".md")
+        for link in re.findall(r"\]\(([^)]+)\)", text_of(name))
+    }
+
+    assert [(name, link) for name, link in linked if link not in files] == []
+
+
+def test_a_chapter_becomes_its_rules() -> None:
+    """Headings, meta lines, sentences and reasons are found; lines are joined, links are text."""
+    chapter = parse_chapter("01-colours.md", GOOD)
+
+    assert (chapter.area, chapter.title) == ("COL", "Colours of things")
+    assert chapter.rules == (
+        GREEN,
+        replace(
+            GREEN,
+            id="COL-2",
+            title="The sky is blue",
+            level="SHOULD",
+            since="0.2",
+            needs=frozenset({Capability.CANCEL_CALLS, Capability.IN_FLIGHT_SNAPSHOT}),
+            source="Flink OR-1; OR-2 departed from",
+            sentence="The sky, i.e. the upper half, is blue.",
+            why="Painters expect it.",
+        ),
+    )
+
+
+HEADING = "expected a heading like '## COL-1 What holds, in few words', got "
+META = (
+    "expected 'LEVEL · since VERSION · source: TEXT', with 'needs: CAPABILITY · ' before source "
+    "where it needs some, got "
+)
+KNOWN = ", ".join(capability.value for capability in Capability)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "problem"),
+    [
+        pytest.param(
+            "# Colours of things (COL)",
+            "# Colours of things",
+            1,
+            "expected a title like '# Elements and timestamps (ELEM)', got '# Colours of things'",
+            id="title-without-area",
+        ),
+        pytest.param(
+            "What colours are about.\n\n",
+            "",
+            3,
+            "expected a paragraph on what the chapter is about, got '## COL-1 Grass is green'",
+            id="no-introduction",
+        ),
+        pytest.param("## COL-1 ", "## COL-01 ", 5, None, id="leading-zero"),
+        pytest.param("## COL-1 Grass", "### COL-1 Grass", 5, None, id="heading-too-low"),
+        pytest.param("## COL-2 The", "# COL-2 The", 17, None, id="heading-too-high"),
+        pytest.param("## COL-1 Grass is green", "## COL-1", 5, None, id="no-title"),
+        pytest.param("## COL-1 ", "## SND-1 ", 5, None, id="another-area"),
+        pytest.param("MUST · since 0.1 · ", "MUST, since 0.1, ", 7, None, id="meta-punctuation"),
+        pytest.param("MUST · since 0.1 ·", "MUST ·", 7, None, id="no-version"),
+        pytest.param(" · source: Flink EL-2, EL-3", "", 7, None, id="no-source"),
+        pytest.param("source: Flink EL-2, EL-3", "source: ", 7, None, id="empty-source"),
+        pytest.param(
+            "MUST · since 0.1",
+            "SHALL · since 0.1",
+            7,
+            "expected MUST, SHOULD or MAY, got SHALL",
+            id="unknown-level",
+        ),
+        pytest.param(
+            "cancel-calls, in",
+            "cancel-call, in",
+            19,
+            f"there is no capability 'cancel-call'; there are {KNOWN}",
+            id="unknown-capability",
+        ),
+        pytest.param(
+            "Grass is as green\nas it was.\n\n",
+            "",
+            5,
+            "COL-1 has no sentence that says what holds",
+            id="no-sentence",
+        ),
+        pytest.param(
+            "as it was.",
+            "as it was. Cows too.",
+            9,
+            "expected one sentence with a full stop, got 'Grass is as green as it was. Cows too.'",
+            id="two-sentences",
+        ),
+        pytest.param(
+            "as it was.",
+            "as it was",
+            9,
+            "expected one sentence with a full stop, got 'Grass is as green as it was'",
+            id="no-full-stop",
+        ),
+        pytest.param(
+            "Why: Painters expect it.\n",
+            "",
+            17,
+            "COL-2 has no paragraph 'Why: ...'",
+            id="no-reason-at-the-end",
+        ),
+        pytest.param("Why: Cows", "Because: Cows", 5, "COL-1 has no paragraph 'Why: ...'", id="why"),
+        pytest.param("## COL-2 ", "## COL-1 ", 17, "COL-1 is there already", id="duplicate"),
+        pytest.param("## COL-2 ", "## COL-3 ", 17, "expected COL-2 next, got COL-3", id="gap"),
+        pytest.param("## COL-1 ", "## COL-2 ", 5, "expected COL-1 next, got COL-2", id="order"),
+    ],
+)
+def test_a_malformed_chapter_is_refused(
+    old: str, new: str, line: int, problem: str | None
+) -> None:
+    """The error names the file, the line, and what was expected there."""
+    assert GOOD.count(old) == 1
+    broken = GOOD.replace(old, new)
+    if problem is None:
+        found = " ".join(broken.splitlines()[line - 1 : line]).strip()
+        problem = (HEADING if found.startswith("#") else META) + repr(found)
+
+    with pytest.raises(MalformedRules) as caught:
+        parse_chapter("01-colours.md", broken)
+
+    assert str(caught.value) == f"01-colours.md:{line}: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("", 1, "expected a title like '# Elements and timestamps (ELEM)', got ''"),
+        (
+            "# Colours (COL)\n\nNo rules here.\n",
+            1,
+            "expected at least one rule below the title, got '# Colours (COL)'",
+        ),
+        ("# Colours (COL)\n\nText.\n\n## COL-1 Red\n", 5, "COL-1 has no meta line"),
+    ],
+)
+def test_a_chapter_that_is_cut_short_is_refused(text: str, line: int, problem: str) -> None:
+    """Half a chapter is no chapter."""
+    with pytest.raises(MalformedRules) as caught:
+        parse_chapter("01-colours.md", text)
+
+    assert str(caught.value) == f"01-colours.md:{line}: {problem}"
+
+
+def test_one_area_has_one_chapter() -> None:
+    """Ids are unique because areas are."""
+    with pytest.raises(MalformedRules) as caught:
+        parse_chapters({"01-colours.md": GOOD, "02-colours.md": GOOD})
+
+    assert str(caught.value) == "02-colours.md:1: area COL has a chapter already"
+
+
+def test_a_retired_id_leaves_a_gap() -> None:
+    """Numbers go on behind the id of a rule that was withdrawn."""
+    text = GOOD.replace("## COL-2 ", "## COL-4 ")
+
+    chapter = parse_chapter("01-colours.md", text, frozenset({"COL-2", "COL-3"}))
+
+    assert [rule.id for rule in chapter.rules] == ["COL-1", "COL-4"]
+
+
+def test_a_retired_id_is_never_used_again() -> None:
+    """An old report that names it must not be read as speaking of another rule."""
+    with pytest.raises(MalformedRules) as caught:
+        parse_chapter("01-colours.md", GOOD, frozenset({"COL-2"}))
+
+    assert str(caught.value) == "01-colours.md:17: COL-2 is retired and can't be used again"
+
+
+def test_retired_ids_are_listed_one_per_line() -> None:
+    """Comments and empty lines are for people."""
+    text = "# Withdrawn.\n\nCOL-2  # the sky\nWM-11\n"
+
+    assert parse_retired("retired.txt", text) == {"COL-2", "WM-11"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nCOL 2\n", "retired.txt:2: expected the id of a rule, got 'COL 2'"),
+        ("COL-2\nCOL-2\n", "retired.txt:2: COL-2 is listed twice"),
+    ],
+)
+def test_a_malformed_list_of_retired_ids_is_refused(text: str, message: str) -> None:
+    """A typing error there would set an id free again."""
+    with pytest.raises(MalformedRules) as caught:
+        parse_retired("retired.txt", text)
+
+    assert str(caught.value) == message
+
+
+TABLE = dedent(
+    """\
+    # Departures
+
+    | Flink | Flink 2.3.0 | ours | why |
+    |---|---|---|---|
+    | TO-3 | wraps around | never fires | it was meant to be never |
+    | PY-10 | drains | does not | calls are slow |
+    """
+)
+
+
+def test_the_table_of_departures_becomes_data() -> None:
+    """Each row is one behaviour that is not followed."""
+    assert parse_departures("departures.md", TABLE) == (
+        Departure("TO-3", "wraps around", "never fires", "it was meant to be never"),
+        Departure("PY-10", "drains", "does not", "calls are slow"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (TABLE, "# Departures\n", "1: expected a table with the columns Flink | Flink 2.3.0 | ours"),
+        ("| ours |", "| here |", "3: expected the columns Flink | Flink 2.3.0 | ours | why, got "),
+        ("| drains ", "", "6: expected 4 filled cells, got ('PY-10', 'does not', 'calls are slow')"),
+        ("| drains ", "| ", "6: expected 4 filled cells, got ('PY-10', '', 'does not', 'calls"),
+        ("| TO-3 |", "| TO-03 |", "5: expected an id like TO-3, got 'TO-03'"),
+        ("| PY-10 |", "| TO-3 |", "6: TO-3 has a row already"),
+    ],
+)
+def test_a_malformed_table_of_departures_is_refused(old: str, new: str, message: str) -> None:
+    """The error names the line and what was expected there."""
+    with pytest.raises(MalformedRules, match=re.escape(f"departures.md:{message}")):
+        parse_departures("departures.md", TABLE.replace(old, new))
+
+
+def test_the_error_survives_pickling() -> None:
+    """It may be raised in another process."""
+    error = MalformedRules("01-colours.md", 5, "COL-1 is there already")
+
+    again = pickle.loads(pickle.dumps(error))
+
+    assert (str(again), again.file, again.line, again.problem) == (
+        "01-colours.md:5: COL-1 is there already",
+        "01-colours.md",
+        5,
+        "COL-1 is there already",
+    )
