@@ -306,6 +306,15 @@ def test_one_area_has_one_chapter() -> None:
     assert str(caught.value) == "02-colours.md:1: area COL has a chapter already"
 
 
+def test_a_stray_file_is_refused() -> None:
+    """A chapter under a wrong name must not be passed over in silence."""
+    with pytest.raises(MalformedRules) as caught:
+        parse_chapters({"colours.md": GOOD})
+
+    message = "colours.md:1: expected the name of a chapter, like 01-elements.md"
+    assert str(caught.value) == message
+
+
 def test_a_retired_id_leaves_a_gap() -> None:
     """Numbers go on behind the id of a rule that was withdrawn."""
     text = GOOD.replace("## COL-2 ", "## COL-4 ")

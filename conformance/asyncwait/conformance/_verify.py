@@ -10,6 +10,7 @@ from msgspec import Struct
 from asyncwait.conformance.examples import EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate, key_of, shrink
 from asyncwait.conformance.running import (
+    REAL_SECONDS,
     Backend,
     ChildPlayer,
     adapted,
@@ -56,12 +57,14 @@ class Plan(Struct, frozen=True):
         seed: of the generated scenarios.
         rules: ids to judge by; empty for all.
         shrinks: whether failures of generated scenarios are shrunk.
+        patience: seconds of the real clock for one scenario in a child process.
     """
 
     count: int = QUICK
     seed: int = 0
     rules: tuple[str, ...] = ()
     shrinks: bool = True
+    patience: float = REAL_SECONDS
 
 
 def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> Verdict:
@@ -82,7 +85,7 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
     rules = _chosen(plan.rules)
     scenarios = _scenarios(plan, backend)
     tally = Tally(rules)
-    with _player(reference, backend) as play:
+    with _player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
         results = conclude(tally, rules, backend.capabilities, backend.exceptions, blocked=blocked)
         if plan.shrinks and not blocked:
@@ -96,6 +99,7 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
         tuple(tally.errors),
         time.perf_counter() - began,
         plan.seed,
+        tally.self_reported,
     )
 
 
@@ -123,10 +127,10 @@ Play = Callable[[Iterable[Scenario]], Iterable[Trace]]
 
 
 @contextmanager
-def _player(reference: str, backend: Backend) -> Iterator[Play]:
+def _player(reference: str, backend: Backend, patience: float) -> Iterator[Play]:
     """Give a function that plays scenarios, in a child process if the backend can run in one."""
     if backend.in_child:
-        with ChildPlayer(python_child(reference)) as player:
+        with ChildPlayer(python_child(reference), real_seconds=patience) as player:
             yield player.play
     else:
         yield lambda scenarios: backend.run(list(scenarios))

@@ -16,7 +16,9 @@ from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.judging import History
 from asyncwait.conformance.report import describe_scenario, draw, print_report
 from asyncwait.conformance.running import (
+    REAL_SECONDS,
     ChildPlayer,
+    exec_reference,
     impossible,
     known_backends,
     load_backend,
@@ -40,11 +42,26 @@ def asyncwait() -> None:
 @asyncwait.command("verify")
 @click.argument("backends", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Verify every backend that is shipped.")
+@click.option("--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines.")
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
+@click.option("--count", type=click.IntRange(1), help="Exactly so many generated scenarios.")
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
 @click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
+@click.option(
+    "--patience",
+    default=REAL_SECONDS,
+    show_default=True,
+    help="Seconds after which a scenario that blocks its loop is ended.",
+)
 def verify_command(
-    backends: tuple[str, ...], every: bool, full: bool, only: tuple[str, ...], seed: int
+    backends: tuple[str, ...],
+    every: bool,
+    program: str | None,
+    full: bool,
+    count: int | None,
+    only: tuple[str, ...],
+    seed: int,
+    patience: float,
 ) -> None:
     """Play the suite on BACKENDS and judge every run by every rule.
 
@@ -53,9 +70,11 @@ def verify_command(
     Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
     names = (*backends, *(n for n in shipped_backends() if every and n not in backends))
+    if program is not None:
+        names = (*names, exec_reference(program))
     if not names:
         raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
-    plan = Plan(FULL if full else QUICK, seed, only)
+    plan = Plan(count or (FULL if full else QUICK), seed, only, patience=patience)
     with _usage_errors():
         for name in names:
             load_backend(name)

@@ -88,7 +88,11 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
     """The leg fails with the error `name` if a record that was decided first has it coming."""
     blamed = [i for i in leg.records if i.wrong and i.decided_at == leg.fail_at]
     ending = leg.leg.ending
-    if not blamed or ending.how != "failed" or any(i.wrong != name for i in blamed):
+    if not blamed or any(i.wrong != name for i in blamed):
+        return
+    if ending.how == "finished":
+        yield f"expected {name} for {blamed[0].element}, and the stream just ended", ending.at
+    if ending.how != "failed":
         return
     if ending.error != name:
         yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at

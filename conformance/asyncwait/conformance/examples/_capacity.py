@@ -19,7 +19,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "finished-and-not-read",
         ("CAP-1", "CAP-3"),
-        "All calls are finished and nobody reads: their records take their slots until they are read.",
+        "All calls are finished and nobody reads: their records take slots until they are read.",
         Scenario(
             mode="unordered",
             capacity=2,
@@ -108,7 +108,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "room-is-given-on-unordered",
         ("CAP-4",),
-        "As soon as the second record has come out the third is called, though the first still runs.",
+        "As soon as the second record is out the third is called, though the first still runs.",
         Scenario(
             mode="unordered",
             capacity=2,

@@ -9,7 +9,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "timestamps-of-equal-results",
         ("ELEM-1", "ELEM-3", "ELEM-4"),
-        "Three records give the same result in reverse order; only its timestamp tells whose it is.",
+        "Three records give the same result in reverse order; its timestamp tells whose it is.",
         Scenario(
             mode="unordered",
             inputs=at(0, Record("a", 10), Record("b"), Record("c", 30)),
@@ -28,7 +28,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "keys-of-equal-results",
         ("ELEM-2",),
-        "Three records give the same result in reverse order; only its key tells whose it is.",
+        "Three records give the same result in reverse order; its key tells whose it is.",
         Scenario(
             mode="unordered",
             inputs=at(0, Record("a", 1, "k"), Record("b", 1), Record("c", 1, "m")),
@@ -84,15 +84,13 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             mode="unordered",
             inputs=at(0, Record("a"), Record("a"), Record("a")),
-            plans=(
-                Plan("a", (Step(after=80, results=("a1",)), Step(after=40, results=("a2",)))),
-            ),
+            plans=(Plan("a", (Step(after=80, results=("a1",)), Step(after=40, results=("a2",)))),),
         ),
     ),
     Example(
         "wait-given-up-as-the-result-comes",
         ("ELEM-4",),
-        "The consumer gives up its wait in the instant of a result, and gets that once all the same.",
+        "The consumer gives up its wait in the instant of a result, and gets that once.",
         Scenario(
             inputs=at(0, Record("a"), Record("a"), Record("b")),
             plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
@@ -102,7 +100,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "two-records-finish-together",
         ("ELEM-5",),
-        "Both give several results in one instant; a slow consumer gets one record's, then the other's.",
+        "Both give several results in one instant; one record's come first, then the other's.",
         Scenario(
             mode="unordered",
             inputs=at(0, Record("a"), Record("b")),

@@ -22,9 +22,7 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             capacity=3,
             inputs=at(0, Record("a", 1), Record("a", 2), Record("a", 2), Record("a", 3)),
-            plans=(
-                Plan("a", (Step(after=120, results=("a1",)), Step(after=40, results=("a1",)))),
-            ),
+            plans=(Plan("a", (Step(after=120, results=("a1",)), Step(after=40, results=("a1",)))),),
         ),
     ),
     Example(
@@ -86,7 +84,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "finished-while-nobody-reads",
         ("ORD-3",),
-        "What finished while the consumer paused comes out when it is back; the slow one does not block.",
+        "What finished while the consumer paused comes out when it is back, before the slow one.",
         Scenario(
             mode="unordered",
             capacity=3,

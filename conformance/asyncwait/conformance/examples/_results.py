@@ -54,7 +54,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "silent-head",
         ("RES-2",),
-        "The head turns out to have no results, and the finished record behind it comes out at once.",
+        "The head turns out to have no results, and the finished record behind it comes out.",
         Scenario(
             inputs=at(0, Record("a"), Record("b"), Record("c")),
             plans=(replies("a", 80), replies("b", 40, "b1"), replies("c", 120)),
@@ -205,7 +205,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "a-collection-that-breaks-behind-a-slow-head",
         ("RES-6",),
-        "It is read when the record is decided and not in its turn, so it fails before the head is out.",
+        "It is read when the record is decided, not in its turn: it fails before the head is out.",
         Scenario(
             form="callback",
             inputs=at(0, Record("b"), Record("a")),

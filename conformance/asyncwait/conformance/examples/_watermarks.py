@@ -57,7 +57,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "a-watermark-waits-for-the-last-result",
         ("WM-1",),
-        "The watermark comes behind all results of the record before it, however slow the consumer.",
+        "The watermark comes behind all results of the record before it, even to a slow consumer.",
         Scenario(
             mode="unordered",
             inputs=at(0, Record("a"), Watermark(10), Record("b")),
@@ -198,9 +198,7 @@ EXAMPLES: tuple[Example, ...] = (
         "status-and-nothing-else",
         ("WM-7",),
         "With nothing before it a status goes straight out, though no other element follows.",
-        Scenario(
-            mode="unordered", inputs=at(40, WatermarkStatus(True)), source_ends_at=200
-        ),
+        Scenario(mode="unordered", inputs=at(40, WatermarkStatus(True)), source_ends_at=200),
     ),
     Example(
         "status-behind-the-last-of-its-segment",

@@ -150,6 +150,8 @@ class LinkedLeg:
         self._link_calls()
         self._link_handlers()
         self.end_at: float = leg.ending.at
+        self.overloaded_at = self._overloaded_at()
+        """When there were too many abandoned calls; NEVER if the leg did not fail by them."""
         for item in self.records:
             self._decide(item)
         self.fail_at = min((i.decided_at for i in self.records if i.wrong), default=NEVER)
@@ -162,6 +164,15 @@ class LinkedLeg:
     def deadline(self, item: Item) -> float:
         """Return when `item` has to be decided at the latest."""
         return NEVER if item.call is None else item.call.at + self.timeout
+
+    @cached_property
+    def over_at(self) -> float:
+        """When the operator was through: it failed, or its consumer left. NEVER if it was not.
+
+        In that very instant everything else may have happened, or not.
+        """
+        gone = self.leg.ending.how in {"failed", "left", "crashed"}
+        return min(self.fail_at, self.overloaded_at, self.end_at if gone else NEVER)
 
     @cached_property
     def snapshots(self) -> list[Output]:
@@ -202,6 +213,16 @@ class LinkedLeg:
                     self.source_ended_at, self.source_raised = event.at, event.raised
                 case _:
                     pass
+
+    def _overloaded_at(self) -> float:
+        """Return the first deadline after which more than `capacity` late calls ran on."""
+        if self.leg.ending.error != "TooManyAbandonedCalls" or self.scenario.form == "callback":
+            return NEVER
+        late = sorted((call.at + self.timeout, call.ended_at) for call in self.calls)
+        for at, _ in late:
+            if sum(since <= at < until for since, until in late) > self.capacity:
+                return at
+        return NEVER
 
     def _link_calls(self) -> None:
         waiting: dict[str, list[Item]] = defaultdict(list)
@@ -258,6 +279,8 @@ class LinkedLeg:
         deadline = self.deadline(item)
         ended = call.ended
         own = ended is not None and ended.how != "cancelled" and call.ended_at <= deadline
+        if item.asked_at == NEVER and min(deadline, call.ended_at) > self.overloaded_at:
+            return
         if item.asked_at != NEVER or (not own and deadline <= self.end_at):
             self._decide_by_deadline(item, deadline)
         elif own and call.ended_at == deadline and self._blamed_for_timeout(item):

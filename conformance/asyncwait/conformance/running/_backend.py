@@ -1,6 +1,7 @@
 """What a backend is to the suite, and how one is found by name."""
 
 import importlib
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol, runtime_checkable
@@ -8,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from asyncwait.conformance.harness import LoopName, play
+from asyncwait.conformance.running._isolated import ChildPlayer
 from asyncwait.spec import InvalidConfig, OpenOperator
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
@@ -86,6 +88,32 @@ def stream_backend(
     return StreamBackend(open_operator, loop, ALL_CAPABILITIES - missing, exceptions or {})
 
 
+class ExecBackend(Struct, frozen=True):
+    """A program, in any language, that speaks the lines of `_lines`; its traces are its own words.
+
+    Args:
+        command: what to start.
+    """
+
+    command: tuple[str, ...]
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    exceptions: Mapping[str, str] = {}
+    in_child: bool = False
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Send `scenarios` to the program, one per line."""
+        with ChildPlayer(self.command, self_reported=True) as player:
+            yield from player.play(scenarios)
+
+
+EXEC = "exec:"
+
+
+def exec_reference(command: str) -> str:
+    """Return the name under which `load_backend` knows the program that `command` starts."""
+    return EXEC + command
+
+
 class UnknownBackend(InvalidConfig):
     """No backend has that name, or it can't be made."""
 
@@ -124,6 +152,8 @@ def load_backend(reference: str) -> Backend:
 
 
 def _factory(reference: str) -> Any:
+    if reference.startswith(EXEC):
+        return ExecBackend(tuple(shlex.split(reference.removeprefix(EXEC))))
     module_name, colon, attribute = reference.partition(":")
     known = known_backends()
     if not colon and reference not in known:

@@ -1,32 +1,14 @@
-"""The child process: plays one scenario per line of input, answers with one trace per line.
-
-    {"scenario": {...}}  ->  {"trace": {...}}   or   {"error": "text"}
-
-The same lines are what a program in another language has to speak.
-"""
+"""The child process: plays one scenario per line of input, answers with one trace per line."""
 
 import os
 import sys
 from typing import BinaryIO
 
 import msgspec
-from msgspec import Struct
 
 from asyncwait.conformance.running._backend import Backend, load_backend
-from asyncwait.spec.scenario import Scenario, Trace
-
-
-class Request(Struct, frozen=True):
-    """One scenario to play."""
-
-    scenario: Scenario
-
-
-class Reply(Struct, frozen=True, omit_defaults=True):
-    """What came of it: a trace, or why there is none."""
-
-    trace: Trace | None = None
-    error: str = ""
+from asyncwait.conformance.running._lines import Reply, Request
+from asyncwait.spec.scenario import Scenario
 
 
 def main(reference: str) -> None:

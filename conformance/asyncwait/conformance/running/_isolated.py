@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from asyncwait.conformance.running._child import Reply, Request
+from asyncwait.conformance.running._lines import Reply, Request
 from asyncwait.spec.scenario import Ending, Leg, Outcome, Scenario, Trace
 
 REAL_SECONDS = 10.0
@@ -25,7 +25,7 @@ class ChildPlayer:
     """Plays scenarios in a child process, and starts another one when it is gone.
 
     Args:
-        command: starts a program that speaks the lines of `_child`.
+        command: starts a program that speaks the lines of `_lines`.
         real_seconds: patience with one scenario; after it the child is killed.
         self_reported: the traces are the program's own words.
     """

@@ -63,12 +63,14 @@ class Tally:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
         self.judged = 0
+        self.self_reported = False
         self.broken_by: dict[bytes, frozenset[str]] = {}
         """Which rules a generated scenario breaks, by its key: what shrinking repeats first."""
 
     def add(self, name: str, scenario: Scenario, trace: Trace, *, key: bytes = b"") -> None:
         """Judge one trace by every rule; `key` is that of a generated scenario."""
         self.judged += 1
+        self.self_reported |= trace.self_reported
         try:
             history = History(scenario, trace)
             judgements = {rule: CHECKS[rule](history) for rule in self.counts}

@@ -64,6 +64,7 @@ class Verdict(Struct, frozen=True):
         errors: what went wrong with harness or backend, apart from the operator.
         seconds: how long it took.
         seed: of the generated scenarios.
+        self_reported: the traces are the backend's own words, not the harness's.
     """
 
     backend: str
@@ -73,6 +74,7 @@ class Verdict(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     seconds: float = 0
     seed: int = 0
+    self_reported: bool = False
 
     @property
     def word(self) -> Word:
@@ -108,6 +110,7 @@ class Verdict(Struct, frozen=True):
             ),
             *([f"{shoulds} of the failures SHOULD only"] if shoulds else []),
             *([f"{len(self.errors)} errors"] if self.errors else []),
+            *(["self-reported"] if self.self_reported else []),
         ]
         return f"{self.backend}: {self.word} ({', '.join(parts)})"
 

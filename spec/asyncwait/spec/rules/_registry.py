@@ -14,7 +14,8 @@ from asyncwait.spec.scenario import Capability
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 """How binding a rule is: an operator that breaks a MUST does not conform."""
 
-_CHAPTER = re.compile(r"(?!00-)\d\d-[a-z]+\.md")
+_NO_CHAPTERS = {"00-introduction.md", "departures.md", "sources.md", "retired.txt"}
+_CHAPTER = re.compile(r"\d\d-[a-z-]+\.md")
 _TITLE = re.compile(r"# (?P<title>\S.*) \((?P<area>[A-Z]+)\)")
 _HEADING = re.compile(r"## (?P<id>(?P<area>[A-Z]+)-(?P<number>[1-9]\d*)) (?P<title>\S.*)")
 _META = re.compile(
@@ -142,7 +143,7 @@ def departures() -> tuple[Departure, ...]:
 @cache
 def _chapters() -> tuple[Chapter, ...]:
     texts = _texts()
-    chapters = {name: text for name, text in texts.items() if _CHAPTER.fullmatch(name)}
+    chapters = {name: text for name, text in texts.items() if name not in _NO_CHAPTERS}
     return parse_chapters(chapters, parse_retired("retired.txt", texts["retired.txt"]))
 
 
@@ -162,10 +163,12 @@ def parse_chapters(
         retired: ids that may not be used again.
 
     Raises:
-        MalformedRules: a chapter breaks its form, or two are of one area.
+        MalformedRules: a chapter or its name breaks its form, or two are of one area.
     """
     chapters: list[Chapter] = []
     for file, text in texts.items():
+        if not _CHAPTER.fullmatch(file):
+            raise MalformedRules(file, 1, "expected the name of a chapter, like 01-elements.md")
         chapter = parse_chapter(file, text, retired)
         if chapter.area in {earlier.area for earlier in chapters}:
             raise MalformedRules(file, 1, f"area {chapter.area} has a chapter already")

@@ -1,0 +1,23 @@
+"""The lines that a playing program reads and writes, one JSON value each.
+
+    {"scenario": {...}}  ->  {"trace": {...}}   or   {"error": "text"}
+
+Our own child process speaks them, and so can a program in any language.
+"""
+
+from msgspec import Struct
+
+from asyncwait.spec.scenario import Scenario, Trace
+
+
+class Request(Struct, frozen=True):
+    """One scenario to play."""
+
+    scenario: Scenario
+
+
+class Reply(Struct, frozen=True, omit_defaults=True):
+    """What came of it: a trace, or why there is none."""
+
+    trace: Trace | None = None
+    error: str = ""

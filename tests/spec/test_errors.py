@@ -1,0 +1,107 @@
+"""Errors say which record they are about, and survive a way through another process."""
+
+import copy
+import pickle
+
+import pytest
+
+import asyncwait.spec
+from asyncwait.spec import (
+    AsyncWaitError,
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    MissingExtra,
+    NotPortable,
+    OperatorError,
+    Record,
+    SnapshotCorrupt,
+    SnapshotVersionUnsupported,
+    TooManyAbandonedCalls,
+)
+
+OPERATOR_ERRORS = [CallFailed, CallTimedOut, InvalidResult, TooManyAbandonedCalls]
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        (Record("a"), "Record 'a': no answer"),
+        (Record(7, 12), "Record 7 @ 12: no answer"),
+        (Record(7, 0, 0), "Record 7 @ 0 (key 0): no answer"),
+        (Record(7, None, "k"), "Record 7 (key 'k'): no answer"),
+        (None, "no answer"),
+    ],
+)
+def test_the_message_begins_with_the_record(record: Record | None, text: str) -> None:
+    """Value, timestamp and key are shown where there are any."""
+    error = OperatorError(record, "no answer")
+
+    assert str(error) == text
+    assert (error.record, error.reason) == (record, "no answer")
+
+
+@pytest.mark.parametrize("kind", OPERATOR_ERRORS)
+@pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_an_operator_error_keeps_its_record(kind: type[OperatorError], again: object) -> None:
+    """A driver learns the record from the error of a worker."""
+    error = kind(Record(7, 12, "k"), "no answer")
+
+    assert callable(again)
+    copied = again(error)
+
+    assert type(copied) is kind
+    assert (str(copied), copied.record, copied.reason) == (str(error), error.record, "no answer")
+
+
+def test_a_missing_extra_says_how_to_install_it() -> None:
+    """The error is the instruction."""
+    error = MissingExtra("pyspark", "spark")
+
+    assert str(error) == "pyspark is not installed; try: pip install 'asyncwait[spark]'"
+    assert (error.needs, error.extra) == ("pyspark", "spark")
+
+
+def test_a_missing_extra_survives_pickling() -> None:
+    """It may be a worker that has no such package."""
+    error = pickle.loads(pickle.dumps(MissingExtra("pyspark", "spark")))
+
+    assert (str(error), error.needs, error.extra) == (
+        "pyspark is not installed; try: pip install 'asyncwait[spark]'",
+        "pyspark",
+        "spark",
+    )
+
+
+def test_a_wrong_argument_shows_its_value_and_type() -> None:
+    """An error teaches: the name, what is expected, what was given."""
+    error = InvalidConfig.of("parts", "3", "a whole number >= 1")
+
+    assert str(error) == "parts must be a whole number >= 1, got '3' (str)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        (InvalidConfig, ValueError),
+        (MissingExtra, ImportError),
+        (NotPortable, TypeError),
+        (SnapshotCorrupt, ValueError),
+        (SnapshotVersionUnsupported, ValueError),
+    ],
+)
+def test_errors_are_the_builtin_kind_that_one_expects(
+    kind: type[Exception], base: type[Exception]
+) -> None:
+    """Code that knows nothing of asyncwait can catch them."""
+    assert issubclass(kind, base)
+
+
+def test_one_class_catches_them_all() -> None:
+    """Whatever asyncwait raises of its own is an AsyncWaitError."""
+    exported = [getattr(asyncwait.spec, name) for name in asyncwait.spec.__all__]
+    errors = [item for item in exported if isinstance(item, type) and issubclass(item, Exception)]
+
+    assert {CallFailed, MissingExtra, SnapshotCorrupt} < set(errors)
+    assert [kind for kind in errors if not issubclass(kind, AsyncWaitError)] == []

@@ -1,0 +1,185 @@
+"""Snapshots are dealt out to several operators, and joined into one."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncwait.spec import (
+    InvalidConfig,
+    Record,
+    Snapshot,
+    Stored,
+    Watermark,
+    WatermarkStatus,
+    merge_snapshots,
+    split_snapshot,
+)
+
+STORED = st.one_of(
+    st.builds(Record, st.integers(0, 3)),
+    st.builds(Watermark, st.integers(0, 5)),
+    st.builds(WatermarkStatus, st.booleans()),
+)
+IN_FLIGHT = st.lists(STORED, max_size=12).map(tuple)
+
+
+def records(*values: Any) -> tuple[Record, ...]:
+    """Return a record for each value."""
+    return tuple(Record(value) for value in values)
+
+
+def records_of(elements: tuple[Stored, ...]) -> Counter[int]:
+    """Count the values of the records among `elements`."""
+    return Counter(element.value for element in elements if isinstance(element, Record))
+
+
+def test_records_are_dealt_in_turn() -> None:
+    """Each part gets its share, in input order."""
+    parts = split_snapshot(Snapshot(3, records("a", "b", "c", "d", "e")), 2)
+
+    assert parts == (Snapshot(3, records("a", "c", "e")), Snapshot(3, records("b", "d")))
+
+
+def test_fences_go_to_every_part_and_stay_in_their_places() -> None:
+    """In each part a fence still separates the records that it separated."""
+    before, after = Watermark(5), WatermarkStatus(True)
+    snapshot = Snapshot(3, (*records("a", "b"), before, *records("c"), after, *records("d")))
+
+    left, right = split_snapshot(snapshot, 2)
+
+    assert left.in_flight == (*records("a"), before, *records("c"), after)
+    assert right.in_flight == (*records("b"), before, after, *records("d"))
+
+
+def test_records_are_dealt_by_the_callers_choice() -> None:
+    """Whoever partitions by key goes on doing so; any whole number is a part."""
+    snapshot = Snapshot(3, tuple(Record(value, key=value) for value in (-1, 0, 1, 2, 3)))
+
+    parts = split_snapshot(snapshot, 2, lambda record: int(record.key))
+
+    assert [[element.key for element in part.in_flight] for part in parts] == [  # type: ignore[union-attr]
+        [0, 2],
+        [-1, 1, 3],
+    ]
+
+
+def test_what_speaks_of_one_operator_is_left_out() -> None:
+    """The parts read another input, from elsewhere."""
+    snapshot = Snapshot(3, records("a"), read=7, upstream=Snapshot(3))
+
+    assert split_snapshot(snapshot, 1) == (Snapshot(3, records("a")),)
+    assert merge_snapshots([snapshot]) == Snapshot(3, records("a"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"), [(0, "0 (int)"), (-2, "-2 (int)"), (1.0, "1.0 (float)"), (True, "True (bool)")]
+)
+def test_a_wrong_number_of_parts_is_refused(parts: Any, shown: str) -> None:
+    """There is no snapshot for no operator."""
+    with pytest.raises(InvalidConfig) as caught:
+        split_snapshot(Snapshot(3), parts)
+
+    assert str(caught.value) == f"parts must be a whole number >= 1, got {shown}"
+
+
+def test_joining_takes_the_minimum_watermark() -> None:
+    """The joined stream is as far as the slowest of its parts."""
+    fast = Snapshot(3, (*records("a"), Watermark(5), *records("b"), Watermark(9), *records("c")))
+    slow = Snapshot(3, (*records("d"), Watermark(3), *records("e"), Watermark(7), *records("f")))
+
+    merged = merge_snapshots([fast, slow])
+
+    assert merged.in_flight == (
+        *records("a", "d"),
+        Watermark(3),
+        *records("e"),
+        Watermark(5),
+        *records("b"),
+        Watermark(7),
+        *records("f"),
+        *records("c"),
+    )
+
+
+def test_a_watermark_that_a_part_has_not_reached_is_left_out() -> None:
+    """A later one will say it, and this one would be a lie."""
+    ahead = Snapshot(3, (*records("a"), Watermark(5), *records("b")))
+
+    assert merge_snapshots([ahead, Snapshot(3)]).in_flight == records("a", "b")
+
+
+def test_equal_watermarks_become_one() -> None:
+    """Each part has its own copy of what was one watermark."""
+    snapshot = Snapshot(3, (*records("a", "b"), Watermark(5), *records("c", "d")))
+
+    merged = merge_snapshots(split_snapshot(snapshot, 2))
+
+    assert merged == snapshot
+
+
+def test_statuses_are_left_out_when_joining() -> None:
+    """Whether the joined stream is idle is not for one part to say."""
+    idle = Snapshot(3, (*records("a"), WatermarkStatus(True), Watermark(5)))
+
+    assert merge_snapshots([idle]).in_flight == (*records("a"), Watermark(5))
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "shown"), [([], "[]"), ([Snapshot(3), Snapshot(4)], "[3, 4]")]
+)
+def test_only_snapshots_of_one_checkpoint_are_joined(snapshots: list[Snapshot], shown: str) -> None:
+    """Anything else would mix two moments."""
+    with pytest.raises(InvalidConfig) as caught:
+        merge_snapshots(snapshots)
+
+    assert str(caught.value) == (
+        f"snapshots must be one or more of a single checkpoint, got {shown} (list)"
+    )
+
+
+@given(IN_FLIGHT, st.integers(1, 4))
+def test_splitting_loses_no_record_and_no_fence(in_flight: tuple[Stored, ...], parts: int) -> None:
+    """Every record is in one part, every fence in all, each in its order."""
+    dealt = split_snapshot(Snapshot(1, in_flight), parts)
+
+    assert len(dealt) == parts
+    assert sum((records_of(part.in_flight) for part in dealt), Counter()) == records_of(in_flight)
+    for part in dealt:
+        fences = [element for element in part.in_flight if not isinstance(element, Record)]
+        assert fences == [element for element in in_flight if not isinstance(element, Record)]
+
+
+@given(st.lists(IN_FLIGHT, min_size=1, max_size=4))
+def test_joining_loses_no_record_and_lets_none_fall_behind(parts: list[tuple[Stored, ...]]) -> None:
+    """No record comes behind a watermark of the result that came behind it in its own part."""
+    merged = merge_snapshots([Snapshot(1, part) for part in parts]).in_flight
+
+    assert records_of(merged) == sum((records_of(part) for part in parts), Counter())
+    watermarks = [element for element in merged if isinstance(element, Watermark)]
+    for part in parts:
+        own = [element.timestamp for element in part if isinstance(element, Watermark)]
+        assert all(mark.timestamp <= max(own, default=-1) for mark in watermarks)
+
+
+@given(IN_FLIGHT, st.integers(1, 4))
+def test_what_was_split_joins_to_the_same(in_flight: tuple[Stored, ...], parts: int) -> None:
+    """Apart from statuses and the order within a segment, nothing changes."""
+    plain = tuple(e for e in in_flight if not isinstance(e, WatermarkStatus))
+
+    merged = merge_snapshots(split_snapshot(Snapshot(1, in_flight), parts)).in_flight
+
+    assert segments(merged) == segments(plain)
+
+
+def segments(elements: tuple[Stored, ...]) -> list[tuple[Counter[int], int | None]]:
+    """Return the records between the watermarks, and the watermark after them."""
+    found: list[tuple[Counter[int], int | None]] = []
+    start = 0
+    for place, element in enumerate(elements):
+        if isinstance(element, Watermark):
+            found.append((records_of(elements[start:place]), element.timestamp))
+            start = place + 1
+    return [*found, (records_of(elements[start:]), None)]
