@@ -21,6 +21,7 @@ class Service:
         self.most = 0
 
     async def __call__(self, seconds: float) -> list[float]:
+        """Reply."""
         self.begun.append((anyio.current_time(), seconds))
         self.running += 1
         self.most = max(self.running, self.most)

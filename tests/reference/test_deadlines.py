@@ -37,6 +37,7 @@ class Slow:
         self.cancelled: list[float] = []
 
     async def __call__(self, seconds: float) -> list[Any]:
+        """Reply."""
         try:
             await anyio.sleep(seconds)
         except anyio.get_cancelled_exc_class():
@@ -48,6 +49,7 @@ class Slow:
         return [seconds]
 
     def timeout(self, value: float) -> Any:
+        """Give the fallback, or raise it."""
         self.asked.append((anyio.current_time(), value))
         if isinstance(self.fallback, BaseException):
             raise self.fallback
@@ -195,12 +197,12 @@ async def test_a_handler_whose_results_raise_fails_the_operator(feed: Any) -> No
     assert repr(error.__cause__) == "ValueError('no more')"
 
 
-@pytest.mark.parametrize("timeout", [1e308, float("inf"), 10**400])
-async def test_a_huge_timeout_never_comes(feed: Any, read: Any, timeout: float) -> None:
+@pytest.mark.parametrize("seconds", [1e308, float("inf"), 10**400])
+async def test_a_huge_timeout_never_comes(feed: Any, read: Any, seconds: float) -> None:
     """Adding it to the present time must not make it small, or fail."""
     fn = Slow()
 
-    async with open_operator(OperatorConfig(timeout=timeout), fn, feed(Record(5))) as results:
+    async with open_operator(OperatorConfig(timeout=seconds), fn, feed(Record(5))) as results:
         assert await read(results) == [(5, Record(5))]
 
 

@@ -25,6 +25,7 @@ class Driven:
         self.entries: dict[object, RecordEntry] = {}
 
     def put(self, *elements: Stored) -> None:
+        """Put one entry for each element."""
         for element in elements:
             if isinstance(element, Record):
                 entry = self.entries[element.value] = RecordEntry(element)
@@ -33,12 +34,14 @@ class Driven:
                 self.queue.put(FenceEntry(element, deque([element])))
 
     def complete(self, *values: object, results: int = 1) -> None:
+        """Decide the records of these names, in this order."""
         for value in values:
             entry = self.entries[value]
             entry.outputs = deque([Record(f"{value}'")] * results)
             self.queue.completed(entry)
 
     def pop(self) -> list[object]:
+        """Take out all that may come out; return the names."""
         popped: list[object] = []
         while (ready := self.queue.peek_ready()) is not None:
             assert self.queue.pop_ready() is ready
@@ -48,10 +51,12 @@ class Driven:
 
     @property
     def inside(self) -> list[object]:
+        """The names of all that is inside."""
         return [name_of(element) for element in self.queue.elements()]
 
 
 def name_of(element: Stored) -> object:
+    """Return what a test calls this element."""
     match element:
         case Record(value):
             return value

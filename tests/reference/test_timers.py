@@ -24,17 +24,21 @@ class HandClock:
 
     @property
     def loop(self) -> Loop:
+        """The clock as timers see it."""
         return Loop(lambda: self.now, lambda function: function(), self.call_at)
 
     def call_at(self, when: float, ring: Callable[[], object]) -> Any:
+        """Set the alarm; return what cancels it."""
         self.ring = ring
         self.rings_at.append(when)
         return self
 
     def cancel(self) -> None:
+        """Cancel the alarm."""
         self.ring = None
 
     def move_to(self, now: float) -> None:
+        """Move the clock, and ring the alarm."""
         self.now = now
         assert self.ring is not None
         self.ring()

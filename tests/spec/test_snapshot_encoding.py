@@ -1,10 +1,13 @@
 """Snapshots as bytes come back equal, or are refused with an error that says why."""
 
 import json
+import math
 import pickle
+import re
 import struct
+import sys
 import zlib
-from collections import OrderedDict
+from ast import literal_eval
 from enum import IntEnum
 from typing import Any
 
@@ -33,7 +36,11 @@ HEADER = 14
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 TEXT = st.text(st.characters(codec="utf-8"))
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
@@ -42,8 +49,8 @@ STORED = st.one_of(
     st.builds(Watermark, WHOLE),
     st.builds(WatermarkStatus, st.booleans()),
 )
-UPSTREAM = st.deferred(lambda: SNAPSHOTS)
-SNAPSHOTS = st.builds(
+UPSTREAM: st.SearchStrategy[Snapshot] = st.deferred(lambda: SNAPSHOTS)
+SNAPSHOTS: st.SearchStrategy[Snapshot] = st.builds(
     Snapshot,
     WHOLE,
     st.lists(STORED, max_size=4).map(tuple),
@@ -153,7 +160,8 @@ def test_what_is_no_snapshot_says_why(data: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        ([1, [], None], "Expected `array` of length 4, got 3"),
+        ([1, [], None], "Expected `array` of at least length 4, got 3"),
+        ([1, [], None, None, None], "Expected `array` of at most length 4, got 5"),
         (["1", [], None, None], "Expected `int`, got `str` - at `$[0]`"),
         ([1, [["x", 1]], None, None], "Invalid value 'x' - at `$[1][0][0]`"),
         ([1, [["r", b"1", None, b"{"]], None, None], "Expecting property name enclosed in double"),
@@ -212,15 +220,7 @@ AFTER = f" after encoding and decoding{GIVE}"
         ([[0], [Colour.RED]], f"value[1][0] is <Colour.RED: 1> (Colour) but came back as 1{AFTER}"),
         ({1: "x"}, f"value has keys [1] but came back with ['1']{AFTER}"),
         ({"k": {None: 0}}, f"value['k'] has keys [None] but came back with ['null']{AFTER}"),
-        (
-            OrderedDict(k=1),
-            "value is OrderedDict({'k': 1}) (OrderedDict) but came back as {'k': 1}" + AFTER,
-        ),
         (b"x", f"value is not portable: Object of type bytes is not JSON serializable{GIVE}"),
-        (
-            float("nan"),
-            f"value is not portable: Out of range float values are not JSON compliant: nan{GIVE}",
-        ),
     ],
 )
 def test_a_value_that_does_not_come_back_is_refused(value: Any, problem: str) -> None:
@@ -228,11 +228,15 @@ def test_a_value_that_does_not_come_back_is_refused(value: Any, problem: str) ->
     with pytest.raises(NotPortable) as caught:
         encode_snapshot(Snapshot(1, (Record("fine"), Record(value, 5))))
 
-    # Python 3.11 does not say which float it is, and shows an OrderedDict in another way.
-    message = str(caught.value).replace("compliant;", "compliant: nan;")
-    message = message.replace("OrderedDict([('k', 1)])", "OrderedDict({'k': 1})")
-    shown = repr(value).replace("OrderedDict([('k', 1)])", "OrderedDict({'k': 1})")
-    assert message == f"Record {shown} @ 5: {problem}"
+    assert str(caught.value) == f"Record {value!r} @ 5: {problem}"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [-math.inf]])
+def test_a_float_that_json_does_not_know_is_refused(value: Any) -> None:
+    """NaN is not equal to itself, and readers in other languages know no infinity."""
+    message = f"Record {value!r}: value is not portable: Out of range float"
+    with pytest.raises(NotPortable, match=re.escape(message)):
+        encode_snapshot(Snapshot(1, (Record(value),)))
 
 
 def test_a_key_that_does_not_come_back_is_refused() -> None:
@@ -253,17 +257,17 @@ def nested(depth: int) -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize("depth", [400, 900, 3_000, 100_000])
+@pytest.mark.parametrize("depth", [100, 10_000, 100_000])
 def test_a_value_nested_too_deeply_is_refused(depth: int) -> None:
     """It comes back, or is refused: the recursion limit never shows as such."""
     snapshot = Snapshot(1, (Record(nested(depth), 5),))
-    try:
+    message = "^Record .*: value is not portable: maximum recursion depth exceeded"
+    if depth < sys.getrecursionlimit() / 3:
         data = encode_snapshot(snapshot)
-    except NotPortable as error:
-        assert str(error).startswith("Record ")
-        assert "value is not portable: maximum recursion depth exceeded" in str(error)
-    else:
         assert encode_snapshot(decode_snapshot(data)) == data
+    else:
+        with pytest.raises(NotPortable, match=message):
+            encode_snapshot(snapshot)
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:
@@ -345,22 +349,22 @@ def test_any_error_of_a_codec_makes_the_value_not_portable() -> None:
 
 def test_values_are_read_with_the_codec_that_wrote_them() -> None:
     """Another one says that it can't, as for any payload that can't be read."""
-    data = encode_snapshot(Snapshot(1, (Record("a"),)), PickleLike())
+    data = encode_snapshot(Snapshot(1, (Record("a"),)), ReversedCodec())
 
     with pytest.raises(SnapshotCorrupt, match="the payload can't be read"):
         decode_snapshot(data)
 
 
-class PickleLike:
+class ReversedCodec:
     """Writes what JSON can't read."""
 
-    def encode(self, value: Any) -> bytes:
-        """Return a pickle."""
-        return pickle.dumps(value)
+    def encode(self, value: str) -> bytes:
+        """Return the text backwards."""
+        return repr(value)[::-1].encode()
 
     def decode(self, data: bytes) -> Any:
-        """Return what the pickle holds."""
-        return pickle.loads(data)
+        """Return it forwards."""
+        return literal_eval(data.decode()[::-1])
 
 
 def test_decoding_executes_nothing() -> None:

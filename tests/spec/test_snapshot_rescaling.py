@@ -75,7 +75,8 @@ def test_what_speaks_of_one_operator_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "shown"), [(0, "0 (int)"), (-2, "-2 (int)"), (1.0, "1.0 (float)"), (True, "True (bool)")]
+    ("parts", "shown"),
+    [(0, "0 (int)"), (-2, "-2 (int)"), (1.0, "1.0 (float)"), (True, "True (bool)")],
 )
 def test_a_wrong_number_of_parts_is_refused(parts: Any, shown: str) -> None:
     """There is no snapshot for no operator."""

@@ -1,7 +1,7 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -127,7 +127,7 @@ Play = Callable[[Iterable[Scenario]], Iterable[Trace]]
 
 
 @contextmanager
-def _player(reference: str, backend: Backend, patience: float) -> Iterator[Play]:
+def _player(reference: str, backend: Backend, patience: float) -> Generator[Play]:
     """Give a function that plays scenarios, in a child process if the backend can run in one."""
     if backend.in_child:
         with ChildPlayer(python_child(reference), real_seconds=patience) as player:

@@ -1,7 +1,7 @@
 """The command `asyncwait`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,12 +25,17 @@ from asyncwait.conformance.running import (
     python_child,
     shipped_backends,
 )
-from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR, Verdict
+from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR, Verdict, Word
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_from_json, trace_from_json
 
-WORST_FIRST = ("not conformant", "inconclusive", "conformant with exceptions", "conformant")
+WORST_FIRST: tuple[Word, ...] = (
+    "not conformant",
+    "inconclusive",
+    "conformant with exceptions",
+    "conformant",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,7 +47,9 @@ def asyncwait() -> None:
 @asyncwait.command("verify")
 @click.argument("backends", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Verify every backend that is shipped.")
-@click.option("--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines.")
+@click.option(
+    "--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines."
+)
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
 @click.option("--count", type=click.IntRange(1), help="Exactly so many generated scenarios.")
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
@@ -80,7 +87,8 @@ def verify_command(
             load_backend(name)
         verdicts = [_verify_with_progress(name, plan) for name in names]
     print_report(verdicts, Console())
-    worst = min((verdict.word for verdict in verdicts), key=WORST_FIRST.index)
+    words = {verdict.word for verdict in verdicts}
+    worst: Word = next(word for word in WORST_FIRST if word in words)
     sys.exit(EXIT_CODES[worst])
 
 
@@ -145,7 +153,7 @@ def main() -> None:
 
 
 @contextmanager
-def _usage_errors() -> Iterator[None]:
+def _usage_errors() -> Generator[None]:
     """Turn errors that a user can mend into one line and exit code 2."""
     try:
         yield

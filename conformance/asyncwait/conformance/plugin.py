@@ -1,6 +1,6 @@
 """The pytest plug-in: one item for each rule. Does nothing unless a backend is named.
 
-    pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
+pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
 """
 
 from pathlib import Path
@@ -48,8 +48,9 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
         from asyncwait.conformance.generation import FULL, QUICK
 
         count = FULL if pytestconfig.getoption("--asyncwait-full") else QUICK
-        plan = Plan(count, pytestconfig.getoption("--asyncwait-seed"))
-        name = pytestconfig.getoption("--asyncwait-backend")
+        seed: int = pytestconfig.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
+        name = str(pytestconfig.getoption("--asyncwait-backend"))
+        plan = Plan(count, seed)
         try:
             pytestconfig.stash[_VERDICT] = verify(name, plan)
         except AsyncWaitError as error:

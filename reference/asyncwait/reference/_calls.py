@@ -14,8 +14,8 @@ from asyncwait.reference._outcomes import (
     Outcome,
     Raised,
     Returned,
-    is_being_cancelled,
     must_pass,
+    was_asked_for,
 )
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.reference._timers import Post, Timer, TimerService
@@ -135,7 +135,7 @@ class CallRunner:
             except BaseException as error:
                 if must_pass(error):
                     raise
-                if not is_being_cancelled():
+                if not was_asked_for(error):
                     outcome = Raised(error, self._timers.now())
         self._post(lambda: self._on_ended(call, outcome))
 

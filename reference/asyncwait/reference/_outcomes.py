@@ -86,10 +86,12 @@ def must_pass(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt | SystemExit)
 
 
-def is_being_cancelled() -> bool:
-    """Say whether the caller is cancelled through a scope, by the operator or from outside.
+def was_asked_for(error: BaseException) -> bool:
+    """Say whether `error` is a cancellation that the operator, or somebody outside, asked for.
 
-    It tells a cancellation that somebody asked for from one that user code made up, which is an
-    error like any other (FAIL-5).
+    If user code has made it up, the scope that it arrives in is not cancelled, and it is an error
+    like any other (FAIL-5).
     """
+    if not isinstance(error, anyio.get_cancelled_exc_class()):
+        return False
     return anyio.current_effective_deadline() == -math.inf

@@ -183,8 +183,12 @@ class RecordHandling(OperatorParts):
 
 
 def _failure_of(record: Record, error: BaseException) -> OperatorError:
-    """Return the failure that `error` is: itself, if it names this record already (FAIL-10)."""
-    if isinstance(error, OperatorError) and getattr(error.record, "value", None) is record.value:
+    """Return the failure that `error` stands for (FAIL-10).
+
+    That is the error itself if it names this very record already, as those of the contract's own
+    helpers do.
+    """
+    if isinstance(error, OperatorError) and error.record is record:
         return error
     failure = call_failed(record, error)
     failure.__cause__ = error

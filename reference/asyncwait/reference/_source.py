@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from asyncwait.reference._outcomes import is_being_cancelled, must_pass
+from asyncwait.reference._outcomes import must_pass, was_asked_for
 from asyncwait.spec import Element
 
 
@@ -43,8 +43,11 @@ class SourceReader:
         self._wanted.set()
 
     async def run(self) -> None:
-        """Read to the end, and close the source in the task that reads it."""
-        self._on_end(End(await self._read_all()))
+        """Read to the end, and close the source in the task that reads it (END-5)."""
+        try:
+            self._on_end(End(await self._read_all()))
+        finally:
+            await self.close()
 
     async def close(self) -> None:
         """Close the source if it can be closed, once; a cancellation can't cut that short."""
@@ -57,15 +60,13 @@ class SourceReader:
                 await aclose()
 
     async def _read_all(self) -> BaseException | None:
-        """Return what the source raised, or None."""
+        """Return what the source raised, be it when it was closed at its end, or None."""
         try:
-            try:
-                async for element in self._elements:
-                    await self._hand_over(element)
-            finally:
-                await self.close()
+            async for element in self._elements:
+                await self._hand_over(element)
+            await self.close()
         except BaseException as error:
-            if must_pass(error) or is_being_cancelled():
+            if must_pass(error) or was_asked_for(error):
                 raise
             return error
         return None

@@ -53,21 +53,21 @@ class JsonCodec:
         return json.loads(data)
 
 
-class _Record(Struct, frozen=True, tag="r", array_like=True):
+class _Record(Struct, frozen=True, tag="r", array_like=True, forbid_unknown_fields=True):
     value: bytes
     timestamp: int | None
     key: bytes
 
 
-class _Watermark(Struct, frozen=True, tag="w", array_like=True):
+class _Watermark(Struct, frozen=True, tag="w", array_like=True, forbid_unknown_fields=True):
     timestamp: int
 
 
-class _Status(Struct, frozen=True, tag="s", array_like=True):
+class _Status(Struct, frozen=True, tag="s", array_like=True, forbid_unknown_fields=True):
     idle: bool
 
 
-class _Snapshot(Struct, frozen=True, array_like=True):
+class _Snapshot(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     checkpoint_id: int
     in_flight: tuple[_Record | _Watermark | _Status, ...]
     read: int | None

@@ -1,5 +1,60 @@
 """CAP: operators that hold too much, or work too little."""
 
-from asyncwait.backends.faulty._gallery import Faulty
+from typing import Any
 
-FAULTY: tuple[Faulty, ...] = ()
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import Entry, Operator, SourceReader
+
+
+class FreesTheSlotOnCompletion(Operator):
+    """Gives a slot back when the call ends, and piles up results behind a slow head or reader."""
+
+    def _has_room(self) -> bool:
+        return self._undecided < self._config.capacity
+
+
+class RestoresAllAtOnce(Operator):
+    """Admits all that was stored without looking for room, and calls the function for it."""
+
+    async def _wait_for_room(self) -> None:
+        if self._read > 0:
+            await super()._wait_for_room()
+
+
+class ReadsAhead(SourceReader):
+    """Reads on while an element waits for room, so that nothing ever slows the source down."""
+
+    async def _hand_over(self, element: Any) -> None:
+        self._on_element(element)
+
+
+class TellsNobodyThatThereIsRoom(Operator):
+    """Frees the slot of what the consumer took, but does not wake the record that waits for it."""
+
+    def _on_taken(self, entry: Entry) -> None:
+        self._free_slot(entry)
+
+
+class LosesTheSlotsOfTimeouts(Operator):
+    """Never gets back the slot of a record that its deadline decided, until none is left."""
+
+    def _has_room(self) -> bool:
+        lost = self._timeouts
+        return len(self._queue) + self._output.slots + lost < self._config.capacity
+
+
+class CountsRecordsOnly(Operator):
+    """Gives watermarks and statuses no slots: any number of them queues up behind one call."""
+
+    def _has_room(self) -> bool:
+        return self._in_flight < self._config.capacity
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
+    Faulty(RestoresAllAtOnce, rule="CAP-2"),
+    Faulty(ReadsAhead, rule="CAP-3", loop="trio"),
+    Faulty(TellsNobodyThatThereIsRoom, rule="CAP-4"),
+    Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),
+    Faulty(CountsRecordsOnly, rule="CAP-5"),
+)

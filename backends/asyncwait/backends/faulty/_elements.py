@@ -1,5 +1,102 @@
 """ELEM: operators whose output does not belong to their input."""
 
-from asyncwait.backends.faulty._gallery import Faulty
+from typing import Any
 
-FAULTY: tuple[Faulty, ...] = ()
+import anyio
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import Entry, Operator, Outcome, Output, RecordEntry
+from asyncwait.spec import Element, LatencyMarker, Record
+
+
+class KeepsTheLastTimestamp(Operator):
+    """Fills one output object again and again: without a timestamp a result keeps the last one."""
+
+    _timestamp: int | None = None
+
+    def _output_of(self, record: Record, result: Any) -> Record:
+        if record.timestamp is not None:
+            self._timestamp = record.timestamp
+        return Record(result, self._timestamp, record.key)
+
+
+class KnowsOneCurrentKey(Operator):
+    """Gives results the current key, which is that of the record admitted last."""
+
+    _key: Any = None
+
+    def _admit(self, entry: Entry) -> None:
+        super()._admit(entry)
+        self._key = getattr(entry.element, "key", self._key)
+
+    def _output_of(self, record: Record, result: Any) -> Record:
+        return Record(result, record.timestamp, self._key)
+
+
+class EmitsLateResults(Operator):
+    """Emits what a call gave after something else had decided its record."""
+
+    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+        if entry.outputs is None:
+            super()._on_outcome(entry, outcome)
+            return
+        for result in self._results_of(entry.element, outcome):
+            self._output.put_ahead(self._output_of(entry.element, result))
+
+
+class RepeatsItselfAfterAWait(Output):
+    """Takes a wait that was given up for the loss of its last element, and hands that out again."""
+
+    _last: Element | None = None
+    _is_lost = False
+
+    async def take(self) -> Element:
+        if self._is_lost and self._last is not None:
+            self._is_lost = False
+            return self._last
+        try:
+            self._last = await super().take()
+        except anyio.get_cancelled_exc_class():
+            self._is_lost = True
+            raise
+        return self._last
+
+
+class LetsAnythingBetweenResults(Output):
+    """Lets markers and snapshots overtake even the rest of a record that is handed out in part."""
+
+    def _next(self) -> Element | None:
+        return self._ahead.popleft() if self._ahead else super()._next()
+
+
+class QueuesMarkers(Operator):
+    """Lets a latency marker wait until nothing is in flight, so that it measures the calls."""
+
+    async def _process_marker(self, marker: LatencyMarker) -> None:
+        while len(self._queue) > 0:
+            await self._own.run_one()
+        await super()._process_marker(marker)
+
+
+class MergesEqualMarkers(Operator):
+    """Takes a latency marker that equals the last one for the same."""
+
+    _last: LatencyMarker | None = None
+
+    async def _process_marker(self, marker: LatencyMarker) -> None:
+        if marker == self._last:
+            self._leave_backlog()
+        else:
+            self._last = marker
+            await super()._process_marker(marker)
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(KeepsTheLastTimestamp, rule="ELEM-1"),
+    Faulty(KnowsOneCurrentKey, rule="ELEM-2"),
+    Faulty(EmitsLateResults, rule="ELEM-3"),
+    Faulty(RepeatsItselfAfterAWait, rule="ELEM-4"),
+    Faulty(LetsAnythingBetweenResults, rule="ELEM-5"),
+    Faulty(QueuesMarkers, rule="ELEM-6", loop="trio"),
+    Faulty(MergesEqualMarkers, rule="ELEM-7"),
+)

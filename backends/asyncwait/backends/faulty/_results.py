@@ -1,5 +1,94 @@
 """RES: operators that lose results, or take what is none."""
 
-from asyncwait.backends.faulty._gallery import Faulty
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
 
-FAULTY: tuple[Faulty, ...] = ()
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import (
+    Entry,
+    Mail,
+    MailboxState,
+    Operator,
+    OrderedQueue,
+    Outcome,
+    RecordEntry,
+    TaskMailbox,
+)
+from asyncwait.spec import Record, call_failed
+
+
+class EndsWhenAllIsDecided(Operator):
+    """Ends when the last call has ended, and loses what is finished and not taken by then."""
+
+    async def _drain(self) -> None:
+        while self._undecided > 0:
+            await self._main.run_one()
+
+    def _finish(self) -> None:
+        self._output.cut(None if self._end is None else self._end.error)
+
+
+class TakesNoResultsForNoOutcome(OrderedQueue):
+    """Asks whether a record has outputs where it means to ask whether they are decided."""
+
+    def peek_ready(self) -> Entry | None:
+        entry = super().peek_ready()
+        return entry if entry is not None and entry.outputs else None
+
+
+class TakesATextForItsLetters(Operator):
+    """Takes whatever can be iterated for a collection, a text too, as PyFlink 2.3 does."""
+
+    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
+        try:
+            return tuple(supply())
+        except Exception as error:
+            raise call_failed(record, error) from error
+
+
+class LetsTheLastCompletionCount(Operator):
+    """Lets a second completion overwrite the first if that has not come out yet."""
+
+    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+        if not entry.outputs:
+            super()._on_outcome(entry, outcome)
+            return
+        results = self._results_of(entry.element, outcome)
+        entry.outputs = deque(self._output_of(entry.element, result) for result in results)
+
+
+class SleepsThroughThreads(TaskMailbox):
+    """Files a mail of another thread and wakes nobody: it is found when something else happens."""
+
+    def put(self, mail: Mail) -> None:
+        with self._lock:
+            self._require("putting a mail", MailboxState.OPEN)
+            self._mails.append(mail)
+        if threading.get_ident() == self._thread:
+            self._wake_taker()
+
+
+class KeepsWhatABrokenCollectionGave(Operator):
+    """Emits the items that an iterator gave before it raised."""
+
+    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
+        given = supply()
+        if not isinstance(given, Iterator):
+            return super()._collect(record, lambda: given)
+        results: list[Any] = []
+        with suppress(Exception):
+            results.extend(given)
+        return tuple(results)
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(EndsWhenAllIsDecided, rule="RES-1"),
+    Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
+    Faulty(TakesATextForItsLetters, rule="RES-3"),
+    Faulty(LetsTheLastCompletionCount, rule="RES-4"),
+    Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
+    Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
+)

@@ -1,10 +1,6 @@
 """The plain form of the worker pool: the operator on asyncio or trio."""
 
-from asyncwait.backends.pool._operator import (
-    PoolResults,
-    open_operator,
-    ordered_wait,
-    unordered_wait,
-)
+from asyncwait.backends.pool._operator import open_operator, ordered_wait, unordered_wait
+from asyncwait.backends.pool._results import PoolResults
 
 __all__ = ["PoolResults", "open_operator", "ordered_wait", "unordered_wait"]

@@ -1,7 +1,8 @@
-"""What the tasks of one operator wake each other with, and the loop's own clock and door."""
+"""What the tasks of an operator need of the loop: to wake each other, to tell the time."""
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import anyio
@@ -10,8 +11,8 @@ import anyio
 class Bell:
     """Wakes one waiting task; ringing while nobody waits does nothing and costs next to nothing.
 
-    Whoever waits looks at the state first and again afterwards. No await lies between the look
-    and the wait, so no ring is missed.
+    Whoever waits looks at the state first, and again afterwards. No await lies between the look
+    and the wait, so that no ring is missed.
     """
 
     __slots__ = ("_event",)
@@ -33,9 +34,19 @@ class Bell:
             self._event.set()
 
 
+def cancelled_from_outside(error: BaseException) -> bool:
+    """Tell a cancellation of the present task from an error that only looks like one.
+
+    A call may raise CancelledError by itself, for example when it awaits a task that somebody
+    else has cancelled.
+    """
+    cancelled = isinstance(error, anyio.get_cancelled_exc_class())
+    return cancelled and anyio.current_effective_deadline() == -inf
+
+
 def loop_clock() -> Callable[[], float]:
-    """Return the clock of the running loop; on asyncio it is bound once, which is cheaper."""
-    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+    """Return the clock of the running loop; bound once, it costs a sixth of anyio's on asyncio."""
+    if _on_asyncio():
         return asyncio.get_running_loop().time
     return anyio.current_time
 
@@ -45,8 +56,12 @@ def door_of_loop() -> Callable[[Callable[[], Any]], Any]:
 
     It raises RuntimeError once the loop is closed.
     """
-    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+    if _on_asyncio():
         return asyncio.get_running_loop().call_soon_threadsafe
     import trio
 
     return trio.lowlevel.current_trio_token().run_sync_soon
+
+
+def _on_asyncio() -> bool:
+    return anyio.get_cancelled_exc_class() is asyncio.CancelledError

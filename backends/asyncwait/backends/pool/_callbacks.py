@@ -9,8 +9,8 @@ from asyncwait.backends.pool._bell import door_of_loop
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 
-Verdict: TypeAlias = Callable[[Core, Entry], None]
-"""How an outcome decides its record."""
+Outcome: TypeAlias = Callable[[Core, Entry], None]
+"""What decides a record when it is called with it."""
 
 
 class PoolResultFuture:
@@ -22,6 +22,7 @@ class PoolResultFuture:
         self._inbox = inbox
         self._entry = entry
         self.completed = False
+        """Whether there is an outcome, decided upon or not."""
 
     def complete(self, results: Iterable[Any]) -> None:
         """Decide the record with `results`."""
@@ -33,11 +34,11 @@ class PoolResultFuture:
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
-        self._put(lambda core, entry: core.call_raised(entry, error))
+        self._put(lambda core, entry: core.call_raised(entry, _as_error(error)))
 
-    def _put(self, verdict: Verdict) -> None:
+    def _put(self, outcome: Outcome) -> None:
         self.completed = True
-        self._inbox.put(self._entry, verdict)
+        self._inbox.put(self._entry, outcome)
 
 
 class Inbox:
@@ -45,11 +46,13 @@ class Inbox:
 
     Args:
         wake: called on the loop when there is something to process.
+        beat: decides a record whose deadline has passed, and tells so.
     """
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None], beat: Callable[[Entry], bool]) -> None:
         self._wake = wake
-        self._outcomes: deque[tuple[Entry, Verdict]] = deque()
+        self._beat = beat
+        self._outcomes: deque[tuple[Entry, Outcome]] = deque()
         self._door = door_of_loop()
         self._armed = False
         self._closed = False
@@ -58,19 +61,18 @@ class Inbox:
         """Return where the outcome of `entry` goes."""
         return PoolResultFuture(self, entry)
 
-    def put(self, entry: Entry, verdict: Verdict) -> None:
+    def put(self, entry: Entry, outcome: Outcome) -> None:
         """Hand in an outcome, from any thread."""
         if self._closed:
             return
-        self._outcomes.append((entry, verdict))
+        self._outcomes.append((entry, outcome))
         if not self._armed:
             self._armed = True
-            # The loop is gone, and the operator with it.
-            with suppress(RuntimeError):
+            with suppress(RuntimeError):  # The loop is gone, and the operator with it.
                 self._door(self._arrive)
 
     def _arrive(self) -> None:
-        # Cleared before anything is taken: what comes later than this arms it again.
+        # Cleared before anything is taken out: what comes later than this arms it again.
         self._armed = False
         self._wake()
 
@@ -78,11 +80,11 @@ class Inbox:
         """Decide what the outcomes say, in the order of their arrival."""
         outcomes = self._outcomes
         while outcomes:
-            entry, verdict = outcomes.popleft()
-            if entry.results is not None or core.closed:
+            entry, outcome = outcomes.popleft()
+            if entry.results is not None or core.closed or self._beat(entry):
                 continue
             try:
-                verdict(core, entry)
+                outcome(core, entry)
             except (KeyboardInterrupt, SystemExit):
                 raise
             except BaseException as error:
@@ -92,3 +94,9 @@ class Inbox:
         """Ignore whatever comes from now on."""
         self._closed = True
         self._outcomes.clear()
+
+
+def _as_error(error: object) -> BaseException:
+    if isinstance(error, BaseException):
+        return error
+    return TypeError(f"complete_exceptionally() takes an exception, got {error!r}")

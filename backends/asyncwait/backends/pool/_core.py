@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from asyncwait.backends.pool._bell import Bell
+from asyncwait.backends.pool._order import Entry, Ordered, Unordered
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -20,16 +22,13 @@ from asyncwait.spec import (
     collect_results,
 )
 
-from asyncwait.backends.pool._bell import Bell
-from asyncwait.backends.pool._order import Entry, Ordered, Unordered
-
 
 class Core:
     """What is in flight, and what may happen next.
 
-    An element goes through `backlog` (no room yet) to `admitted` (holds a slot, in input order)
-    and `pending` (call not started), and once decided and in its turn to `ready`, from where the
-    consumer takes it. `express` holds what overtakes: markers and snapshots.
+    An element goes through the backlog (no room yet) to `admitted` (holds a slot) and `pending`
+    (its call has not started), and when it is decided and in its turn to the ready ones, from
+    where the consumer takes it. Markers and snapshots overtake by a way of their own.
 
     Args:
         config: of the operator.
@@ -39,18 +38,22 @@ class Core:
     def __init__(self, config: OperatorConfig, restore: Snapshot | None) -> None:
         self._capacity = config.capacity
         self.admitted: dict[Entry, None] = {}
+        """Whatever holds a slot, in input order; with a dict, each can go without a search."""
         self.pending: deque[Entry] = deque()
+        """Admitted records whose calls have not started."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         self._restoring = bool(self._backlog)
-        self._ready: deque[Entry] = deque()
-        self._express: deque[Element] = deque()
         order = Ordered if config.mode == "ordered" else Unordered
         self._order = order(self._promote)
+        self._ready: deque[Entry] = deque()
+        self._express: deque[Element] = deque()
         self._read = 0
         self._ended = False
         self._source_error: BaseException | None = None
-        self._final: BaseException | None = None
         self.closed = False
+        """Nothing will be emitted any more."""
+        self._interrupted = False
+        self._final: BaseException | None = None
         self._fences = 0
         self.calls = self.timeouts = self.abandoned = self._max_in_flight = 0
         self.output = Bell()
@@ -60,7 +63,7 @@ class Core:
         self.on_pending: Callable[[], None] = _nothing
         """Called when a record waits for its call."""
         self.on_close: Callable[[], None] = _nothing
-        """Called once, when nothing more will be emitted."""
+        """Called once, on closing."""
 
     # From the source.
 
@@ -71,34 +74,32 @@ class Core:
     def may_read(self) -> bool:
         """Tell whether the next element of the source may be taken.
 
-        Markers and snapshots that nobody takes hold no slot; bounding them here keeps a source
-        of nothing else from filling the memory, and never stops it while the consumer waits.
+        Markers and snapshots hold no slot, and a source of nothing else would fill the memory of
+        a consumer that pauses; the second bound never holds while the consumer waits.
         """
         return not self._backlog and len(self._express) <= self._capacity
 
     def read(self, element: Element) -> None:
-        """Take in the next element of the source."""
-        match element:
-            case Record() | Watermark() | WatermarkStatus():
-                self._read += 1
-                self._backlog.append(element)
-                self._refill()
-            case LatencyMarker():
-                self._read += 1
-                self._overtake(element)
-            case Barrier():
-                self._read += 1
-                self._overtake(Snapshot(element.checkpoint_id, self._in_flight()))
-            case Snapshot():
-                self._read += 1
-                held = self._in_flight()
-                self._overtake(Snapshot(element.checkpoint_id, held, upstream=element))
-            case _:
-                msg = (
-                    f"expected an element of the stream (Record, Watermark, ...), got {element!r} "
-                    f"({type(element).__name__}); wrap plain values in Record"
-                )
-                raise TypeError(msg)
+        """Take in the next element of the source; ignore it after the close.
+
+        Raises:
+            TypeError: it is none.
+        """
+        if self.closed:
+            return
+        self._read += 1
+        if isinstance(element, Record | Watermark | WatermarkStatus):
+            self._backlog.append(element)
+            self._refill()
+        elif isinstance(element, LatencyMarker):
+            self._overtake(element)
+        elif isinstance(element, Barrier):
+            self._overtake(Snapshot(element.checkpoint_id, self._in_flight()))
+        elif isinstance(element, Snapshot):
+            held = self._in_flight()
+            self._overtake(Snapshot(element.checkpoint_id, held, upstream=element))
+        else:
+            raise TypeError(_no_element(element))
 
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
@@ -116,7 +117,7 @@ class Core:
             self.room.ring()
 
     def _admit(self, element: Stored) -> None:
-        entry = Entry(element)
+        entry = Entry(element, self._order.segment)
         self.admitted[entry] = None
         if isinstance(element, Record):
             self._order.add(entry)
@@ -132,15 +133,22 @@ class Core:
     # From the calls.
 
     def settle(self, entry: Entry, returned: Any) -> None:
-        """Decide `entry` with what its call returned, unless it is decided."""
+        """Decide `entry` with what its call returned; ignore it if the record is decided."""
         if entry.results is not None or self.closed:
             return
         try:
-            results = collect_results(_record(entry), returned)
+            results = collect_results(entry.element, returned)
         except OperatorError as error:
             self.fail(error)
         else:
             self.decide(entry, results)
+
+    def call_raised(self, entry: Entry, error: BaseException) -> None:
+        """Fail because the call of `entry` raised; ignore it if the record is decided."""
+        if entry.results is None and not self.closed:
+            failure = call_failed(entry.element, error)
+            failure.__cause__ = error
+            self.fail(failure)
 
     def decide(self, entry: Entry, results: tuple[Any, ...]) -> None:
         """Decide `entry`, which is undecided, with `results`."""
@@ -148,13 +156,6 @@ class Core:
         self._order.decided(entry)
         if self._backlog:
             self._refill()
-
-    def call_raised(self, entry: Entry, error: BaseException) -> None:
-        """Fail because the call of `entry` raised, unless the record is decided."""
-        if entry.results is None and not self.closed:
-            failure = call_failed(_record(entry), error)
-            failure.__cause__ = error
-            self.fail(failure)
 
     def _promote(self, entry: Entry) -> None:
         """Let `entry` go out: it is decided and in its turn.
@@ -170,7 +171,7 @@ class Core:
     # To the consumer.
 
     def poll(self) -> Element | None:
-        """Take the next element out, or return None if there is none now."""
+        """Take the next element out; None if there is none now."""
         ready = self._ready
         if self._express and not (ready and ready[0].given):
             self.room.ring()
@@ -178,14 +179,14 @@ class Core:
         return self._next_result(ready[0]) if ready else None
 
     def _next_result(self, entry: Entry) -> Element:
-        results, given, element = entry.results, entry.given, entry.element
-        assert results is not None
+        results, given = entry.results or (), entry.given
         entry.given = given + 1
         if entry.given == len(results):
             self._emitted(entry)
-        if isinstance(element, Record):
-            return Record(results[given], element.timestamp, element.key)
-        return element
+        source: Stored = entry.element
+        if isinstance(source, Record):
+            return Record(results[given], source.timestamp, source.key)
+        return source
 
     def _emitted(self, entry: Entry) -> None:
         """Free the slot of `entry`, the first that is ready, and of what goes by itself."""
@@ -200,7 +201,7 @@ class Core:
             self._refill()
 
     def raise_if_over(self) -> None:
-        """Raise what the consumer gets when nothing more will come; else return."""
+        """Raise what the consumer gets when nothing more will come; return if something may."""
         if not self.closed and self._ended and not self.admitted and not self._backlog:
             self._close(self._source_error)
         if self.closed:
@@ -209,7 +210,7 @@ class Core:
     def _raise_final(self) -> NoReturn:
         if self._final is None:
             raise StopAsyncIteration
-        # Without this each of many raises would add its frames to the one error.
+        # Without this each further read would add its frames to the one error.
         raise self._final.with_traceback(self._traceback)
 
     def _overtake(self, element: Element) -> None:
@@ -219,22 +220,22 @@ class Core:
     # Snapshots and figures.
 
     def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a snapshot of everything out, the waiting element included."""
+        """Put a snapshot of everything out, what waits for room included."""
         if not self.closed:
             held = (*self._in_flight(), *self._backlog)
             self._overtake(Snapshot(checkpoint_id, held, self._read))
 
     def _in_flight(self) -> tuple[Stored, ...]:
-        """What is admitted; a record partly handed out goes on before the snapshot comes."""
+        """What is admitted; a record partly handed out is over before the snapshot comes."""
         return tuple(entry.element for entry in self.admitted if not entry.given)
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
-        held = [e for e in self.admitted if e.results is not None and isinstance(e.element, Record)]
+        decided = sum(entry.results is not None for entry in self.admitted)
         return Statistics(
             in_flight=len(self.admitted) - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
-            held=len(held),
+            held=decided - self._fences,
             calls=self.calls,
             timeouts=self.timeouts,
             abandoned=self.abandoned,
@@ -248,10 +249,22 @@ class Core:
         if not self.closed:
             self._close(error)
 
+    def interrupt(self) -> None:
+        """Note that the tasks of the operator are cancelled from outside.
+
+        Usually so is the consumer; one that shields itself must not wait for ever.
+        """
+        if not self.closed:
+            self._interrupted = True
+            text = "the operator was cancelled from outside, and its consumer reads on"
+            self._close(RuntimeError(text))
+
     def stop(self) -> None:
-        """Emit nothing more; the consumer gets the end."""
+        """Emit nothing more; the consumer gets the end, or again the error it got before."""
         if not self.closed:
             self._close(None)
+        elif self._interrupted:
+            self._final = None
 
     def _close(self, final: BaseException | None) -> None:
         self.closed = True
@@ -265,9 +278,11 @@ class Core:
         self.room.ring()
 
 
-def _record(entry: Entry) -> Record:
-    assert isinstance(entry.element, Record)
-    return entry.element
+def _no_element(thing: object) -> str:
+    return (
+        f"expected an element of the stream (Record, Watermark, ...), got {thing!r} "
+        f"({type(thing).__name__}); wrap plain values in Record"
+    )
 
 
 def _nothing() -> None:

@@ -1,71 +1,27 @@
-"""The operator: opening and closing, the source and the consumer."""
+"""Opening and closing an operator."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable
 from contextlib import AbstractAsyncContextManager
-from math import inf
 from types import TracebackType
 from typing import Any
 
 import anyio
+
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._feeder import Feeder
+from asyncwait.backends.pool._results import PoolResults
+from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.backends.pool._workers import CallbackCrew, CoroutineCrew, Crew
 from asyncwait.spec import (
     Element,
     FunctionParts,
     InvalidConfig,
     OperatorConfig,
     Snapshot,
-    Statistics,
+    Stored,
     plain_wait,
     run_hook,
 )
-
-from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.backends.pool._workers import Crew
-
-
-class PoolResults:
-    """The output of an open pool operator; see `asyncwait.spec.OperatorResults`."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._taken = False
-
-    def __aiter__(self) -> AsyncIterator[Element]:
-        return self
-
-    async def __anext__(self) -> Element:
-        core = self._core
-        while (element := core.poll()) is None:
-            core.raise_if_over()
-            await self._wait()
-        return element
-
-    async def _wait(self) -> None:
-        if self._taken:
-            raise RuntimeError("another task waits for the next output; there is one consumer")
-        self._taken = True
-        try:
-            await self._core.output.wait()
-        finally:
-            self._taken = False
-
-    def take_ready(self, limit: int) -> list[Element]:
-        """Take up to `limit` elements that can be emitted now, without waiting.
-
-        Each counts as emitted. It raises nothing: the end or a failure comes with `__anext__`.
-        """
-        batch: list[Element] = []
-        while len(batch) < limit and (element := self._core.poll()) is not None:
-            batch.append(element)
-        return batch
-
-    def statistics(self) -> Statistics:
-        """Return the present figures."""
-        return self._core.statistics()
-
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output, whether there is room or not."""
-        self._core.request_snapshot(checkpoint_id)
 
 
 def open_operator(
@@ -74,19 +30,36 @@ def open_operator(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
 ) -> AbstractAsyncContextManager[PoolResults]:
-    """Open a pool operator; see `asyncwait.spec.OpenOperator`."""
+    """Open a pool operator; see `asyncwait.spec.OpenOperator`.
+
+    Calls share a few long-lived tasks, and so their contexts: a ContextVar that `fn` sets may be
+    seen by a later call. Cancellation is that of anyio on both loops: a cancelled call that still
+    has to await something does so under `anyio.CancelScope(shield=True)`.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be, or asks for retries or `max_held`.
+    """
     if not isinstance(config, OperatorConfig):
         raise InvalidConfig.of("config", config, "an OperatorConfig")
-    if restore is not None and not isinstance(restore, Snapshot):
-        raise InvalidConfig.of("restore", restore, "a Snapshot or None")
+    config.require_only("pool")
     if not isinstance(elements, AsyncIterable):
         raise InvalidConfig.of("elements", elements, "an async iterable")
-    config.require_only("pool")
+    _check_restored(restore)
     return _Pool(config, FunctionParts.of(fn), elements, restore)
 
 
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
+
+
+def _check_restored(restore: Any) -> None:
+    if restore is None:
+        return
+    if not isinstance(restore, Snapshot):
+        raise InvalidConfig.of("restore", restore, "a Snapshot or None")
+    for element in restore.in_flight:
+        if not isinstance(element, Stored):
+            raise InvalidConfig.of("restore", element, "a snapshot of records and watermarks")
 
 
 class _Pool(AbstractAsyncContextManager[PoolResults]):
@@ -101,27 +74,34 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
     ) -> None:
         self._config = config
         self._parts = parts
-        self._source = elements
+        self._elements = elements
         self._core = Core(config, restore)
-        self._closing: Exception | None = None
 
     async def __aenter__(self) -> PoolResults:
+        self._feeder = Feeder(self._core, self._elements)
         try:
             await run_hook(self._parts.open)
         except BaseException:
-            await self._close_source()
+            await self._feeder.close()
             raise
         self._group = await anyio.create_task_group().__aenter__()
         self._sweep = Sweep(self._core, self._parts, self._config, self._group)
-        self._crew = Crew(self._core, self._parts, self._group, self._sweep.started)
-        self._feeding = anyio.CancelScope()
+        self._crew = self._hire()
         self._core.on_pending = self._crew.help
         self._core.on_close = self._dismiss
-        self._group.start_soon(self._feed)
+        self._group.start_soon(self._feeder.run)
         return PoolResults(self._core)
 
+    def _hire(self) -> Crew:
+        core, group, sweep = self._core, self._group, self._sweep
+        if self._parts.call is not None:
+            return CoroutineCrew(core, group, sweep, self._parts.call)
+        if self._parts.invoke is not None:
+            return CallbackCrew(core, group, sweep, self._parts.invoke)
+        raise InvalidConfig.of("fn", self._parts, "a function in one of two forms")
+
     def _dismiss(self) -> None:
-        self._feeding.cancel()
+        self._feeder.stop()
         self._sweep.close()
         self._crew.dismiss()
 
@@ -132,62 +112,34 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         traceback: TracebackType | None,
     ) -> None:
         self._core.stop()
-        # Calls that clean up are waited for, whoever wants to be elsewhere.
+        try:
+            await self._end_tasks()
+        finally:
+            trouble = await self._close_function() or self._feeder.trouble
+        if trouble is not None:
+            if exc is None:
+                raise trouble
+            # What the body raised passes through unchanged.
+            exc.add_note(f"Closing the operator raised, too: {trouble!r}")
+
+    async def _end_tasks(self) -> None:
+        # Whoever wants us to be elsewhere: calls that clean up are waited for.
         self._group.cancel_scope.shield = True
         try:
             await self._group.__aexit__(None, None, None)
         except BaseExceptionGroup as group:
+            # KeyboardInterrupt or SystemExit: whatever else is raised in the tasks is an outcome.
             raise _first_of(group) from None
-        finally:
-            if self._parts.close is not None:
-                with anyio.CancelScope(shield=True):
-                    await run_hook(self._parts.close)
-        if self._closing is not None and exc is None:
-            raise self._closing
 
-    async def _feed(self) -> None:
-        with self._feeding:
-            try:
-                await self._read()
-            finally:
-                await self._close_source()
-
-    async def _read(self) -> None:
-        core = self._core
-        try:
-            core.begin()
-            while not core.may_read():
-                await core.room.wait()
-            async for element in self._source:
-                if core.closed:
-                    return
-                core.read(element)
-                while not core.may_read():
-                    await core.room.wait()
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            if _is_cancellation(error):
-                raise
-            core.end(error)
-        else:
-            core.end(None)
-
-    async def _close_source(self) -> None:
-        close = getattr(self._source, "aclose", None)
-        if close is None:
-            return
+    async def _close_function(self) -> Exception | None:
+        if self._parts.close is None:
+            return None
         try:
             with anyio.CancelScope(shield=True):
-                await close()
+                await run_hook(self._parts.close)
         except Exception as error:
-            self._closing = error
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    """Tell a cancellation from outside from an error that only looks like one."""
-    cancelled = isinstance(error, anyio.get_cancelled_exc_class())
-    return cancelled and anyio.current_effective_deadline() == -inf
+            return error
+        return None
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

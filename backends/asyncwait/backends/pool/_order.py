@@ -4,51 +4,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from asyncwait.spec import Record, Stored
+from asyncwait.spec import Record
 
 
-class Entry:
-    """An admitted element on its way through the operator; it holds one slot."""
-
-    __slots__ = ("deadline", "element", "given", "results", "segment", "worker")
-
-    def __init__(self, element: Stored) -> None:
-        self.element = element
-        """The input."""
-        self.results: tuple[Any, ...] | None = None
-        """What goes out for it; None while undecided. A fence stands for itself."""
-        self.given = 0
-        """How many of the results the consumer has taken."""
-        self.deadline: float | None = None
-        """When it is decided at the latest; None before its first call and without a timeout."""
-        self.worker: Any = None
-        """The worker that runs its call."""
-        self.segment: _Segment | None = None
-        """Where it stands in unordered mode."""
-
-
-class Ordered:
-    """Entries go out in input order."""
-
-    def __init__(self, promote: Callable[[Entry], None]) -> None:
-        self._promote = promote
-        self._queue: deque[Entry] = deque()
-
-    def add(self, entry: Entry) -> None:
-        """Take in an admitted entry; a fence is decided already."""
-        self._queue.append(entry)
-        if entry.results is not None:
-            self.decided(entry)
-
-    def decided(self, entry: Entry) -> None:
-        """Promote what may go out now that `entry` is decided."""
-        queue = self._queue
-        while queue and queue[0].results is not None:
-            self._promote(queue.popleft())
-
-
-class _Segment:
-    """The records between two fences."""
+class Segment:
+    """The records between two fences (a fence is a watermark or a status)."""
 
     __slots__ = ("decided", "fence", "undecided")
 
@@ -60,28 +20,78 @@ class _Segment:
         """What closes the segment; None for the last one."""
 
 
-class Unordered:
-    """Records go out as they are decided, and no record crosses a fence."""
+class Entry:
+    """An admitted element on its way through the operator; it holds one slot."""
+
+    __slots__ = ("deadline", "element", "given", "results", "segment", "worker")
+
+    def __init__(self, element: Any, segment: Segment) -> None:
+        self.element = element
+        """The input: a Record, or a fence."""
+        self.results: tuple[Any, ...] | None = None
+        """What goes out for it; None while undecided. A fence stands for itself."""
+        self.given = 0
+        """How many of the results the consumer has taken."""
+        self.deadline: float | None = None
+        """When it is decided at the latest; None before its call and without a timeout."""
+        self.worker: Any = None
+        """The worker that runs its call; None before, and for a call that no worker runs."""
+        self.segment = segment
+        """Where it stands in unordered mode."""
+
+
+class Ordered:
+    """Entries go out in input order.
+
+    Args:
+        promote: called with each entry when its turn has come.
+    """
 
     def __init__(self, promote: Callable[[Entry], None]) -> None:
         self._promote = promote
-        self._segments = deque([_Segment()])
+        self._queue: deque[Entry] = deque()
+        self.segment = Segment()
+        """The one that new entries belong to."""
 
     def add(self, entry: Entry) -> None:
         """Take in an admitted entry; a fence is decided already."""
-        last = self._segments[-1]
+        self._queue.append(entry)
+        if entry.results is not None:
+            self.decided(entry)
+
+    def decided(self, _entry: Entry) -> None:
+        """Promote what may go out now that an entry is decided."""
+        queue = self._queue
+        while queue and queue[0].results is not None:
+            self._promote(queue.popleft())
+
+
+class Unordered:
+    """Records go out as they are decided, and no record crosses a fence.
+
+    Args:
+        promote: called with each entry when its turn has come.
+    """
+
+    def __init__(self, promote: Callable[[Entry], None]) -> None:
+        self._promote = promote
+        self.segment = Segment()
+        """The one that new entries belong to, the last one."""
+        self._segments = deque([self.segment])
+
+    def add(self, entry: Entry) -> None:
+        """Take in an admitted entry; a fence is decided already."""
         if isinstance(entry.element, Record):
-            entry.segment = last
-            last.undecided += 1
-        else:
-            last.fence = entry
-            self._segments.append(_Segment())
-            self._advance()
+            self.segment.undecided += 1
+            return
+        self.segment.fence = entry
+        self.segment = Segment()
+        self._segments.append(self.segment)
+        self._advance()
 
     def decided(self, entry: Entry) -> None:
         """Promote what may go out now that `entry` is decided."""
         segment = entry.segment
-        assert segment is not None
         segment.undecided -= 1
         # What has no results crosses no fence, and only holds a slot that others could use.
         if segment is self._segments[0] or not entry.results:

@@ -6,22 +6,21 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from asyncwait.spec import (
-    CallTimedOut,
-    FunctionParts,
-    OperatorConfig,
-    Record,
-    TooManyAbandonedCalls,
-    collect_results,
-    OperatorError,
-)
 
 from asyncwait.backends.pool._bell import Bell, loop_clock
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import (
+    CallTimedOut,
+    FunctionParts,
+    OperatorConfig,
+    OperatorError,
+    TooManyAbandonedCalls,
+    collect_results,
+)
 
 _TURN_TO_END = 1e-4
-"""Seconds after its cancellation from which a running call counts as abandoned.
+"""Seconds after its cancellation from which a call that still runs counts as abandoned.
 
 Any positive time says "not in this instant"; this one lets a busy loop turn a few times.
 """
@@ -30,8 +29,8 @@ Any positive time says "not in this instant"; this one lets a busy loop turn a f
 class Sweep:
     """Decides records at their deadlines.
 
-    First calls start in input order and the timeout is the same for all, so the admitted entries
-    are in the order of their deadlines, and the next one is the first that is undecided.
+    First calls start in input order and the timeout is the same for all, so that the admitted
+    entries are in the order of their deadlines, and the next is that of the first undecided one.
 
     Args:
         core: whose records they are.
@@ -66,6 +65,17 @@ class Sweep:
         else:
             self._bell.ring()
 
+    def beat(self, entry: Entry) -> bool:
+        """Decide `entry` by its deadline if that has passed; return whether it had.
+
+        Where something blocks the loop, a call may end late and yet before the sweep comes.
+        """
+        if entry.deadline is None or self._clock() <= entry.deadline:
+            return False
+        if entry.results is None and not self._core.closed:
+            self._decide(entry)
+        return True
+
     def close(self) -> None:
         """End the task."""
         if self._scope is not None:
@@ -96,16 +106,19 @@ class Sweep:
         for entry in list(self._core.admitted):
             if entry.results is not None:
                 continue
-            if entry.deadline is None or entry.deadline > now or self._core.closed:
+            if self._core.closed or entry.deadline is None or entry.deadline > now:
                 break
-            self._expire(entry, now)
+            self._cancel(entry, now)
+            self._decide(entry)
 
-    def _expire(self, entry: Entry, now: float) -> None:
-        """Cancel the call of `entry`, and decide it without."""
-        self._core.timeouts += 1
+    def _cancel(self, entry: Entry, now: float) -> None:
         if entry.worker is not None:
             entry.worker.scope.cancel()
             self._cancelled.append((now + _TURN_TO_END, entry))
+
+    def _decide(self, entry: Entry) -> None:
+        """Decide `entry` without its call."""
+        self._core.timeouts += 1
         try:
             results = self._fallback(entry.element)
         except OperatorError as error:
@@ -125,11 +138,11 @@ class Sweep:
         except BaseException as error:
             raise CallTimedOut(record, f"{text}, and the handler raised {error!r}") from error
         if returned is None:
-            raise CallTimedOut(record, f"{text}, and none from the handler")
+            raise CallTimedOut(record, f"{text}, and the handler gave none")
         return collect_results(record, returned)
 
     def _judge(self, now: float) -> None:
-        """Count the cancelled calls that went on although they had their turn to end."""
+        """Count the cancelled calls that go on although they had their turn to end."""
         while self._cancelled and self._cancelled[0][0] <= now:
             entry = self._cancelled.popleft()[1]
             if _runs(entry):
@@ -145,7 +158,7 @@ class Sweep:
 
 
 def _runs(entry: Entry) -> bool:
-    return entry.worker is not None and entry.worker.entry is entry
+    return entry.worker.entry is entry
 
 
 def _seconds(timeout: float | None) -> float:

@@ -1,68 +1,60 @@
 """Long-lived tasks that take the next admitted record, call the function and file the result."""
 
-from collections.abc import Callable
-from math import inf
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from asyncwait.spec import FunctionParts, Record, awaitable_of
 
-from asyncwait.backends.pool._bell import Bell
+from asyncwait.backends.pool._bell import Bell, cancelled_from_outside
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.spec import ResultFuture, awaitable_of
 
 
 class Worker:
-    """One task of the crew."""
+    """One task of a crew."""
 
     __slots__ = ("bell", "entry", "scope")
 
     def __init__(self) -> None:
         self.bell = Bell()
+        """Rings when there is work, or none any more."""
         self.entry: Entry | None = None
         """The record whose call it runs."""
         self.scope = anyio.CancelScope()
-        """Ends the call; a scope serves once, so that a cancelled worker goes on in a new one."""
+        """Ends the call. A scope serves once: after a cancellation the worker takes a new one."""
 
 
-class Crew:
+class Crew(ABC):
     """The workers of one operator, grown on demand.
 
-    While records are pending, one worker is on its way (`_waking`). A worker that takes a record
-    sees to that before its call: if the call suspends, the other goes on; if it does not, the
-    same worker loops on, and a whole queue of records costs one switch of tasks.
-
-    All records that a worker handles share its context: a ContextVar that the function sets is
-    seen by a later record. A task per record would cost more than the whole operator does.
+    While records are pending, one worker is on its way. A worker that takes a record sees to that
+    before its call: if the call suspends, the other goes on; if it does not, the same worker loops
+    on, and a whole queue of records costs one switch of tasks.
 
     Args:
         core: what the workers work on.
-        parts: of the user's function.
-        group: where the workers live.
-        started: called with each entry just before its call.
+        group: where they live.
+        sweep: knows the deadlines.
     """
 
-    def __init__(
-        self, core: Core, parts: FunctionParts, group: TaskGroup, started: Callable[[Entry], None]
-    ) -> None:
+    def __init__(self, core: Core, group: TaskGroup, sweep: Sweep) -> None:
         self._core = core
-        self._function = parts.call
-        self._invoke = parts.invoke
-        self._inbox = Inbox(self.help) if parts.invoke is not None else None
         self._group = group
-        self._started = started
-        self._cancelled = anyio.get_cancelled_exc_class()
+        self._sweep = sweep
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
-        self._waking = 0
+        self._on_its_way = False
 
     def help(self) -> None:
         """See to it that a worker is on its way."""
-        if self._waking or self._core.closed:
+        if self._on_its_way or self._core.closed:
             return
-        self._waking = 1
+        self._on_its_way = True
         if self._idle:
             self._idle.pop().bell.ring()
         else:
@@ -70,78 +62,130 @@ class Crew:
 
     def dismiss(self) -> None:
         """Send all workers home: the idle at once, the others as soon as their calls let them."""
-        if self._inbox is not None:
-            self._inbox.close()
         for worker in self._workers:
-            if worker.entry is not None:
-                worker.scope.cancel()
-            else:
+            if worker.entry is None:
                 worker.bell.ring()
+            else:
+                worker.scope.cancel()
 
     async def _work(self) -> None:
         worker = Worker()
         self._workers.add(worker)
-        self._waking = 0
+        self._on_its_way = False
         try:
             while not self._core.closed:
+                if worker.scope.cancel_called:
+                    worker.scope = anyio.CancelScope()
                 with worker.scope:
                     await self._shift(worker)
-                worker.scope = anyio.CancelScope()
+        except anyio.get_cancelled_exc_class():
+            self._core.interrupt()
+            raise
         finally:
             self._workers.discard(worker)
 
+    @abstractmethod
     async def _shift(self, worker: Worker) -> None:
-        """Work until the scope was used up or the operator is closed."""
-        core, pending = self._core, self._core.pending
-        while not worker.scope.cancel_called:
-            if self._inbox is not None:
-                self._inbox.process(core)
-            if core.closed:
-                return
-            if pending:
-                await self._handle(worker, pending.popleft())
-            else:
-                await self._park(worker)
+        """Work until the worker's scope is used up or the operator is closed."""
 
     async def _park(self, worker: Worker) -> None:
         self._idle.append(worker)
         await worker.bell.wait()
-        self._waking = 0
+        self._on_its_way = False
 
-    async def _handle(self, worker: Worker, entry: Entry) -> None:
+
+class CoroutineCrew(Crew):
+    """Awaits coroutine functions: a worker is busy for as long as its call.
+
+    All records that a worker handles share its context: a ContextVar that the function sets is
+    seen by a later record. A task for each record would cost more than all the rest.
+
+    Args:
+        function: the user's.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        group: TaskGroup,
+        sweep: Sweep,
+        function: Callable[[Any], Awaitable[Any]],
+    ) -> None:
+        super().__init__(core, group, sweep)
+        self._function = function
+
+    async def _shift(self, worker: Worker) -> None:
+        core, pending = self._core, self._core.pending
+        while not (core.closed or worker.scope.cancel_called):
+            if pending:
+                worker.entry = entry = pending.popleft()
+                await self._call(worker, entry)
+                worker.entry = None
+            else:
+                await self._park(worker)
+
+    async def _call(self, worker: Worker, entry: Entry) -> None:
         if self._core.pending:
             self.help()
-        self._started(entry)
-        if self._inbox is not None:
-            self._call_back(entry, self._inbox)
-            return
-        worker.entry, entry.worker = entry, worker
-        try:
-            await self._call(entry)
-        finally:
-            worker.entry = None
-
-    async def _call(self, entry: Entry) -> None:
-        assert self._function is not None
-        record: Any = entry.element
+        entry.worker = worker
+        self._sweep.started(entry)
+        record = entry.element
         try:
             returned = await awaitable_of(record, self._function(record.value))
-            self._core.settle(entry, returned)
+            if not self._sweep.beat(entry):
+                self._core.settle(entry, returned)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            if isinstance(error, self._cancelled) and anyio.current_effective_deadline() == -inf:
+            if worker.scope.cancel_called:
+                return  # The record is decided, or the operator closed: nobody asks any more.
+            if cancelled_from_outside(error):
                 raise
-            self._core.call_raised(entry, error)
+            if not self._sweep.beat(entry):
+                self._core.call_raised(entry, error)
 
-    def _call_back(self, entry: Entry, inbox: Inbox) -> None:
-        assert self._invoke is not None
-        assert isinstance(entry.element, Record)
-        future = inbox.future(entry)
+
+class CallbackCrew(Crew):
+    """Starts calls in callback form and files what comes back; one worker is enough for all.
+
+    Args:
+        invoke: the user's function.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        group: TaskGroup,
+        sweep: Sweep,
+        invoke: Callable[[Any, ResultFuture], None],
+    ) -> None:
+        super().__init__(core, group, sweep)
+        self._invoke = invoke
+        self._inbox = Inbox(self.help, sweep.beat)
+
+    def dismiss(self) -> None:
+        """Send the worker home, and ignore outcomes from now on."""
+        self._inbox.close()
+        super().dismiss()
+
+    async def _shift(self, worker: Worker) -> None:
+        core, pending = self._core, self._core.pending
+        while True:
+            self._inbox.process(core)
+            if core.closed:
+                return
+            if pending:
+                self._call(pending.popleft())
+            else:
+                await self._park(worker)
+
+    def _call(self, entry: Entry) -> None:
+        self._sweep.started(entry)
+        future = self._inbox.future(entry)
         try:
             self._invoke(entry.element.value, future)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            if not future.completed:
+            if not future.completed and not self._sweep.beat(entry):
                 self._core.call_raised(entry, error)

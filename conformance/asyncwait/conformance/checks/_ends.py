@@ -2,25 +2,35 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import NEVER, Finding, LegHistory, leg_check
-from asyncwait.spec.scenario import CallEnded, CallStarted, HookRun, Left, SinkLeft, SourceClosed
+from asyncwait.conformance.judging import NEVER, Call, Finding, LegHistory, leg_check
+from asyncwait.spec.scenario import (
+    CallEnded,
+    CallStarted,
+    HookRun,
+    Left,
+    SinkGaveUp,
+    SinkLeft,
+    SourceClosed,
+)
 
 
 @leg_check("END-1")
 def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Finding]:
+    """When the stream ends, the source has ended and no record is undecided."""
     if not leg.ran_to_its_end:
         return
+    if leg.source_ended_at > leg.end_at:
+        yield "the stream ended before its source", leg.end_at
     for item in leg.records:
         if item.decided_at > leg.end_at:
             yield f"the stream ended while {item} was undecided", leg.end_at
-        elif not leg.source_ended_at <= leg.end_at:
-            yield "the stream ended before its source", leg.end_at
         else:
             yield None
 
 
 @leg_check("END-2")
 def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
+    """No time passes while a consumer waits for the end of a stream of which nothing is left."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.input_is_over() and not rest.present:
             yield "the source has ended and everything came out, but the stream goes on", rest.at
@@ -31,19 +41,28 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-3")
 def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Finding]:
+    """Calls that run when the consumer leaves are cancelled, and have ended before it has left."""
     closed = next((s for s, e in enumerate(leg.events) if isinstance(e, Left)), None)
     if closed is None or leg.scenario.form == "callback":
         return
-    over = leg.leg.ending.how in {"left", "crashed"}
     for call in leg.calls:
         if call.ended is None or call.ended_seq > closed:
             yield f"call {call.number} of {call.value!r} still ran after leaving", leg.end_at
-        elif over and call.ended_at >= leg.end_at:
+        elif _is_let_run(leg, call):
+            yield f"call {call.number} of {call.value!r} was not cancelled", leg.end_at
+        elif call.ended_at >= leg.end_at:
             yield None
+
+
+def _is_let_run(leg: LegHistory, call: Call) -> bool:
+    """Whether the call ran on after its consumer left or got an error, and nobody told it."""
+    over = leg.leg.ending.how in {"left", "crashed", "failed"}
+    return over and call.ended_at > leg.end_at and call.cancelled_at > leg.end_at
 
 
 @leg_check("END-4")
 def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
+    """After leaving there are no more tasks and timers than before opening."""
     if leg.leg.tasks_left:
         yield f"{leg.leg.tasks_left} tasks are left", leg.end_at
     elif leg.leg.timers_left:
@@ -54,22 +73,26 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-5")
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
-    if any(isinstance(event, Left) for event in leg.events):
-        closed = [event for event in leg.events if isinstance(event, SourceClosed)]
-        if closed:
-            yield None
-        else:
-            yield "the operator is gone, and its source is not closed", leg.end_at
+    """When the context was left, the source was closed before."""
+    left = next((s for s, e in enumerate(leg.events) if isinstance(e, Left)), None)
+    if left is None:
+        return
+    if any(isinstance(event, SourceClosed) for event in leg.events[:left]):
+        yield None
+    else:
+        yield "the operator is gone, and its source is not closed", leg.end_at
 
 
 @leg_check("END-6")
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
-    if leg.scenario.hooks == "none" or not any(isinstance(e, Left) for e in leg.events):
+    """`open` runs before the first call, `close` after the last has ended and before leaving."""
+    left = next((s for s, e in enumerate(leg.events) if isinstance(e, Left)), None)
+    if leg.scenario.hooks == "none" or left is None:
         return
-    hooks = [(seq, e) for seq, e in enumerate(leg.events) if isinstance(e, HookRun)]
-    names = [event.hook for _, event in hooks]
+    hooks = [(seq, e.hook) for seq, e in enumerate(leg.events[:left]) if isinstance(e, HookRun)]
+    names = [hook for _, hook in hooks]
     if names != ["open", "close"]:
-        yield f"expected open, then close, got {names}", leg.end_at
+        yield f"expected open, then close, got {', then '.join(names) or 'none'}", leg.end_at
         return
     inner = [s for s, e in enumerate(leg.events) if isinstance(e, CallStarted)]
     if leg.scenario.form == "coroutine":
@@ -82,6 +105,7 @@ def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-7")
 def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
+    """Further reads, before and after leaving, report the end."""
     ending = leg.leg.ending
     if ending.how in {"finished", "left"}:
         for when, seen in (("before", ending.again), ("after", ending.after)):
@@ -94,6 +118,7 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-8")
 def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
+    """No bound of the harness has to end the leg, unless a call never answers by plan."""
     ending = leg.leg.ending
     how = {
         "hung": "nothing happens any more",
@@ -101,16 +126,26 @@ def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
         "blocked": "the loop is blocked by something that is not asynchronous",
         "died": "the process died",
     }.get(ending.how)
-    yield None if how is None else (f"{how} {ending.detail}".rstrip(), ending.at)
+    if how is None:
+        yield None
+    elif not (ending.how == "hung" and _waits_for_ever(leg)):
+        yield f"{how} {ending.detail}".rstrip(), ending.at
+
+
+def _waits_for_ever(leg: LegHistory) -> bool:
+    """Whether a call was made that never answers, without a deadline that would decide it."""
+    return leg.timeout == NEVER and any(call.step.does == "never" for call in leg.calls)
 
 
 @leg_check("END-9")
 def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
-    gave_up = [e.at for e in leg.events if type(e).__name__ == "SinkGaveUp"]
+    """After a wait was given up, all results and fences come out none the less."""
+    gave_up = [e.at for e in leg.events if isinstance(e, SinkGaveUp)]
     if not gave_up or not leg.ran_to_its_end:
         return
-    for item in leg.records:
-        if item.results and len(item.outputs) < len(item.results):
+    for item in leg.items:
+        owed = 1 if item.is_fence else len(item.results or ())
+        if len(item.outputs) < owed:
             yield f"{item} was lost with a wait that was given up at {gave_up[0]:g}", leg.end_at
             return
     for _ in gave_up:
@@ -118,11 +153,11 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 
 @leg_check("END-10")
-def nothing_comes_out_after_leaving(leg: LegHistory) -> Iterator[Finding]:
+def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins later than the instant in which the consumer left."""
     left = next((e.at for e in leg.events if isinstance(e, SinkLeft)), NEVER)
-    late = [c for c in leg.calls if c.at > left]
-    if left != NEVER:
-        if late:
-            yield f"call {late[0].number} of {late[0].value!r} began after leaving", late[0].at
-        else:
-            yield None
+    late = next((call for call in leg.calls if call.at > left), None)
+    if late is not None:
+        yield f"call {late.number} of {late.value!r} began after leaving", late.at
+    elif left != NEVER:
+        yield None

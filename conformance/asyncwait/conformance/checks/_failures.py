@@ -143,9 +143,7 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
         reasons.add("PlannedSourceError")
     # Whether there were too many abandoned calls is for TIME-9 to say; and that something failed
     # and the error has the name of something else is for the rules that ask for the right name.
-    if ending.error == "TooManyAbandonedCalls" or ending.error in reasons:
-        yield None
-    elif ending.error in _OWN and reasons & _OWN:
+    if ending.error == "TooManyAbandonedCalls" or ending.error in reasons or (ending.error in _OWN and reasons & _OWN):
         yield None
     else:
         yield f"nothing failed that explains {ending.error}: {ending.detail}", ending.at

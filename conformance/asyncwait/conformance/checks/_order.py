@@ -1,35 +1,37 @@
 """ORD: in which order results come out, and calls start."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from asyncwait.conformance.judging import Finding, LegHistory, leg_check
+from asyncwait.conformance.judging import Finding, Item, LegHistory, leg_check
 
 
 @leg_check("ORD-1")
 def ordered_results_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    if not leg.ordered:
-        return
-    last = None
-    for output in leg.outputs:
-        item = output.item
-        if item is None or not item.is_record or output.part:
-            continue
-        if last is not None:
-            if item.pos < last.pos:
-                yield f"results of {item} came after those of {last}", output.at
+    """In ordered mode no record gives its results after one that stands behind it."""
+    if leg.ordered:
+        firsts = [
+            output for output in leg.outputs if output.item in leg.records and not output.part
+        ]
+        for before, output in pairwise(firsts):
+            assert before.item is not None
+            assert output.item is not None
+            if output.item.pos < before.item.pos:
+                yield f"results of {output.item} came after those of {before.item}", output.at
             else:
                 yield None
-        last = item
 
 
 @leg_check("ORD-2")
-def a_finished_head_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
+def a_decided_head_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
+    """In ordered mode a waiting consumer has got what is decided and has nothing before it."""
     if leg.ordered:
         yield from _held_back(leg)
 
 
 @leg_check("ORD-3")
 def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iterator[Finding]:
+    """In unordered mode a waiting consumer has got what is decided and behind no fence."""
     if not leg.ordered:
         yield from _held_back(leg)
 
@@ -48,17 +50,22 @@ def _held_back(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("ORD-4")
 def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    called = sorted((i for i in leg.records if i.call is not None), key=lambda i: i.call.seq)  # type: ignore[union-attr]
-    for before, after in zip(called, called[1:], strict=False):
-        assert after.call is not None
-        if after.pos < before.pos:
-            yield f"{before} was called before {after}", after.call.at
-        else:
-            yield None
+    """Before the call of each record the one of its predecessor has started."""
+    for before, item in pairwise(leg.records):
+        if item.call is not None:
+            if _start(before) > item.call.seq:
+                yield f"{item} was called before {before}", item.call.at
+            else:
+                yield None
+
+
+def _start(item: Item) -> float:
+    return float("inf") if item.call is None else item.call.seq
 
 
 @leg_check("ORD-5")
 def each_record_is_called_once(leg: LegHistory) -> Iterator[Finding]:
+    """Each call belongs to a record of its own, and no record is without one at the end."""
     for call in leg.calls:
         if call in leg.extra_calls:
             yield f"call {call.number} of {call.value!r} belongs to no record", call.at

@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from msgspec import Struct
+
+from asyncwait.conformance.checks._snapshots import accounted_for
 from asyncwait.conformance.judging import (
     Finding,
     History,
@@ -14,11 +17,12 @@ from asyncwait.conformance.judging import (
     check,
     leg_check,
 )
-from asyncwait.spec import Element, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec import Record, Watermark, WatermarkStatus
 
 
 @leg_check("REST-1")
 def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Finding]:
+    """Every stored record has a call, and each of these calls begins before any other."""
     restored = [item for item in leg.records if item.index is None]
     fresh = [i.call for i in leg.records if i.index is not None and i.call is not None]
     first = min((call.seq for call in fresh), default=None)
@@ -34,28 +38,36 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("REST-2")
 def stored_records_get_a_full_timeout(leg: LegHistory) -> Iterator[Finding]:
-    restored = [i for i in leg.records if i.index is None and i.call is not None]
-    for asked in leg.untimely_handlers:
-        for item in restored:
-            assert isinstance(item.element, Record)
-            if item.element.value == asked.value and asked.at != leg.deadline(item):
-                yield f"the handler was asked for {item} at {asked.at:g}", asked.at
-    ending = leg.leg.ending
-    for item in restored:
-        early = ending.error == "CallTimedOut" and ending.record == item.element
-        if early and ending.at < leg.deadline(item) and not item.timed_out:
-            yield f"{item} timed out before its full time", ending.at
+    """No stored record is decided by time before its call in this leg had its full time."""
+    for item in leg.records:
+        if item.index is not None or item.call is None:
+            continue
+        early = _early_timeout(leg, item)
+        if early is not None:
+            yield f"{item} timed out at {early:g}, its call began at {item.call.at:g}", early
         elif item.timed_out:
             yield None
 
 
+def _early_timeout(leg: LegHistory, item: Item) -> float | None:
+    assert isinstance(item.element, Record)
+    undecided_until = min(leg.deadline(item), item.decided_at)
+    for asked in leg.untimely_handlers:
+        if item.element.value == asked.value and asked.at < undecided_until:
+            return asked.at
+    ending = leg.leg.ending
+    twins = any(i.timed_out and i.element == item.element for i in leg.records)
+    named = ending.error == "CallTimedOut" and ending.record == item.element
+    return leg.end_at if named and not twins and leg.end_at < undecided_until else None
+
+
 @leg_check("REST-3")
-def stored_watermarks_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Finding]:
-    stored = [item for item in leg.items if item.index is None and item.is_fence]
-    inputs = Counter(i.element for i in leg.items if i.is_fence and i.index is not None)
-    allowed = inputs + Counter(item.element for item in stored)
+def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Finding]:
+    """The fences that come out are those that were stored, and those read in this leg."""
     if leg.leg.restored is None:
         return
+    stored = [item for item in leg.items if item.index is None and item.is_fence]
+    allowed = Counter(item.element for item in leg.items if item.is_fence)
     for output in leg.outputs:
         if isinstance(output.element, Watermark | WatermarkStatus):
             allowed[output.element] -= 1
@@ -70,6 +82,7 @@ def stored_watermarks_come_out_again_and_no_others(leg: LegHistory) -> Iterator[
 
 @leg_check("REST-4")
 def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
+    """With more stored than there is room for, no more than `capacity` are in flight."""
     restored = [item for item in leg.records if item.index is None]
     if len(restored) < leg.capacity:
         return
@@ -84,104 +97,127 @@ def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
 
 @check("REST-5")
 def nothing_is_lost_over_all_legs(history: History) -> Judgement:
-    """Every input has its results, exactly once, in what is kept of all legs together."""
-    return _over_all_legs(history, lost=True)
+    """Each input that has an output is among the kept outputs of all legs, whole."""
+    if not _is_whole(history):
+        return Judgement()
+    complete = Counter(
+        str(k.item.element) for k in _kept(history) if k.output.seq == k.item.emitted_seq
+    )
+    silent = Counter(
+        str(item.element) for leg in history.legs for item in leg.records if item.results == ()
+    )
+    return _tally(history, _wanted(history) - complete - silent, "has no output in any leg")
 
 
 @check("REST-6")
 def nothing_comes_twice_over_all_legs(history: History) -> Judgement:
-    return _over_all_legs(history, lost=False)
+    """No input is among the kept outputs of all legs more often than it was read."""
+    if not _is_whole(history):
+        return Judgement()
+    begun = Counter(str(kept.item.element) for kept in _kept(history) if not kept.output.part)
+    return _tally(history, begun - _wanted(history), "has outputs in two legs")
 
 
 @check("REST-7")
 def the_kept_outputs_are_one_legal_output(history: History) -> Judgement:
     """Order and fences hold across legs as they do within one."""
-    if len(history.legs) < 2 or history.legs[-1].leg.ending.how != "finished":
+    if not _is_whole(history):
         return Judgement()
-    kept = _kept(history)
-    rank = {id(item): place for place, item in _places(history)}
-    violations, applied = [], 0
+    places = _places(history)
     ordered = all(leg.ordered for leg in history.legs)
-    highest = -1
-    fence = -1
-    for number, output in kept:
-        item = output.item
-        if item is None or not (item.is_record or item.is_fence) or id(item) not in rank:
-            continue
-        place = rank[id(item)]
+    applied, highest, fence = 0, -1, -1
+    for kept in _kept(history):
+        place = places[id(kept.item)]
+        behind = highest if ordered or kept.item.is_fence else fence
         applied += 1
-        if place < fence or (ordered and place < highest) or (item.is_fence and place < highest):
-            text = f"{output.element} came out behind something later"
-            violations.append(Violation(text, output.at, number))
+        if place < behind:
+            text = f"{kept.output.element} came out behind something later"
+            return Judgement(applied, (Violation(text, kept.output.at, kept.leg),))
         highest = max(highest, place)
-        if item.is_fence:
-            fence = max(fence, place)
-    return Judgement(applied, tuple(violations[:1]))
+        fence = max(fence, place) if kept.item.is_fence else fence
+    return Judgement(applied)
 
 
-def _kept(history: History) -> list[tuple[int, Output]]:
+class _Kept(Struct, frozen=True):
+    """An output that stays, of a record or a fence."""
+
+    leg: int
+    item: Item
+    output: Output
+
+
+def _is_whole(history: History) -> bool:
+    """Whether there was a crash, and the last leg ran to its end."""
+    return len(history.legs) > 1 and history.legs[-1].ran_to_its_end
+
+
+def _kept(history: History) -> list[_Kept]:
     """Return the outputs that stay: of a crashed leg, those before its last snapshot."""
-    kept: list[tuple[int, Output]] = []
+    kept: list[_Kept] = []
     for number, leg in enumerate(history.legs):
-        outputs = leg.outputs
-        if number < len(history.legs) - 1:
-            last = max((output.seq for output in leg.snapshots), default=-1)
-            outputs = [output for output in outputs if output.seq <= last]
-        kept += [(number, output) for output in outputs]
+        crashed = number < len(history.legs) - 1
+        last = max((output.seq for output in leg.snapshots), default=-1)
+        kept += [
+            _Kept(number, output.item, output)
+            for output in leg.outputs
+            if output.item is not None
+            and (output.item.is_record or output.item.is_fence)
+            and (not crashed or output.seq < last)
+        ]
     return kept
 
 
-def _places(history: History) -> Iterator[tuple[int, Item]]:
-    """Yield every item of every leg with its place in the whole input.
+def _wanted(history: History) -> Counter[str]:
+    """Count the records and fences that went in, the scenario's own restore included."""
+    scenario = history.scenario
+    elements = [timed.element for timed in scenario.inputs]
+    elements += scenario.restore.in_flight if scenario.restore else ()
+    return Counter(
+        str(e) for e in elements if isinstance(e, Record | Watermark | WatermarkStatus)
+    )
 
-    A restored item has the place of the item that it was in the leg before: stored elements are
-    in input order, so the n-th stored element equal to another is the n-th of those not emitted.
-    """
-    before: list[tuple[int, Item]] = []
+
+def _tally(history: History, wrong: Counter[str], fault: str) -> Judgement:
+    last = len(history.legs) - 1
+    found = tuple(
+        Violation(f"{element} {fault}", history.legs[last].end_at, last)
+        for element in list(wrong)[:1]
+    )
+    return Judgement(_wanted(history).total(), found)
+
+
+def _places(history: History) -> dict[int, int]:
+    """Return the place of every item of every leg in the whole input, by the item's identity."""
+    places: dict[int, int] = {}
     offset = len(history.scenario.restore.in_flight) if history.scenario.restore else 0
+    source: list[Item] = []
     for leg in history.legs:
-        now: list[tuple[int, Item]] = []
-        free = list(before)
+        # Those stored in the scenario's own snapshot have the first places.
+        stored = [item for item in leg.items if item.index is None]
+        places.update(_inherited(stored, source, places) if source else _first(stored))
         for item in leg.items:
             if item.index is not None:
-                place = offset + item.index
-            elif leg is history.legs[0]:
-                place = item.pos
-            else:
-                found = next((n for n, (_, i) in enumerate(free) if i.element == item.element), None)
-                place = -1 if found is None else free[found][0]
-                if found is not None:
-                    del free[: found + 1]
-            now.append((place, item))
-        yield from now
-        last = max((output.seq for output in leg.snapshots), default=-1)
-        if last >= 0:
-            before = [(p, i) for p, i in now if not -1 < i.emitted_seq < last]
+                places[id(item)] = offset + item.index
+        if leg.snapshots:
+            last = leg.snapshots[-1]
+            source = [i for i in accounted_for(leg, last) if not -1 < i.emitted_seq < last.seq]
+    return places
 
 
-def _over_all_legs(history: History, *, lost: bool) -> Judgement:
-    """Count the kept outputs against what each input gave in the leg that emitted it."""
-    if len(history.legs) < 2 or history.legs[-1].leg.ending.how != "finished":
-        return Judgement()
-    scenario = history.scenario
-    wanted: Counter[str] = Counter()
-    elements: list[Element] = [timed.element for timed in scenario.inputs]
-    elements += scenario.restore.in_flight if scenario.restore else ()
-    for element in elements:
-        if isinstance(element, Record | Watermark | WatermarkStatus):
-            wanted[str(element)] += 1
-    got: Counter[str] = Counter()
-    silent: Counter[str] = Counter()
-    for _, output in _kept(history):
-        item = output.item
-        if item is not None and (item.is_record or item.is_fence) and not output.part:
-            got[str(item.element)] += 1
-    for leg in history.legs:
-        for item in leg.records:
-            if item.results == ():
-                silent[str(item.element)] += 1
-    wrong = wanted - got - silent if lost else got - wanted
-    fault = "has no output in any leg" if lost else "has outputs in two legs"
-    at, last = history.legs[-1].end_at, len(history.legs) - 1
-    found = tuple(Violation(f"{element} {fault}", at, last) for element in list(wrong)[:1])
-    return Judgement(sum(wanted.values()), found)
+def _first(stored: list[Item]) -> dict[int, int]:
+    return {id(item): place for place, item in enumerate(stored)}
+
+
+def _inherited(stored: list[Item], source: list[Item], places: dict[int, int]) -> dict[int, int]:
+    """Give each stored item the place of the one in the leg before that it was.
+
+    Both are in input order, and only records without results may be missing among the stored.
+    From the end on, the last equal one that is left is the right one, or one that does as well.
+    """
+    found: dict[int, int] = {}
+    left = list(source)
+    for item in reversed(stored):
+        while left and left[-1].element != item.element:
+            left.pop()
+        found[id(item)] = places[id(left.pop())] if left else -1
+    return found

@@ -2,11 +2,21 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, leg_check
+from asyncwait.conformance.judging import (
+    NEVER,
+    Finding,
+    Item,
+    LegHistory,
+    Output,
+    Rest,
+    leg_check,
+)
+from asyncwait.spec import Record
 
 
 @leg_check("RES-1")
 def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
+    """When the stream ends, every result of every record is out."""
     if leg.ran_to_its_end:
         for item in leg.records:
             if item.results:
@@ -18,70 +28,104 @@ def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RES-2")
 def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Finding]:
+    """What stands behind a decided record without results does not wait for turn or room."""
     silent = [item for item in leg.records if item.results == ()]
-    if not silent:
-        return
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and _is_held_up(leg, rest.emittable(), silent):
-            yield f"{rest.emittable()} waits behind a record without results", rest.at
-            return
-    for _ in silent:
-        yield None
+        if rest.waiting and not rest.failed and (held := _held_up(rest)) is not None:
+            gone = [item for item in silent if item.pos < held.pos and item.decided_at <= rest.at]
+            if gone:
+                yield f"{held} is held up behind {gone[-1]}, which has no results", rest.at
+                return
+    for item in silent:
+        if item.decided_at < leg.end_at:
+            yield None
 
 
-def _is_held_up(leg: LegHistory, item: Item | None, silent: list[Item]) -> bool:
-    return item is not None and any(i.pos < item.pos for i in silent)
+def _held_up(rest: Rest) -> Item | None:
+    """Return what could come out, or be called, and does not."""
+    emittable = rest.emittable()
+    if emittable is None and rest.has_room():
+        return next(iter(rest.uncalled()), None)
+    return emittable
 
 
 @leg_check("RES-3")
 def what_is_no_collection_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
+    """What is no collection, and decided first, fails the leg with an error that names it."""
     yield from failure_named(leg, "InvalidResult")
 
 
 @leg_check("RES-4")
 def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
-    if leg.scenario.form != "callback":
-        return
-    twice = [i for i in leg.records if i.call is not None and i.call.step.twice]
-    again = next((o for o in leg.outputs if getattr(o.element, "value", None) == "again"), None)
-    for item in twice:
-        if item.decided_at != float("inf"):
+    """A second completion neither comes out nor fails the operator."""
+    if leg.scenario.form == "callback":
+        again = _stray(leg, "again")
+        for item in leg.records:
+            if item.call is None or not item.call.step.twice or item.decided_at == NEVER:
+                continue
             if again is not None:
                 yield f"a second completion came out: {again.element}", again.at
-            elif leg.leg.ending.error == "CallFailed" and not item.wrong and (
-                leg.leg.ending.record == item.element
-            ):
+            elif _is_failed_by_mistake(leg, item):
                 yield f"a second completion failed {item}", leg.end_at
             else:
                 yield None
 
 
+def _is_failed_by_mistake(leg: LegHistory, item: Item) -> bool:
+    """Whether the error blames `item`, and neither that nor one that is alike has failed."""
+    ending = leg.leg.ending
+    alike = [other for other in leg.records if other.element == item.element]
+    blamed = ending.error == "CallFailed" and ending.record == item.element
+    return blamed and not any(other.wrong for other in alike)
+
+
 @leg_check("RES-5")
 def an_answer_from_another_thread_counts_at_once(leg: LegHistory) -> Iterator[Finding]:
-    threaded = [
-        i
-        for i in leg.records
-        if i.call is not None and i.call.step.thread and not i.timed_out and i.results
-    ]
+    """A waiting consumer has got what a thread gave, unless something else holds it up."""
+    threaded = [item for item in leg.records if _is_from_a_thread(item)]
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.emittable() in threaded:
-            yield f"{rest.emittable()}: its answer from a thread was not noticed", rest.at
+        if rest.waiting and not rest.failed and (item := rest.emittable()) in threaded:
+            yield f"{item}: its answer from a thread was not noticed", rest.at
             return
     for item in threaded:
         if item.outputs:
             yield None
 
 
+def _is_from_a_thread(item: Item) -> bool:
+    own = item.call is not None and not item.timed_out
+    return own and item.call.step.thread and bool(item.results)  # type: ignore[union-attr]
+
+
 @leg_check("RES-6")
 def a_collection_that_breaks_gives_nothing(leg: LegHistory) -> Iterator[Finding]:
+    """The item that a broken collection gives before it raises does not come out."""
+    part = _stray(leg, "x")
     for item in leg.records:
-        if item.call is None or item.call.step.error != "broken" or item.timed_out or not item.wrong:
-            continue
-        part = next((o for o in leg.outputs if getattr(o.element, "value", None) == "x"), None)
-        if part is not None:
-            yield f"{part.element} came out of a collection that broke", part.at
-        else:
-            yield None
+        if _is_broken(leg, item):
+            if part is not None:
+                yield f"{part.element} came out of a collection that broke", part.at
+            else:
+                yield None
+
+
+def _is_broken(leg: LegHistory, item: Item) -> bool:
+    """Whether `item` was decided by a collection that raised while it was read."""
+    if item.call is None or not item.wrong:
+        return False
+    if not item.timed_out:
+        return item.call.step.error == "broken"
+    handler = leg.scenario.handler(item.call.value)
+    return handler is not None and handler.error == "broken"
+
+
+def _stray(leg: LegHistory, value: str) -> Output | None:
+    """Return the first output with `value` that no decided record gave."""
+    for output in leg.outputs:
+        element = output.element
+        if output.item is None and isinstance(element, Record) and element.value == value:
+            return output
+    return None
 
 
 def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
@@ -97,6 +141,9 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
     if ending.error != name:
         yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at
     elif ending.record not in [item.element for item in blamed]:
-        yield f"expected the record {blamed[0].element} in the error, got {ending.record}", ending.at
+        yield (
+            f"expected the record {blamed[0].element} in the error, got {ending.record}",
+            ending.at,
+        )
     else:
         yield None

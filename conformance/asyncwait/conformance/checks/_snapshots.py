@@ -3,21 +3,21 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, Output, leg_check
-from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Stored
+from asyncwait.conformance.judging import NEVER, Finding, Item, LegHistory, Output, leg_check
+from asyncwait.spec import Barrier, LatencyMarker, Snapshot, Stored
 from asyncwait.spec.scenario import SnapshotAsked, Taken
 
 
 @leg_check("SNAP-1")
 def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
+    """Snapshots come out for what asked for them, once each, and no barrier comes out itself."""
     asked = {e.checkpoint_id for e in leg.events if isinstance(e, SnapshotAsked)}
     seen: Counter[int] = Counter()
     for output in leg.outputs:
         if isinstance(output.element, Barrier):
             yield f"{output.element} came out; a Snapshot stands for it", output.at
     for output in leg.snapshots:
-        assert isinstance(output.element, Snapshot)
-        checkpoint = output.element.checkpoint_id
+        checkpoint = _id(output)
         seen[checkpoint] += 1
         if _barrier_of(leg, output) is None and checkpoint not in asked:
             yield f"snapshot {checkpoint} was asked for by nobody", output.at
@@ -27,15 +27,17 @@ def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
             yield None
     if leg.ran_to_its_end:
         for item in leg.items:
-            if item.is_barrier and not seen[item.element.checkpoint_id]:  # type: ignore[union-attr]
+            wanted = _barrier_id(item)
+            if wanted is not None and not seen[wanted]:
                 yield f"{item} had no snapshot", leg.end_at
 
 
 @leg_check("SNAP-2")
 def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Finding]:
+    """What was read before and comes out later is stored, equal elements as often as they are."""
     for output in leg.snapshots:
         must, _ = _expected(leg, output)
-        missing = Counter(map(_shown, must)) - Counter(map(_shown, _stored(output)))
+        missing = Counter(map(str, must)) - Counter(map(str, _stored(output)))
         if missing:
             yield f"{next(iter(missing))} is in flight and not in the snapshot", output.at
         elif must:
@@ -44,9 +46,10 @@ def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Find
 
 @leg_check("SNAP-3")
 def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
+    """Nothing is stored that came out before, was read behind the barrier, or is a result."""
     for output in leg.snapshots:
         must, may = _expected(leg, output)
-        extra = Counter(map(_shown, _stored(output))) - Counter(map(_shown, must + may))
+        extra = Counter(map(str, _stored(output))) - Counter(map(str, must + may))
         if extra:
             yield f"{next(iter(extra))} is in the snapshot and should not be", output.at
         else:
@@ -55,9 +58,10 @@ def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("SNAP-4")
 def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
+    """What is stored is a subsequence of what was read; foreign elements are for SNAP-3."""
     for output in leg.snapshots:
-        stored = [_shown(element) for element in _stored(output)]
-        order = [_shown(item.element) for item in _before(leg, output)]
+        stored = [str(element) for element in _stored(output)]
+        order = [str(item.element) for item in accounted_for(leg, output)]
         if not _is_subsequence(stored, order) and not set(stored) - set(order):
             yield f"stored in the order {', '.join(stored)}", output.at
         elif len(stored) > 1:
@@ -66,6 +70,7 @@ def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("SNAP-5")
 def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
+    """No time passes while the consumer waits and a barrier that was read has no Snapshot yet."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and (owed := rest.snapshot_owed()) is not None:
             yield f"{owed} was read, but the waiting consumer got no snapshot", rest.at
@@ -77,6 +82,7 @@ def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("SNAP-6")
 def a_snapshot_does_not_tear_results_apart(leg: LegHistory) -> Iterator[Finding]:
+    """When a Snapshot comes out, no record is partly handed out."""
     for output in leg.snapshots:
         if output.trouble == "torn":
             yield f"{output.element} came between two results of one record", output.at
@@ -88,21 +94,24 @@ def a_snapshot_does_not_tear_results_apart(leg: LegHistory) -> Iterator[Finding]
 def nothing_from_behind_a_barrier_comes_out_before_its_snapshot(
     leg: LegHistory,
 ) -> Iterator[Finding]:
-    for output in leg.snapshots:
-        barrier = _barrier_of(leg, output)
-        if barrier is None:
+    """All that was read behind a barrier comes out behind its Snapshot, or not at all."""
+    snapshots = {_id(output): output.seq for output in reversed(leg.snapshots)}
+    for barrier in leg.items:
+        checkpoint = _barrier_id(barrier)
+        if checkpoint is None:
             continue
         for item in leg.items[barrier.pos + 1 :]:
             if not (item.is_record or item.is_fence) or not item.outputs:
                 continue
-            if item.first_seq < output.seq:
-                yield f"{item} came out before snapshot {_id(output)}", item.outputs[0].at
+            if item.first_seq < snapshots.get(checkpoint, NEVER):
+                yield f"{item} came out before snapshot {checkpoint}", item.outputs[0].at
             else:
                 yield None
 
 
 @leg_check("SNAP-8")
 def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
+    """A waiting consumer gets it in the instant of the request, a later one before all else."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and (owed := rest.request_owed()) is not None:
             yield f"snapshot {owed} was requested, but the waiting consumer did not get it", rest.at
@@ -111,29 +120,32 @@ def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
         if isinstance(event, SnapshotAsked):
             between = _foreign_output_before(leg, seq, event)
             if between is not None:
-                yield f"{between.element} came before the snapshot {event.checkpoint_id}", between.at
+                yield f"{between.element} came before snapshot {event.checkpoint_id}", between.at
             elif any(_id(output) == event.checkpoint_id for output in leg.snapshots):
                 yield None
 
 
 @leg_check("SNAP-9")
 def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Finding]:
-    asked = {e.checkpoint_id: seq for seq, e in enumerate(leg.events) if isinstance(e, SnapshotAsked)}
+    """`read` is what was taken at some moment from the request on until the Snapshot came out."""
+    asked = {e.checkpoint_id: e.at for e in leg.events if isinstance(e, SnapshotAsked)}
     for output in leg.snapshots:
         if _id(output) not in asked or _barrier_of(leg, output) is not None:
             continue
         assert isinstance(output.element, Snapshot)
-        low = _taken_before(leg, asked[_id(output)])
-        high = _taken_before(leg, output.seq)
+        taken = [e for e in leg.events[: output.seq] if isinstance(e, Taken)]
+        # What is taken in the instant of the request may be seen by it or not.
+        low = sum(event.at < asked[_id(output)] for event in taken)
         read = output.element.read
-        if read is None or not low <= read <= high:
-            yield f"expected read between {low} and {high}, got {read}", output.at
+        if read is None or not low <= read <= len(taken):
+            yield f"expected read between {low} and {len(taken)}, got {read}", output.at
         else:
             yield None
 
 
 @leg_check("SNAP-10")
 def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]:
+    """The Snapshot for a barrier that was one itself holds it as `upstream`, as it came."""
     for output in leg.snapshots:
         barrier = _barrier_of(leg, output)
         if barrier is None or not isinstance(barrier.element, Snapshot):
@@ -143,6 +155,21 @@ def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]
             yield f"expected upstream {barrier.element}, got {output.element.upstream}", output.at
         else:
             yield None
+
+
+def accounted_for(leg: LegHistory, output: Output) -> list[Item]:
+    """Return the elements that a snapshot has to account for, in input order.
+
+    Those before its barrier or, for a snapshot on demand, those it says were read.
+    """
+    barrier = _barrier_of(leg, output)
+    if barrier is not None:
+        items = leg.items[: barrier.pos]
+    else:
+        assert isinstance(output.element, Snapshot)
+        last = leg.leg.first_index + (output.element.read or 0)
+        items = [item for item in leg.items if item.index is None or item.index < last]
+    return [item for item in items if item.is_record or item.is_fence]
 
 
 def _id(output: Output) -> int:
@@ -155,32 +182,21 @@ def _stored(output: Output) -> tuple[Stored, ...]:
     return output.element.in_flight
 
 
-def _shown(element: object) -> str:
-    return str(element)
+def _barrier_id(item: Item) -> int | None:
+    element = item.element
+    return element.checkpoint_id if isinstance(element, Barrier | Snapshot) else None
 
 
 def _barrier_of(leg: LegHistory, output: Output) -> Item | None:
-    same = (i for i in leg.items if i.is_barrier and i.element.checkpoint_id == _id(output))  # type: ignore[union-attr]
+    same = (item for item in leg.items if _barrier_id(item) == _id(output))
     return next(same, None)
-
-
-def _before(leg: LegHistory, output: Output) -> list[Item]:
-    """The elements that the snapshot has to account for, in input order."""
-    barrier = _barrier_of(leg, output)
-    if barrier is not None:
-        items = leg.items[: barrier.pos]
-    else:
-        assert isinstance(output.element, Snapshot)
-        last = leg.leg.first_index + (output.element.read or 0)
-        items = [item for item in leg.items if item.index is None or item.index < last]
-    return [item for item in items if item.is_record or item.is_fence]
 
 
 def _expected(leg: LegHistory, output: Output) -> tuple[list[Stored], list[Stored]]:
     """Return what must be in the snapshot, and what may be: decided records without results."""
     must: list[Stored] = []
     may: list[Stored] = []
-    for item in _before(leg, output):
+    for item in accounted_for(leg, output):
         if -1 < item.emitted_seq < output.seq or not isinstance(item.element, Stored):
             continue
         silent = item.results == () and item.decided_at <= output.at
@@ -196,21 +212,15 @@ def _is_subsequence(short: list[str], long: list[str]) -> bool:
 def _foreign_output_before(leg: LegHistory, seq: int, event: SnapshotAsked) -> Output | None:
     """Return an output between the request and its snapshot that may not be there.
 
-    The rest of a record that is being handed out may, and latency markers, which overtake all;
-    what was taken in the very instant of the request may have been on its way.
+    The rest of a record that is being handed out may, and so may markers and other snapshots.
+    What was taken in the very instant of the request may have been on its way.
     """
     for output in leg.outputs:
-        if output.seq < seq:
+        if output.seq < seq or output.part or isinstance(output.element, LatencyMarker):
             continue
         if isinstance(output.element, Snapshot):
-            return None
-        rest = isinstance(output.element, Record) and output.part
-        if output.at > event.at and not rest and not isinstance(output.element, LatencyMarker):
+            if _id(output) == event.checkpoint_id:
+                return None
+        elif output.at > event.at:
             return output
     return None
-
-
-def _taken_before(leg: LegHistory, seq: int) -> int:
-    return sum(isinstance(event, Taken) for event in leg.events[:seq])
-
-

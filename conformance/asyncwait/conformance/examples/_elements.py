@@ -72,8 +72,8 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             mode="unordered",
             timeout=80,
-            inputs=at(0, Record("a")) + at(40, Record("a"), Record("b")),
-            plans=(outlives("a", 40, "late", "a?"), replies("b", 80, "b1")),
+            inputs=at(0, Record("a")) + at(40, Record("a")) + at(160, Record("b")),
+            plans=(outlives("a", 40, "late", "a?"), replies("b", 40, "b1")),
             handled=True,
         ),
     ),

@@ -171,6 +171,17 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "hooks-round-a-cancellation",
+        ("END-6",),
+        "close runs although the task that leaves is being cancelled.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(Plan("a", (Step("never", clean_up=80),)),),
+            hooks="coroutine",
+            cancel_at=40,
+        ),
+    ),
+    Example(
         "hooks-without-a-call",
         ("END-6",),
         "They run even if there is nothing to call.",
@@ -239,6 +250,18 @@ EXAMPLES: tuple[Example, ...] = (
                 Plan("a", (Step("never", clean_up=80),)),
                 replies("b", 40, "b1"),
             ),
+            sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "nothing-begins-while-calls-would-still-answer",
+        ("END-3", "END-10"),
+        "Leaving at 80 does not wait for the answer of a, which would make room for b at 120.",
+        Scenario(
+            mode="unordered",
+            capacity=1,
+            inputs=at(0, Record("c"), Record("a"), Record("b")),
+            plans=(replies("c", 40, "c1"), replies("a", 80, "a1"), replies("b", 40, "b1")),
             sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
         ),
     ),

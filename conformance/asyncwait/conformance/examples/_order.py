@@ -112,6 +112,21 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "calls-begin-together",
+        ("ORD-4",),
+        "Records that are admitted in one instant are called in input order too.",
+        Scenario(
+            capacity=12,
+            inputs=(
+                *at(0, Record("a"), Record("b"), Record("c")),
+                *at(40, Record("d"), Record("b"), Record("a")),
+                *at(80, Record("c"), Record("d"), Record("a")),
+                *at(120, Record("b"), Record("a"), Record("c")),
+            ),
+            plans=tuple(replies(value, 120, value) for value in "abcd"),
+        ),
+    ),
+    Example(
         "restored-calls-begin-first",
         ("ORD-4", "ORD-5"),
         "Restored records are called in their order, and before any record of the source.",

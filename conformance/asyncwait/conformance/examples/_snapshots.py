@@ -70,6 +70,16 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(inputs=at(0, Barrier(1), Barrier(2), Record("a"), Barrier(3))),
     ),
     Example(
+        "snapshots-that-nobody-has-taken-yet",
+        ("SNAP-1", "SNAP-2"),
+        "The consumer comes back at 160: both barriers still have a snapshot of their own.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(40, Barrier(1)) + at(80, Record("b"), Barrier(2)),
+            plans=(replies("a", 200, "a1"), replies("b", 40, "b1")),
+            sink=(SinkStep("pause", 160),),
+        ),
+    ),
+    Example(
         "snapshot-at-a-full-queue",
         ("SNAP-1", "SNAP-2", "SNAP-5"),
         "There is no room left, and the barrier needs none.",

@@ -1,6 +1,7 @@
 """Seeded scenarios, generated up front; and the shrinking of those that fail."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import hypothesis
 import msgspec
@@ -40,10 +41,8 @@ def shrink(fails: Callable[[Scenario], bool], count: int, seed: int) -> Scenario
             smallest[:] = [scenario]
             raise _FoundError
 
-    try:
+    with suppress(_FoundError):
         _sequence(examine, count, seed, Phase.generate, Phase.shrink)
-    except _FoundError:
-        pass
     return smallest[0] if smallest else None
 
 
@@ -56,9 +55,7 @@ class _FoundError(Exception):
     """Tells hypothesis that a scenario fails; its last example is the smallest."""
 
 
-def _sequence(
-    body: Callable[[Scenario], None], count: int, seed: int, *phases: Phase
-) -> None:
+def _sequence(body: Callable[[Scenario], None], count: int, seed: int, *phases: Phase) -> None:
     """Run `body` on the scenarios of `seed`.
 
     The sequence up to the first failure depends on the seed alone: no database, no health checks,
@@ -69,7 +66,7 @@ def _sequence(
         phases=phases,
         database=None,
         deadline=None,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=tuple(HealthCheck),  # pyright: ignore[reportArgumentType] - an enum,
         report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet,
     )

@@ -15,6 +15,7 @@ from asyncwait.spec import (
     LatencyMarker,
     Record,
     Snapshot,
+    Stored,
     Watermark,
     WatermarkStatus,
 )
@@ -70,12 +71,12 @@ def scenarios(draw: Draw) -> Scenario:
         draw(_plans(value, flavour, endless=handled or flavour == "leaving"))
         for value in VALUES[: draw(st.integers(1, len(VALUES)))]
     )
-    # Without a handler a deadline is a failure, which the calm scenarios are to be spared.
-    keeps_deadline = timeout is not None and (handled or flavour == "failing")
+    if not handled and flavour != "failing":
+        timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
     return Scenario(
         mode=draw(st.sampled_from(["unordered", "ordered"])),
         capacity=draw(st.sampled_from([1, 1, 2] if flavour == "abandoning" else _CAPACITIES)),
-        timeout=timeout * TICK if keeps_deadline else None,
+        timeout=None if timeout is None else timeout * TICK,
         inputs=inputs,
         plans=plans,
         handled=handled,
@@ -170,7 +171,8 @@ def _sinks(draw: Draw, flavour: str) -> tuple[SinkStep, ...]:
         steps.append(SinkStep("pause", 12 * TICK))
     for does, n in draw(
         st.lists(
-            st.tuples(st.sampled_from(["read", "pause", "give_up", "give_up"]), st.integers(1, 6)), max_size=5
+            st.tuples(st.sampled_from(["read", "pause", "give_up", "give_up"]), st.integers(1, 6)),
+            max_size=5,
         )
     ):
         steps.append(SinkStep(does, n if does == "read" else n * TICK))
@@ -201,7 +203,7 @@ def _crashes(draw: Draw) -> tuple[Crash, ...]:
 
 @st.composite
 def _restores(draw: Draw) -> Snapshot:
-    stored = []
+    stored: list[Stored] = []
     for number, value in enumerate(draw(st.lists(st.sampled_from(VALUES), max_size=5))):
         stored.append(Record(value, number))
         if draw(_RARELY):

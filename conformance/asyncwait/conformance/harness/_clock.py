@@ -44,7 +44,7 @@ class SpinWatch:
         return self._turns == MAX_TURNS
 
 
-class _JumpingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-type]
+class _JumpingSelector(selectors.DefaultSelector):
     """Polls files without waiting, and moves the clock instead of sleeping."""
 
     def __init__(self, loop: "VirtualLoop") -> None:
@@ -129,8 +129,8 @@ def run_virtual(
 
 def _run_trio(main: Callable[[SpinWatch], Awaitable[T]]) -> T:
     try:
-        import trio  # noqa: PLC0415 - an extra
-        import trio.testing  # noqa: PLC0415 - an extra
+        import trio
+        import trio.testing
     except ImportError:
         raise MissingExtra("trio", "trio") from None
     spin = SpinWatch()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import ResultFuture
@@ -67,19 +68,19 @@ def planned_function(
         A coroutine function, or an object with `async_invoke`; with `timeout`, `open` and `close`
         only where the scenario has them.
     """
-    fn: Any
-    if scenario.form == "callback":
-        fn = _Callbacks(recorder, spawn)
-    else:
-
-        async def fn(value: Any) -> Any:
-            return await _call(recorder, value)
-
+    fn: Any = _Callbacks(recorder, spawn) if scenario.form == "callback" else _coroutine(recorder)
     if scenario.handled:
         fn.timeout = lambda value: _handle(scenario, recorder, value)
     for hook in ("open", "close"):
         if scenario.hooks != "none":
             setattr(fn, hook, _hook(scenario, recorder, hook))
+    return fn
+
+
+def _coroutine(recorder: Recorder) -> Any:
+    async def fn(value: Any) -> Any:
+        return await _call(recorder, value)
+
     return fn
 
 
@@ -121,13 +122,12 @@ async def _until(step: Step) -> None:
 class _Callbacks:
     """The callback form: the answer comes by a timer of the harness, or from a thread."""
 
-    def __init__(
-        self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]
-    ) -> None:
+    def __init__(self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> None:
         self._recorder = recorder
         self._spawn = spawn
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
+        """Note the call, and have its answer come when it is due."""
         call, step = self._recorder.call_started(value)
         if step.does == "never":
             return
@@ -197,7 +197,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
         recorder.events.append(HookRun(recorder.now(), hook))
 
     async def coroutine() -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         plain()
 
     return plain if scenario.hooks == "plain" else coroutine

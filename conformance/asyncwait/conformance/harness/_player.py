@@ -1,7 +1,6 @@
 """Plays a scenario on an operator, leg by leg, and returns the trace."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -20,6 +19,7 @@ from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
 from asyncwait.conformance.harness._source import PlannedSourceError, ScriptedSource
 from asyncwait.spec import (
+    Mode,
     OpenOperator,
     OperatorConfig,
     Snapshot,
@@ -76,7 +76,7 @@ class LegPlan(Struct, frozen=True):
     def config(self) -> OperatorConfig:
         """The configuration, as the last crash before this leg has left it."""
         crashes = self.scenario.crashes[: self.number]
-        modes = [crash.mode for crash in crashes if crash.mode is not None]
+        modes: list[Mode] = [crash.mode for crash in crashes if crash.mode is not None]
         capacities = [crash.capacity for crash in crashes if crash.capacity is not None]
         last = Crash(0, capacities[-1] if capacities else None, modes[-1] if modes else None)
         return self.scenario.config(last)
@@ -165,15 +165,14 @@ class _LegPlayer:
         self._recorder = Recorder(scenario, loop_clock())
         error = PlannedSourceError("planned") if scenario.source_error else None
         ends_at = max(0, scenario.source_ends_at - plan.began_at)
-        self._source = ScriptedSource(
-            plan.inputs, ends_at, error, self._recorder, plan.first_index
-        )
+        self._source = ScriptedSource(plan.inputs, ends_at, error, self._recorder, plan.first_index)
         script = scenario.sink if plan.number == 0 else ()
         self._sink = ScriptedSink(script, self._recorder, error)
         self._results: Any = None
         self._ending: Ending | None = None
 
     async def play(self) -> Leg:
+        """Open, consume, leave; then count what is left."""
         limit = (PATIENCE * self._plan.scenario.horizon + 1_000) / 1000
         before = _Census.take()
         async with anyio.create_task_group() as helpers:
@@ -261,7 +260,7 @@ class _Census(Struct, frozen=True):
         try:
             running = asyncio.get_running_loop()
         except RuntimeError:
-            import trio  # noqa: PLC0415 - an extra, and here it runs already
+            import trio  # an extra, and here it runs already
 
             return cls(trio.lowlevel.current_statistics().tasks_living, 0)
         timers = running.pending_timers() if isinstance(running, VirtualLoop) else 0

@@ -32,7 +32,17 @@ NEVER = float("inf")
 class Call:
     """One call of the function."""
 
-    __slots__ = ("at", "cancelled_at", "ended", "ended_at", "ended_seq", "number", "seq", "step", "value")
+    __slots__ = (
+        "at",
+        "cancelled_at",
+        "ended",
+        "ended_at",
+        "ended_seq",
+        "number",
+        "seq",
+        "step",
+        "value",
+    )
 
     def __init__(self, number: int, value: Any, at: float, seq: int, step: Step) -> None:
         self.number = number
@@ -92,14 +102,17 @@ class Item:
 
     @property
     def is_record(self) -> bool:
+        """Whether it is a record."""
         return isinstance(self.element, Record)
 
     @property
     def is_fence(self) -> bool:
+        """Whether it is a watermark or a status."""
         return isinstance(self.element, Watermark | WatermarkStatus)
 
     @property
     def is_barrier(self) -> bool:
+        """Whether it asks for a snapshot."""
         return hasattr(self.element, "checkpoint_id")
 
     def __str__(self) -> str:
@@ -159,6 +172,7 @@ class LinkedLeg:
 
     @property
     def events(self) -> tuple[Event, ...]:
+        """Everything that was observed in this leg."""
         return self.leg.events
 
     def deadline(self, item: Item) -> float:
@@ -193,8 +207,8 @@ class LinkedLeg:
         for seq, event in enumerate(self.leg.events):
             match event:
                 case Taken():
-                    element = self.scenario.inputs[event.index].element
-                    self.items.append(Item(len(self.items), element, event.index, event.at, seq))
+                    given = self.scenario.inputs[event.index].element
+                    self.items.append(Item(len(self.items), given, event.index, event.at, seq))
                 case CallStarted():
                     key = identity(event.value)
                     step = self.scenario.step(event.value, ordinals[key])
@@ -281,9 +295,11 @@ class LinkedLeg:
         own = ended is not None and ended.how != "cancelled" and call.ended_at <= deadline
         if item.asked_at == NEVER and min(deadline, call.ended_at) > self.overloaded_at:
             return
-        if item.asked_at != NEVER or (not own and deadline <= self.end_at):
-            self._decide_by_deadline(item, deadline)
-        elif own and call.ended_at == deadline and self._blamed_for_timeout(item):
+        if (
+            item.asked_at != NEVER
+            or (not own and deadline <= self.end_at)
+            or (own and call.ended_at == deadline and self._blamed_for_timeout(item))
+        ):
             self._decide_by_deadline(item, deadline)
         elif own and ended is not None:
             item.decided_at, item.decided_seq = call.ended_at, call.ended_seq
@@ -314,6 +330,7 @@ class LinkedLeg:
 
     def _link_outputs(self) -> None:
         open_item: Item | None = None
+        torn: list[Item] = []
         for output in self.outputs:
             element = output.element
             if open_item is not None:
@@ -323,9 +340,11 @@ class LinkedLeg:
                         open_item = None
                     continue
                 output.trouble = "torn"
+                torn.append(open_item)
                 open_item = None
             if isinstance(element, Record):
-                item = self._match(output, element)
+                rest = next((item for item in torn if self._is_next_part(item, output)), None)
+                item = rest or self._match(output, element)
                 if item is None:
                     output.trouble = self._strange(element)
                 else:

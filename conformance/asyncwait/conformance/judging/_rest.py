@@ -123,9 +123,9 @@ class Rest:
         out = {o.element.checkpoint_id for o in history.snapshots if o.seq <= self.seq}  # type: ignore[union-attr]
         behind = min((item.pos for item in self.uncalled()), default=NEVER)
         for item in history.items:
-            if item.is_barrier and item.seq <= self.seq and item.pos < behind:
-                if item.element.checkpoint_id not in out:  # type: ignore[union-attr]
-                    return str(item)
+            read = item.is_barrier and item.seq <= self.seq and item.pos < behind
+            if read and item.element.checkpoint_id not in out:  # type: ignore[union-attr]
+                return str(item)
         return None
 
     def request_owed(self) -> int | None:
@@ -140,9 +140,9 @@ class Rest:
     def marker_owed(self) -> Item | None:
         """Return a latency marker that was taken and not passed on, or None."""
         for item in self.history.items:
-            if isinstance(item.element, LatencyMarker) and item.seq <= self.seq:
-                if item.emitted_seq == -1 or item.emitted_seq > self.seq:
-                    return item
+            waits = item.emitted_seq == -1 or item.emitted_seq > self.seq
+            if isinstance(item.element, LatencyMarker) and item.seq <= self.seq and waits:
+                return item
         return None
 
 

@@ -51,8 +51,7 @@ def describe_scenario(scenario: Scenario) -> list[str]:
     extras = [f"{step.does} {step.n or ''}".strip() for step in scenario.sink]
     if extras:
         lines.append(f"  consumer: {', '.join(extras)}")
-    for crash in scenario.crashes:
-        lines.append(f"  crash at {crash.at} ms")
+    lines += [f"  crash at {crash.at} ms" for crash in scenario.crashes]
     if scenario.cancel_at is not None:
         lines.append(f"  cancelled at {scenario.cancel_at} ms")
     return lines

@@ -3,7 +3,8 @@
 import importlib
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import entry_points
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -21,17 +22,22 @@ FAMILIES = "asyncwait.backend_families"
 
 @runtime_checkable
 class Backend(Protocol):
-    """Something that plays scenarios on an operator.
+    """Something that plays scenarios on an operator."""
 
-    Attributes:
-        capabilities: what it can do.
-        exceptions: rules that it is known to break, each with the reason.
-        in_child: whether the suite may run it in a child process, which it can end from outside.
-    """
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it can do."""
+        ...
 
-    capabilities: frozenset[Capability]
-    exceptions: Mapping[str, str]
-    in_child: bool
+    @property
+    def exceptions(self) -> Mapping[str, str]:
+        """Rules that it is known to break, each with the reason."""
+        ...
+
+    @property
+    def in_child(self) -> bool:
+        """Whether the suite may run it in a child process, which can be ended from outside."""
+        ...
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
         """Play `scenarios`; give one trace for each, in order, as they come."""
@@ -122,10 +128,15 @@ def known_backends() -> dict[str, Callable[[], Backend]]:
     """Return a loader for each backend that is installed, by name."""
     known: dict[str, Callable[[], Backend]] = {}
     for entry in entry_points(group=GROUP):
-        known[entry.name] = lambda entry=entry: entry.load()()
+        known[entry.name] = partial(_make, entry)
     for entry in entry_points(group=FAMILIES):
         known.update(entry.load()())
     return known
+
+
+def _make(entry: EntryPoint) -> Backend:
+    backend: Backend = entry.load()()
+    return backend
 
 
 def shipped_backends() -> list[str]:
@@ -158,11 +169,12 @@ def _factory(reference: str) -> Any:
     known = known_backends()
     if not colon and reference not in known:
         names = ", ".join(sorted(known))
-        raise UnknownBackend(f"no backend is named {reference!r}; known: {names}; or module:callable")
+        msg = f"no backend is named {reference!r}; known: {names}; or give module:callable"
+        raise UnknownBackend(msg)
     try:
         if not colon:
             return known[reference]()
-        factory = importlib.import_module(module_name)
+        factory: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             factory = getattr(factory, part)
         return factory()

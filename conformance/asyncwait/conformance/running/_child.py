@@ -31,7 +31,7 @@ def serve(backend: Backend, requests: BinaryIO, replies: BinaryIO) -> None:
 def _answer(backend: Backend, scenario: Scenario) -> Reply:
     try:
         return Reply(trace=next(iter(backend.run([scenario]))))
-    except Exception as error:  # noqa: BLE001 - told to the parent, who judges it
+    except Exception as error:  # told to the parent, who judges it
         return Reply(error=f"{type(error).__name__}: {error}")
 
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Self
 
 import msgspec
 
@@ -42,7 +43,7 @@ class ChildPlayer:
         self._self_reported = self_reported
         self._child: _Child | None = None
 
-    def __enter__(self) -> "ChildPlayer":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,8 +102,8 @@ class _Child:
     """One child process and its pipes."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._errors = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(  # noqa: S603 - the user names the backend
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kill() closes it
+        self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
         )
         assert self._process.stdin is not None

@@ -1,0 +1,78 @@
+"""An event loop in a thread of its own, which another thread asks to run coroutines."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """Runs a loop from its construction to `stop`.
+
+    Args:
+        loop_factory: makes the loop.
+    """
+
+    def __init__(self, loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        self._loop = loop_factory()
+        self._asked: Future[Any] | None = None
+        self._thrown: BaseException | None = None
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="asyncwait-loop", daemon=True)
+        self._thread.start()
+
+    def ask(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run `coroutine` on the loop, and return what it returns; one at a time.
+
+        Raises:
+            CancelledError: (that of concurrent.futures) its task was cancelled.
+            BaseException: what it raised, or what broke out of the loop meanwhile.
+        """
+        asked = self._asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return asked.result()
+        except CancelledError:
+            thrown, self._thrown = self._thrown, None
+            if thrown is None:
+                raise
+            raise thrown from None
+        finally:
+            # Where an interrupt has ended the wait, nobody wants the answer any more.
+            asked.cancel()
+            self._asked = None
+
+    def stop(self) -> None:
+        """Cancel what still runs, end the thread and close the loop."""
+        try:
+            self.ask(_wind_up())
+        finally:
+            self._stopping = True
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        while not self._stopping:
+            try:
+                self._loop.run_forever()
+            except BaseException as error:
+                # KeyboardInterrupt and SystemExit break out of a loop. They are for whoever asked;
+                # the loop goes on, because the operator on it wants to be closed.
+                if (asked := self._asked) is not None:
+                    self._thrown = error
+                    asked.cancel()
+
+
+async def _wind_up() -> None:
+    """Do what `asyncio.run` does at its end, for tasks that user code has left behind."""
+    loop = asyncio.get_running_loop()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()

@@ -1,0 +1,202 @@
+"""The operator on one partition: batches of rows in, batches of rows out.
+
+The pool runs on an event loop in a thread of its own. A reader fills it from the input, and the
+thread that Spark gives the task takes results out of it and hands them on. So while the input
+stalls, or the output is not read, calls go on, deadlines are kept, and their handlers are asked;
+what is held meanwhile is bounded by the operator's capacity and the reader's.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import ExitStack
+from traceback import format_exception
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from asyncwait.backends.pool import PoolResults, open_operator
+from asyncwait.backends.spark._loop_thread import LoopThread
+from asyncwait.backends.spark._reader import PartitionSource, Reader, ThreadedSource
+from asyncwait.backends.spark._rows import RowCodec
+from asyncwait.spec import Element, OperatorConfig, OperatorError, Snapshot, Statistics
+
+BATCH_SIZE = 500
+"""Rows in a batch of output at most; it holds what is ready, and never waits to be full."""
+
+
+def run_partition(
+    batches: Iterator[pa.RecordBatch],
+    config: OperatorConfig,
+    fn: Any,
+    rows: RowCodec,
+    **options: Any,
+) -> Iterator[pa.RecordBatch]:
+    """Run the operator over a partition, and close it on every way out; see `Partition`."""
+    with Partition(batches, config, fn, rows, **options) as partition:
+        yield from partition
+
+
+class Partition:
+    """An iterator over the results of a partition, as batches of rows.
+
+    It has to be closed: by `close`, or as a context manager. Closing early cancels what runs and
+    waits for it. On every way out the input is read to its end.
+
+    Args:
+        batches: the input.
+        config: mode, capacity, timeout and the rest.
+        fn: the user's function; see `asyncwait.spec.AsyncFunction`. It runs on the loop.
+        rows: how rows become elements, and elements rows.
+        restore: what an earlier operator had in flight.
+        loop_factory: makes the event loop.
+        reader: makes a source of elements out of `batches`.
+        batch_size: rows in a batch of output at most.
+
+    Raises:
+        InvalidConfig: `config` or `fn` is not what it should be.
+        Exception: what `open` of the function raised.
+    """
+
+    def __init__(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        config: OperatorConfig,
+        fn: Any,
+        rows: RowCodec,
+        *,
+        restore: Snapshot | None = None,
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+        reader: Reader = ThreadedSource,
+        batch_size: int = BATCH_SIZE,
+    ) -> None:
+        self._rows = rows
+        self._batch_size = batch_size
+        self._final: BaseException | None = None
+        self._closed = False
+        self._source = reader(batches, rows)
+        self._host = _Host(config, fn, self._source, restore)
+        self._loop = LoopThread(loop_factory)
+        try:
+            self._loop.ask(self._host.open())
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def __iter__(self) -> "Partition":
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        """Return the next results: all that are ready, and at least one.
+
+        Raises:
+            StopIteration: there are no more.
+            OperatorError: the operator failed; further calls raise the same error again. Its notes
+                hold the traceback of its cause, because Spark does not show causes.
+            BaseException: what the input has raised, after all that was read before it.
+        """
+        if self._final is not None:
+            raise self._final
+        if self._closed:
+            raise StopIteration
+        try:
+            elements = self._loop.ask(self._host.take(self._batch_size))
+            if not elements:
+                raise StopIteration
+            return self._rows.encode(elements)
+        except CancelledError:
+            raise  # Only the wait is over; nothing was taken.
+        except BaseException as error:
+            self._final = error
+            if isinstance(error, OperatorError) and error.__cause__ is not None:
+                error.add_note("".join(format_exception(error.__cause__)).rstrip())
+            raise
+
+    def close(self) -> None:
+        """Leave the operator, end both threads, and read the input to its end; never twice."""
+        if not self._closed:
+            self._closed = True
+            with ExitStack() as closing:
+                closing.callback(self._source.join)
+                closing.callback(self._loop.stop)
+                self._loop.ask(self._host.close())
+
+    def __enter__(self) -> "Partition":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception:
+            # What went wrong first says more than a source that does not close after it.
+            if exc is None:
+                raise
+
+    def statistics(self) -> Statistics:
+        """Return the present figures; after closing, the last ones."""
+        return self._host.figures() if self._closed else self._loop.ask(self._host.statistics())
+
+
+class _Host:
+    """The open operator on the loop.
+
+    Args:
+        config: see `Partition`.
+        fn: see `Partition`.
+        source: the input.
+        restore: see `Partition`.
+    """
+
+    def __init__(
+        self, config: OperatorConfig, fn: Any, source: PartitionSource, restore: Snapshot | None
+    ) -> None:
+        self._open = lambda: open_operator(config, fn, source, restore)
+        self._opened = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._results: PoolResults | None = None
+
+    async def open(self) -> None:
+        """Open the operator."""
+        self._task = asyncio.create_task(self._live())
+        self._task.add_done_callback(lambda _: self._opened.set())
+        await self._opened.wait()
+        if self._task.done():
+            self._task.result()
+
+    async def _live(self) -> None:
+        """Hold the context open: the scopes in it belong to the one task that enters it."""
+        async with self._open() as self._results:
+            self._opened.set()
+            await self._leaving.wait()
+
+    async def take(self, limit: int) -> list[Element]:
+        """Wait for the next element, and take all that are ready with it; none at the end."""
+        assert self._results is not None
+        try:
+            first = await anext(self._results)
+        except StopAsyncIteration:
+            return []
+        return [first, *self._results.take_ready(limit - 1)]
+
+    async def statistics(self) -> Statistics:
+        """Return the present figures."""
+        return self.figures()
+
+    def figures(self) -> Statistics:
+        """Return the figures; on the loop, or when that is gone."""
+        return Statistics() if self._results is None else self._results.statistics()
+
+    async def close(self) -> None:
+        """Leave the operator, and wait until it is gone."""
+        self._leaving.set()
+        task = self._task
+        # An error that is there already was raised by `open`, or is one that breaks out of loops.
+        if task is not None and not (task.done() and (task.cancelled() or task.exception())):
+            await task

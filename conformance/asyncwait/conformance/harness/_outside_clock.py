@@ -1,0 +1,110 @@
+"""A virtual clock for a loop that runs in its own thread and is asked from another one.
+
+An operator may keep its event loop in a thread and ask it for results from outside, with
+`asyncio.run_coroutine_threadsafe(results.next_batch(), loop).result()`. Whoever asks lives on the
+same clock as the loop: while nobody outside waits, somebody outside is running, and running takes
+no virtual time. So
+
+* the clock moves only while a coroutine that was submitted from outside is unfinished;
+* such a coroutine begins, and its answer leaves, when the loop has nothing left to do in this
+  instant.
+
+With one thread outside, one of the two runs at a time: a run is deterministic, down to the order of
+events. The operator's code is plain asyncio and knows nothing of this. Only coroutines submitted by
+`asyncio.run_coroutine_threadsafe` count; a callback by `call_soon_threadsafe` just runs. All
+bookkeeping happens on the loop's thread, so nothing needs a lock.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from asyncwait.conformance.harness._clock import VirtualLoop
+
+# `run_coroutine_threadsafe` schedules a closure; its code is a constant of the function.
+_SUBMISSION_CODE = asyncio.run_coroutine_threadsafe.__code__.co_consts
+
+
+class OutsideVirtualLoop(VirtualLoop):
+    """A `VirtualLoop` whose time stands still while nobody outside waits for it.
+
+    Args:
+        on_submit: called on the loop whenever a coroutine arrives from outside, before it begins.
+    """
+
+    def __init__(self, on_submit: Callable[[], None] = lambda: None) -> None:
+        self._on_submit = on_submit
+        self._submitting = False
+        self._awaited: dict[asyncio.Task[Any], None] = {}
+        self._settling: deque[asyncio.Future[None]] = deque()
+        super().__init__()
+
+    @property
+    def awaited(self) -> tuple[asyncio.Task[Any], ...]:
+        """The unfinished tasks that somebody outside waits for; cancelling one frees who waits."""
+        return tuple(self._awaited)
+
+    def settle(self) -> bool:
+        """Let the next step of an outside request go, now that the loop has nothing else to do."""
+        while self._settling:
+            future = self._settling.popleft()
+            if not future.done():
+                future.set_result(None)
+                return True
+        return False
+
+    def may_jump(self) -> bool:
+        """Return whether somebody outside waits."""
+        return bool(self._awaited)
+
+    def call_soon_threadsafe(
+        self, callback: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> asyncio.Handle:
+        """Schedule a callback from any thread."""
+        if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
+            return super().call_soon_threadsafe(self._submit, callback, *args, **kwargs)
+        return super().call_soon_threadsafe(callback, *args, **kwargs)
+
+    def _submit(self, callback: Callable[..., Any], *args: Any) -> None:
+        self._on_submit()
+        self._submitting = True
+        try:
+            callback(*args)
+        finally:
+            self._submitting = False
+
+    def create_task(self, coro: Coroutine[Any, Any, Any], **kwargs: Any) -> asyncio.Task[Any]:
+        """Start a task; note it when somebody outside waits for it."""
+        if not self._submitting:
+            return super().create_task(coro, **kwargs)
+        task = super().create_task(self._answer(coro), **kwargs)
+        self._awaited[task] = None
+        # Runs in the turn that wakes the thread outside, before it and before the next `select`.
+        task.add_done_callback(self._awaited.pop)
+        return task
+
+    async def _answer(self, coro: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            await self._settled()
+        except BaseException:
+            coro.close()
+            raise
+        try:
+            return await coro
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """Wait like `_settled`; an answer that is there can't be cancelled any more."""
+        while True:
+            try:
+                return await self._settled()
+            except asyncio.CancelledError:
+                continue
+
+    async def _settled(self) -> None:
+        """Wait until nothing is left to do in this instant."""
+        future = self.create_future()
+        self._settling.append(future)
+        await future

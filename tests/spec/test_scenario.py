@@ -1,0 +1,336 @@
+"""Scenarios and traces are data: they survive JSON, and say where they break their schema."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncwait.spec import (
+    Barrier,
+    InvalidConfig,
+    LatencyMarker,
+    OperatorConfig,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    CallEnded,
+    CallStarted,
+    Capability,
+    Crash,
+    Ending,
+    Handler,
+    Leg,
+    Plan,
+    Scenario,
+    SinkStep,
+    SinkTook,
+    SnapshotRequest,
+    Step,
+    Taken,
+    Timed,
+    Trace,
+    identity,
+    scenarios_from_json,
+    scenarios_to_json,
+    trace_from_json,
+)
+
+FULL = Scenario(
+    "unordered",
+    2,
+    40,
+    inputs=(
+        Timed(0, Record("a", 1, "k")),
+        Timed(0, Watermark(1)),
+        Timed(10, WatermarkStatus(True)),
+        Timed(10, LatencyMarker(3, "probe")),
+        Timed(20, Barrier(1)),
+        Timed(20, Snapshot(2, (Record("b"),))),
+    ),
+    plans=(
+        Plan("a", (Step("raise", 20, error="ValueError"), Step(results=("x", 1))), Handler()),
+        Plan(["b"], (Step("never", swallow=True, clean_up=20),)),
+    ),
+    handled=True,
+    form="callback",
+    hooks="coroutine",
+    source_ends_at=60,
+    source_error=True,
+    sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
+    cancel_at=80,
+    requests=(SnapshotRequest(30, 9),),
+    crashes=(Crash(50, 1, "ordered"),),
+    restore=Snapshot(0, (Record("a"), Watermark(0)), 3, Snapshot(0)),
+    name="everything",
+)
+
+SMALL = st.integers(0, 100)
+VALUES = st.none() | st.booleans() | SMALL | st.text(max_size=2)
+ELEMENTS = st.one_of(
+    st.builds(Record, VALUES, st.none() | SMALL, VALUES),
+    st.builds(Watermark, SMALL),
+    st.builds(WatermarkStatus, st.booleans()),
+    st.builds(LatencyMarker, SMALL),
+    st.builds(Barrier, SMALL),
+)
+SCENARIOS = st.builds(
+    Scenario,
+    mode=st.sampled_from(["ordered", "unordered"]),
+    capacity=st.integers(1, 9),
+    timeout=st.none() | st.integers(1, 100),
+    inputs=st.lists(st.builds(Timed, SMALL, ELEMENTS), max_size=4).map(
+        lambda inputs: tuple(sorted(inputs, key=lambda timed: timed.at))
+    ),
+    plans=st.lists(
+        st.builds(Plan, VALUES, st.lists(st.builds(Step), min_size=1, max_size=2).map(tuple)),
+        max_size=2,
+    ).map(tuple),
+    crashes=st.lists(st.builds(Crash, SMALL), max_size=2).map(tuple),
+)
+
+
+def test_a_scenario_that_uses_everything_survives_json() -> None:
+    """No field is lost on the way."""
+    assert scenarios_from_json(scenarios_to_json((FULL,))) == (FULL,)
+
+
+@given(st.lists(SCENARIOS, max_size=3).map(tuple))
+def test_scenarios_survive_json(scenarios: tuple[Scenario, ...]) -> None:
+    """What was generated can be stored and played again."""
+    data = scenarios_to_json(scenarios)
+
+    assert scenarios_from_json(data) == scenarios
+    assert scenarios_to_json(scenarios_from_json(data)) == data
+
+
+def test_what_is_left_at_its_default_is_not_written() -> None:
+    """A scenario file shows what matters."""
+    scenario = Scenario(inputs=(Timed(0, Record("a")),))
+
+    assert json.loads(scenarios_to_json((scenario,))) == [
+        {"inputs": [{"at": 0, "element": {"type": "record", "value": "a"}}]}
+    ]
+
+
+def timed_at(at: int) -> bytes:
+    """Return an input element as JSON."""
+    return b'{"at": %d, "element": {"type": "watermark", "timestamp": 0}}' % at
+
+
+BREAK = "the scenarios break their schema: "
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "the scenarios are not JSON: Input data was truncated"),
+        (b"[{]", "the scenarios are not JSON: JSON is malformed: object keys must be strings"),
+        (b"{}", f"{BREAK}Expected `array`, got `object`"),
+        (
+            b'[{}, {"capcity": 2}]',
+            f"{BREAK}Object contains unknown field `capcity` - at `$[1]`",
+        ),
+        (
+            b'[{"mode": "sorted"}]',
+            f"{BREAK}Invalid enum value 'sorted' - at `$[0].mode`",
+        ),
+        (
+            b'[{"inputs": [{"at": 0, "element": {"type": "recrod"}}]}]',
+            f"{BREAK}Invalid value 'recrod' - at `$[0].inputs[0].element.type`",
+        ),
+        (
+            b'[{"inputs": [{"at": "soon", "element": {"type": "record", "value": 1}}]}]',
+            f"{BREAK}Expected `int`, got `str` - at `$[0].inputs[0].at`",
+        ),
+        (
+            b'[{"capacity": 0}]',
+            f"{BREAK}capacity must be a whole number >= 1, got 0 (int) - at `$[0]`",
+        ),
+        (
+            b'[{"plans": [{"value": 1, "steps": []}]}]',
+            f"{BREAK}steps must be one step or more, got () (tuple) - at `$[0].plans[0]`",
+        ),
+        (
+            b'[{"inputs": [%s, %s]}]' % (timed_at(5), timed_at(4)),
+            f"{BREAK}inputs must be in the order of their times, from 0 on, got [5, 4] (list)",
+        ),
+    ],
+)
+def test_a_broken_scenario_file_says_where(data: bytes, message: str) -> None:
+    """The path leads to the spot."""
+    with pytest.raises(InvalidConfig) as caught:
+        scenarios_from_json(data)
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
+        ({"timeout": 0}, "timeout must be a number of seconds > 0, or None for none, got 0.0"),
+        ({"mode": "sorted"}, "mode must be 'ordered' or 'unordered', got 'sorted' (str)"),
+        (
+            {"inputs": (Timed(-1, Record(1)),)},
+            "inputs must be in the order of their times, from 0 on, got [-1] (list)",
+        ),
+    ],
+)
+def test_a_scenario_that_cannot_be_played_is_refused(changes: Any, message: str) -> None:
+    """It is told when it is built, not when it is played."""
+    with pytest.raises(InvalidConfig) as caught:
+        Scenario(**changes)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_calls_of_a_value_follow_its_steps_and_stay_at_the_last() -> None:
+    """A plan need not be as long as the run."""
+    assert [FULL.step("a", ordinal).does for ordinal in (0, 1, 2)] == ["raise", "reply", "reply"]
+    assert FULL.step(["b"], 0).does == "never"
+
+
+def test_a_value_without_a_plan_is_answered_with_itself() -> None:
+    """Small scenarios stay small."""
+    assert FULL.step("other", 5) == Step(results=("other",))
+
+
+def test_the_handler_of_a_value_is_part_of_its_plan() -> None:
+    """Without one it gives None; and there may be no handler at all."""
+    assert FULL.handler("a") == Handler()
+    assert FULL.handler("other") == Handler("none")
+    assert Scenario(plans=FULL.plans).handler("a") is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, "1"), (1, 1.0), (1, True), (None, "null"), ([1], (1, 2)), (b"a", "a")],
+)
+def test_values_that_differ_have_another_identity(one: Any, other: Any) -> None:
+    """Equal in Python is not the same in a plan."""
+    assert identity(one) != identity(other)
+
+
+def test_the_order_of_the_keys_of_a_dict_is_no_part_of_its_identity() -> None:
+    """A backend may store objects in its own order."""
+    assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1})
+
+
+def test_a_crash_may_change_the_configuration() -> None:
+    """Times of a scenario are in milliseconds, those of a configuration in seconds."""
+    assert FULL.config() == OperatorConfig("unordered", 2, 0.04)
+    assert FULL.config(FULL.crashes[0]) == OperatorConfig("ordered", 1, 0.04)
+    assert FULL.config(Crash(50)) == OperatorConfig("unordered", 2, 0.04)
+
+
+def test_a_scenario_knows_which_abilities_it_needs() -> None:
+    """A backend that lacks one is not asked to play it."""
+    assert FULL.needs == {Capability.ON_DEMAND_SNAPSHOT, Capability.TIMED_INPUT}
+    assert Scenario(inputs=(Timed(0, Record(1)),)).needs == frozenset()
+    assert Scenario(source_ends_at=5).needs == {Capability.TIMED_INPUT}
+
+
+def test_abilities_are_named_for_people() -> None:
+    """The names stand in rules, reports and gates."""
+    assert {capability.value for capability in ALL_CAPABILITIES} == {
+        "virtual-time",
+        "timed-input",
+        "cancel-calls",
+        "cancellation-seen",
+        "on-demand-snapshot",
+        "in-flight-snapshot",
+    }
+
+
+TRACE = Trace(
+    (
+        Leg(
+            Ending("failed", 20, "CallFailed", Record("a"), "ValueError", again="same"),
+            (
+                Taken(0, 0),
+                CallStarted(0, 0, "a"),
+                CallEnded(20, 0, "raised"),
+                SinkTook(20.5, Snapshot(1, (Record("a"),))),
+            ),
+            restored=Snapshot(0),
+            tasks_left=1,
+        ),
+    ),
+    self_reported=True,
+)
+
+
+def test_a_trace_survives_json() -> None:
+    """A program in another language can write one."""
+    data = json.dumps(to_json(TRACE)).encode()
+
+    assert trace_from_json(data) == TRACE
+
+
+def to_json(trace: Trace) -> Any:
+    """Return what a foreign program would write for `trace`."""
+    leg = trace.legs[0]
+    events = [
+        {"type": "taken", "at": 0, "index": 0},
+        {"type": "call", "at": 0, "call": 0, "value": "a"},
+        {"type": "call-ended", "at": 20, "call": 0, "how": "raised"},
+        {
+            "type": "took",
+            "at": 20.5,
+            "element": {
+                "type": "snapshot",
+                "checkpoint_id": 1,
+                "in_flight": [{"type": "record", "value": "a"}],
+            },
+        },
+    ]
+    ending = {
+        "how": leg.ending.how,
+        "at": 20,
+        "error": "CallFailed",
+        "record": {"type": "record", "value": "a"},
+        "cause": "ValueError",
+        "again": "same",
+    }
+    restored = {"type": "snapshot", "checkpoint_id": 0}
+    whole = {"ending": ending, "events": events, "restored": restored, "tasks_left": 1}
+    return {"legs": [whole], "self_reported": True}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"legs": [{"ending": {"ho', "the trace is not whole JSON: Input data was truncated"),
+        (b'{"legs": [{}]}', "the trace breaks its schema: Object missing required field `ending`"),
+        (
+            b'{"legs": [{"ending": {"how": "won"}}]}',
+            "the trace breaks its schema: Invalid enum value 'won' - at `$.legs[0].ending.how`",
+        ),
+    ],
+)
+def test_a_broken_trace_says_where(data: bytes, message: str) -> None:
+    """A trace that was cut short is told from one of another shape."""
+    with pytest.raises(InvalidConfig) as caught:
+        trace_from_json(data)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_a_scenario_knows_how_long_a_leg_may_last() -> None:
+    """Even one call after the other, each as slow as planned: what lasts longer hangs."""
+    scenario = Scenario(
+        timeout=100,
+        inputs=(Timed(0, Record("a")), Timed(50, Record("b"))),
+        plans=(Plan("a", (Step(after=30, clean_up=5),)), Plan("b", (Step("never", after=999),))),
+        sink=(SinkStep("pause", 7), SinkStep("read", 40)),
+        crashes=(Crash(3),),
+        restore=Snapshot(0, (Record("a"),)),
+    )
+
+    assert scenario.horizon == 50 + 7 + 3 + (3 + 1) * (35 + 100)
