@@ -86,7 +86,7 @@ def verify_command(
         for name in names:
             load_backend(name)
         verdicts = [_verify_with_progress(name, plan) for name in names]
-    print_report(verdicts, Console())
+    print_report(verdicts, _console())
     words = {verdict.word for verdict in verdicts}
     worst: Word = next(word for word in WORST_FIRST if word in words)
     sys.exit(EXIT_CODES[worst])
@@ -186,9 +186,15 @@ def _verify_with_lines(name: str, plan: Plan) -> Verdict:
     return verify(name, plan, say)
 
 
+def _console() -> Console:
+    """Return where reports go: as wide as the terminal, and wide enough for a log without one."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
 def _show_run(scenario: Scenario, trace: Trace) -> bool:
     """Print one run and what it breaks; return whether it breaks anything."""
-    console = Console()
+    console = _console()
     history = History(scenario, trace)
     known = rules()
     found = [(rule, v) for rule in known for v in CHECKS[rule](history).violations[:1]]

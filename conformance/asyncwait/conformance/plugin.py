@@ -65,3 +65,12 @@ def pytest_terminal_summary(
     verdict = config.stash.get(_VERDICT, None)
     if verdict is not None:
         terminalreporter.write_line(verdict.line)
+
+
+__all__ = [
+    "asyncwait_verdict",
+    "pytest_addoption",
+    "pytest_generate_tests",
+    "pytest_ignore_collect",
+    "pytest_terminal_summary",
+]

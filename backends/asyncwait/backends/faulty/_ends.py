@@ -15,15 +15,15 @@ from asyncwait.reference import Entry, Operator, Output, SourceReader, TimerServ
 from asyncwait.spec import Element, Record
 
 
-class EndOvertakesWhatIsInFlight(Operator):
-    """The end of input ends the output, although calls are still running: FLINK-13491."""
+class EndsWithCallsInFlight(Operator):
+    """Ends its output when the input ends, although calls are still running: FLINK-13491."""
 
     async def _drain(self) -> None:
         pass
 
 
-class EndDoesNotWake(Output):
-    """A consumer that waits already is not told that the stream has ended."""
+class EndsWithoutWakingTheConsumer(Output):
+    """Ends, and does not tell a consumer that is waiting already."""
 
     def finish(self, error: BaseException | None) -> None:
         news, self._news = self._news, None
@@ -31,8 +31,8 @@ class EndDoesNotWake(Output):
         self._news = news
 
 
-class LeavingDoesNotWait(Operator):
-    """Calls are tasks of the loop: they are cancelled, and nobody waits for them."""
+class LeavesWithoutWaiting(Operator):
+    """Runs calls as tasks of the loop, cancels them, and does not wait for them."""
 
     def _spawn(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         task = asyncio.get_running_loop().create_task(function(*args))
@@ -44,22 +44,22 @@ class LeavingDoesNotWait(Operator):
             task.cancel()
 
 
-class TimersStay(TimerService):
-    """Leaving forgets the timers, and the loop keeps them until their time: FLINK-5652."""
+class LeavesTimersBehind(TimerService):
+    """Forgets its timers when it is left, and the loop keeps them, much like FLINK-5652."""
 
     def close(self) -> None:
         pass
 
 
-class SourceStaysOpen(SourceReader):
-    """The source is left as it is, for the garbage collector to find."""
+class LeavesTheSourceOpen(SourceReader):
+    """Leaves the source as it is, for the garbage collector to find."""
 
     async def close(self) -> None:
         pass
 
 
 class ClosesBeforeCallsHaveEnded(Operator):
-    """Leaving runs `close` first and cancels the calls then: much like FLINK-12507."""
+    """Runs `close` first, and cancels the calls that use what it closes then."""
 
     async def __aexit__(
         self,
@@ -75,7 +75,7 @@ class ClosesBeforeCallsHaveEnded(Operator):
 
 
 class OpensWithTheFirstCall(Operator):
-    """`open` runs when there is something to call, `close` in any case."""
+    """Runs `open` when there is something to call, and `close` in any case."""
 
     async def _open(self) -> None:
         pass
@@ -86,8 +86,8 @@ class OpensWithTheFirstCall(Operator):
         await super()._process_record(record)
 
 
-class EndComesOnce(Output):
-    """After its end the stream is closed, and reading from it is an error."""
+class EndsOnceOnly(Output):
+    """Tells its end once; after that, reading is an error, as with a stream that was closed."""
 
     def _raise_end(self) -> None:
         if self._told and self._error is None:
@@ -95,31 +95,31 @@ class EndComesOnce(Output):
         super()._raise_end()
 
 
-class TakingDoesNotWake(Operator):
-    """An element is taken, and whoever waits for that is not told, be it a record or the end."""
+class FreesSlotsInSilence(Operator):
+    """Frees a slot, and does not tell whoever waits for that, be it a record or the end."""
 
     def _on_taken(self, entry: Entry) -> None:
         self._free_slot(entry)
 
 
-class WaitsForRoomByTurning(Operator):
-    """Room is waited for in a busy loop, which lets nothing else happen in between."""
+class SpinsWhileThereIsNoRoom(Operator):
+    """Waits for room in a busy loop, which lets no mail run that would make room."""
 
     async def _wait_for_room(self) -> None:
         while not self._has_room():
             await anyio.lowlevel.checkpoint()
 
 
-class WaitsForRoomByBlocking(Operator):
-    """Room is waited for as threads do it, and what would make room stands still meanwhile."""
+class BlocksWhileThereIsNoRoom(Operator):
+    """Waits for room as threads do, and what would make room stands still meanwhile."""
 
     async def _wait_for_room(self) -> None:
         while not self._has_room():
             time.sleep(0.01)  # noqa: ASYNC251 - it blocks, that is the point
 
 
-class GivenUpWaitGetsItsElement(Output):
-    """A wait that was given up still gets the next element, and takes it along: FLINK-5638."""
+class GivesElementsToGivenUpWaits(Output):
+    """Gives the next element to a wait that was given up, and loses it, much like FLINK-5638."""
 
     _given_up = 0
 
@@ -134,8 +134,8 @@ class GivenUpWaitGetsItsElement(Output):
         return super()._next()
 
 
-class LeavingReadsToTheEnd(Operator):
-    """Leaving reads on for a second, so that what was begun can finish; new calls begin, too."""
+class ReadsOnAfterLeaving(Operator):
+    """Reads on for a second after leaving, so that calls can finish; new ones begin, too."""
 
     async def __aexit__(
         self,
@@ -150,17 +150,17 @@ class LeavingReadsToTheEnd(Operator):
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(EndOvertakesWhatIsInFlight, rule="END-1"),
-    Faulty(EndDoesNotWake, rule="END-2"),
-    Faulty(LeavingDoesNotWait, rule="END-3"),
-    Faulty(TimersStay, rule="END-4"),
-    Faulty(SourceStaysOpen, rule="END-5"),
+    Faulty(EndsWithCallsInFlight, rule="END-1"),
+    Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
+    Faulty(LeavesWithoutWaiting, rule="END-3"),
+    Faulty(LeavesTimersBehind, rule="END-4"),
+    Faulty(LeavesTheSourceOpen, rule="END-5"),
     Faulty(ClosesBeforeCallsHaveEnded, rule="END-6"),
     Faulty(OpensWithTheFirstCall, rule="END-6"),
-    Faulty(EndComesOnce, rule="END-7"),
-    Faulty(TakingDoesNotWake, rule="END-8"),
-    Faulty(WaitsForRoomByTurning, rule="END-8"),
-    Faulty(WaitsForRoomByBlocking, rule="END-8", blocks=True),
-    Faulty(GivenUpWaitGetsItsElement, rule="END-9"),
-    Faulty(LeavingReadsToTheEnd, rule="END-10"),
+    Faulty(EndsOnceOnly, rule="END-7"),
+    Faulty(FreesSlotsInSilence, rule="END-8"),
+    Faulty(SpinsWhileThereIsNoRoom, rule="END-8"),
+    Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
+    Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
+    Faulty(ReadsOnAfterLeaving, rule="END-10"),
 )

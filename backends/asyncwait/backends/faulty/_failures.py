@@ -20,17 +20,17 @@ from asyncwait.reference import (
 from asyncwait.spec import Element, OperatorError, Record, call_failed
 
 
-class ErrorWithoutItsRecord(Operator):
-    """The exception of a call comes out as it is, and nobody learns for which record."""
+class FailsWithoutNamingTheRecord(Operator):
+    """Raises the exception of a call as it is, and nobody learns for which record."""
 
     def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
-        if isinstance(outcome, Raised):
+        if isinstance(outcome, Raised) and isinstance(outcome.error, Exception):
             raise outcome.error
         return super()._results_of(record, outcome)
 
 
-class ErrorNamesTheNewestRecord(Operator):
-    """An error names the record that was called last: a closure over the loop's variable."""
+class BlamesTheNewestRecord(Operator):
+    """Names the record that was called last, as a closure over a loop's variable does."""
 
     async def _process_record(self, record: Record) -> None:
         await super()._process_record(record)
@@ -40,8 +40,8 @@ class ErrorNamesTheNewestRecord(Operator):
         return super()._results_of(getattr(self, "_newest", record), outcome)
 
 
-class FailureDoesNotWake(Output):
-    """A failure waits until something else wakes the consumer: FLINK-6435."""
+class FailsWithoutWakingTheConsumer(Output):
+    """Fails, and tells the consumer when something else wakes it: FLINK-6435."""
 
     def cut(self, error: BaseException | None) -> None:
         news, self._news = self._news, None
@@ -49,8 +49,8 @@ class FailureDoesNotWake(Output):
         self._news = news
 
 
-class FailureWaitsForItsTurn(Operator):
-    """An error goes through the queue like a result, behind everything that came before it."""
+class LetsFailuresWaitForTheirTurn(Operator):
+    """Sends an error through the queue like a result, behind everything that came before it."""
 
     class Queued(Output):
         def _next(self) -> Element | None:
@@ -69,15 +69,15 @@ class FailureWaitsForItsTurn(Operator):
             self._decide(entry, (error,))
 
 
-class FailureWaitsForWhatIsReady(Operator):
-    """The consumer gets everything that is finished before it gets the error."""
+class EmitsWhatIsReadyAfterAFailure(Operator):
+    """Gives the consumer everything that is finished before it gives the error."""
 
     def _fail(self, error: BaseException) -> None:
         self._output.finish(error)
 
 
-class LastFailureWins(Operator):
-    """Errors are kept in one place until the consumer looks, each over the one before: PyFlink."""
+class KeepsTheLastFailure(Operator):
+    """Keeps one error for the consumer, the last to be stored, as PyFlink does."""
 
     class Place(Output):
         def cut(self, error: BaseException | None) -> None:
@@ -93,8 +93,8 @@ class LastFailureWins(Operator):
             self._output.cut(error)
 
 
-class StopAsyncIterationEndsTheStream(Operator):
-    """A StopAsyncIteration of a call is passed on, and the consumer takes it for the end."""
+class TakesStopAsyncIterationForTheEnd(Operator):
+    """Lets a StopAsyncIteration of a call through to the consumer, for whom it is the end."""
 
     def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised) and isinstance(outcome.error, StopAsyncIteration):
@@ -102,8 +102,8 @@ class StopAsyncIterationEndsTheStream(Operator):
         return super()._results_of(record, outcome)
 
 
-class CallThatCancelsItselfVanishes(CallRunner):
-    """A CancelledError of the call's own passes for the operator's cancellation of the call."""
+class LosesCallsThatCancelThemselves(CallRunner):
+    """Takes a CancelledError of the call's own for a cancellation by the operator."""
 
     def _on_ended(self, call: Call, outcome: Outcome | None) -> None:
         if isinstance(outcome, Raised) and isinstance(outcome.error, asyncio.CancelledError):
@@ -111,8 +111,8 @@ class CallThatCancelsItselfVanishes(CallRunner):
         super()._on_ended(call, outcome)
 
 
-class FailureComesOnce(Output):
-    """After its failure the stream seems to have ended well."""
+class FailsOnceOnly(Output):
+    """Raises its failure once; after that the stream seems to have ended well."""
 
     def _raise_end(self) -> None:
         try:
@@ -121,8 +121,8 @@ class FailureComesOnce(Output):
             self._error = None
 
 
-class SourceErrorOvertakes(Operator):
-    """An error of the source ends the stream at once, whatever was read before it."""
+class LetsSourceErrorsOvertake(Operator):
+    """Ends at once when the source raises, whatever was read before."""
 
     def _on_end(self, end: End) -> None:
         super()._on_end(end)
@@ -130,23 +130,23 @@ class SourceErrorOvertakes(Operator):
             self._fail(end.error)
 
 
-class MailAfterTheEndIsAnError(Operator):
-    """What still happens when the mailbox is closed fails the operator: FLINK-24846."""
+class FailsOnMailAfterTheEnd(Operator):
+    """Fails if anything still happens when its mailbox is closed: FLINK-24846."""
 
     def _post(self, run: Callable[[], object]) -> None:
         self._own.execute(run)
 
 
-class FailureIsAGroup(Operator):
-    """The end is waited for in a task group, which wraps whatever fails meanwhile."""
+class FailsWithAGroup(Operator):
+    """Waits for the end in a task group, which wraps whatever fails meanwhile."""
 
     async def _drain(self) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(super()._drain)
 
 
-class ErrorWithoutItsCause(Operator):
-    """An error says what failed in words; the user's own exception and its traceback are lost."""
+class DropsTheCause(Operator):
+    """Says in words what failed, and loses the user's own exception and its traceback."""
 
     def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised):
@@ -155,17 +155,17 @@ class ErrorWithoutItsCause(Operator):
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(ErrorWithoutItsRecord, rule="FAIL-1"),
-    Faulty(ErrorNamesTheNewestRecord, rule="FAIL-1"),
-    Faulty(FailureDoesNotWake, rule="FAIL-2"),
-    Faulty(FailureWaitsForItsTurn, rule="FAIL-2"),
-    Faulty(FailureWaitsForWhatIsReady, rule="FAIL-3"),
-    Faulty(LastFailureWins, rule="FAIL-4"),
-    Faulty(StopAsyncIterationEndsTheStream, rule="FAIL-5"),
-    Faulty(CallThatCancelsItselfVanishes, rule="FAIL-5"),
-    Faulty(FailureComesOnce, rule="FAIL-6"),
-    Faulty(SourceErrorOvertakes, rule="FAIL-7"),
-    Faulty(MailAfterTheEndIsAnError, rule="FAIL-8"),
-    Faulty(FailureIsAGroup, rule="FAIL-9"),
-    Faulty(ErrorWithoutItsCause, rule="FAIL-10"),
+    Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
+    Faulty(BlamesTheNewestRecord, rule="FAIL-1"),
+    Faulty(FailsWithoutWakingTheConsumer, rule="FAIL-2"),
+    Faulty(LetsFailuresWaitForTheirTurn, rule="FAIL-2"),
+    Faulty(EmitsWhatIsReadyAfterAFailure, rule="FAIL-3"),
+    Faulty(KeepsTheLastFailure, rule="FAIL-4"),
+    Faulty(TakesStopAsyncIterationForTheEnd, rule="FAIL-5"),
+    Faulty(LosesCallsThatCancelThemselves, rule="FAIL-5"),
+    Faulty(FailsOnceOnly, rule="FAIL-6"),
+    Faulty(LetsSourceErrorsOvertake, rule="FAIL-7"),
+    Faulty(FailsOnMailAfterTheEnd, rule="FAIL-8"),
+    Faulty(FailsWithAGroup, rule="FAIL-9"),
+    Faulty(DropsTheCause, rule="FAIL-10"),
 )

@@ -5,8 +5,8 @@ from asyncwait.reference import Operator
 from asyncwait.spec import Record, Stored, Watermark
 
 
-class NewRecordsBeforeStoredOnes(Operator):
-    """What finds no room at first is restored when the input has ended."""
+class RestoresTheRestLast(Operator):
+    """Restores what there is room for, and the rest when the input has ended."""
 
     async def _restore(self) -> None:
         fits = self._config.capacity
@@ -20,8 +20,8 @@ class NewRecordsBeforeStoredOnes(Operator):
         await super()._drain()
 
 
-class RestoredCallsShareOneDeadline(Operator):
-    """Stored records are timed from the restore, and not each from its own call."""
+class TimesRestoredCallsFromTheRestore(Operator):
+    """Counts the time of stored records from the restore, not from each one's own call."""
 
     async def _restore(self) -> None:
         self._restored_at: float | None = self._timers.now()
@@ -34,16 +34,16 @@ class RestoredCallsShareOneDeadline(Operator):
         return self._restored_at + timeout
 
 
-class RestoreDropsWatermarks(Operator):
-    """Only records are restored, and the fences between them are lost."""
+class RestoresRecordsOnly(Operator):
+    """Restores the records of a snapshot, and loses the fences between them."""
 
     async def _restore(self) -> None:
         self._stored = tuple(element for element in self._stored if isinstance(element, Record))
         await super()._restore()
 
 
-class RestoreMakesUpWatermarks(Operator):
-    """Each stored record brings a watermark of its time along, known or not: Flink's U3."""
+class MakesUpWatermarks(Operator):
+    """Restores each record with a watermark of its time, known or not, much like Flink's KO-11."""
 
     async def _restore(self) -> None:
         with_watermarks: list[Stored] = []
@@ -55,8 +55,8 @@ class RestoreMakesUpWatermarks(Operator):
         await super()._restore()
 
 
-class RestoreIgnoresCapacity(Operator):
-    """Everything stored is called at once; room is asked for only when new input comes."""
+class RestoresBeyondCapacity(Operator):
+    """Calls everything stored at once, and asks for room only when new input comes."""
 
     _restoring = True
 
@@ -68,19 +68,16 @@ class RestoreIgnoresCapacity(Operator):
         return self._restoring or super()._has_room()
 
 
-class RestoreDropsWhatFindsNoRoom(Operator):
-    """A queue of fixed size is filled from the snapshot, and what does not fit in is dropped."""
+class RestoresOnlyWhatFindsRoom(Operator):
+    """Fills a queue of fixed size from the snapshot, and drops what does not fit in."""
 
     async def _restore(self) -> None:
         self._stored = self._stored[: self._config.capacity]
         await super()._restore()
 
 
-class StoredOnceIsStoredForEver(Operator):
-    """State is not cleared when its record has left, so it is in the next snapshot too.
-
-    Flink's key-ordered operator does this to keys that have turned idle (U1).
-    """
+class StoresWhatHasLeft(Operator):
+    """Does not clear state when its record has left, so that it is stored again: Flink's KO-12."""
 
     _kept: tuple[Stored, ...] = ()
 
@@ -91,8 +88,8 @@ class StoredOnceIsStoredForEver(Operator):
         return self._kept
 
 
-class RestoreGoesKeyByKey(Operator):
-    """Stored elements are restored grouped by key, as in Flink's key-ordered operator (U3)."""
+class RestoresKeyByKey(Operator):
+    """Restores watermarks first, and records key by key, much like Flink's KO-11."""
 
     async def _restore(self) -> None:
         self._stored = tuple(sorted(self._stored, key=lambda e: str(getattr(e, "key", ""))))
@@ -100,12 +97,12 @@ class RestoreGoesKeyByKey(Operator):
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(NewRecordsBeforeStoredOnes, rule="REST-1"),
-    Faulty(RestoredCallsShareOneDeadline, rule="REST-2"),
-    Faulty(RestoreDropsWatermarks, rule="REST-3"),
-    Faulty(RestoreMakesUpWatermarks, rule="REST-3"),
-    Faulty(RestoreIgnoresCapacity, rule="REST-4"),
-    Faulty(RestoreDropsWhatFindsNoRoom, rule="REST-5"),
-    Faulty(StoredOnceIsStoredForEver, rule="REST-6"),
-    Faulty(RestoreGoesKeyByKey, rule="REST-7"),
+    Faulty(RestoresTheRestLast, rule="REST-1"),
+    Faulty(TimesRestoredCallsFromTheRestore, rule="REST-2"),
+    Faulty(RestoresRecordsOnly, rule="REST-3"),
+    Faulty(MakesUpWatermarks, rule="REST-3"),
+    Faulty(RestoresBeyondCapacity, rule="REST-4"),
+    Faulty(RestoresOnlyWhatFindsRoom, rule="REST-5"),
+    Faulty(StoresWhatHasLeft, rule="REST-6"),
+    Faulty(RestoresKeyByKey, rule="REST-7"),
 )

@@ -7,8 +7,8 @@ from asyncwait.reference import Call, CallRunner, Operator, Outcome, RecordEntry
 from asyncwait.spec import CallFailed, Record
 
 
-class HandlerAskedForWhatHasAnswered(Operator):
-    """A timer outlives its record and asks the handler before it looks: FLINK-5652, FLINK-22573."""
+class AsksTheHandlerForWhatHasAnswered(Operator):
+    """Lets a timer outlive its record, and asks the handler before it looks: FLINK-22573."""
 
     def _cancel_deadline(self, entry: RecordEntry) -> None:
         pass
@@ -19,24 +19,24 @@ class HandlerAskedForWhatHasAnswered(Operator):
         super()._on_deadline(entry)
 
 
-class DeadlineWaitsForRoom(Operator):
-    """A deadline is a mail that an operator without room does not see: FLINK-14156."""
+class LetsDeadlinesWaitForRoom(Operator):
+    """Fires deadlines as mails that an operator without room does not see: FLINK-14156."""
 
     def _on_deadline(self, entry: RecordEntry) -> None:
         decide = super()._on_deadline
         self._post_main(lambda: decide(entry))
 
 
-class DeadlineInTheMiddleOfInputOnly(Operator):
-    """Timers are dropped when the input ends, so the last records wait for ever: FLINK-13491."""
+class DropsDeadlinesAtTheEndOfInput(Operator):
+    """Stops its timers at the end of input, and the last records wait for ever: FLINK-13491."""
 
     async def _drain(self) -> None:
         self._timers.close()
         await super()._drain()
 
 
-class LateAnswerReplacesTheHandlers(Operator):
-    """An answer may still win while the handler's results wait: the reverse of FLINK-40456."""
+class LetsLateAnswersReplaceTheHandlers(Operator):
+    """Lets an answer still win while the handler's results wait, much like FLINK-40456."""
 
     def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
         if entry.outputs and isinstance(outcome, Returned):
@@ -46,15 +46,15 @@ class LateAnswerReplacesTheHandlers(Operator):
         super()._on_outcome(entry, outcome)
 
 
-class HandlerGivesOneResultOnly(Operator):
-    """The handler is taken for one that gives a single value; what follows the first is lost."""
+class TakesOneResultFromTheHandler(Operator):
+    """Takes the handler for one that gives a single value, and loses what follows the first."""
 
     def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
         return super()._results_at_deadline(record)[:1]
 
 
-class TimeoutIsAFailedCall(Operator):
-    """A time-out is raised inside the call, like that of `asyncio.wait_for`, and fails it."""
+class TakesATimeoutForAFailedCall(Operator):
+    """Lets the call itself fail with a TimeoutError, as `asyncio.wait_for` round it does."""
 
     def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
         if self._parts.timeout is None:
@@ -62,15 +62,15 @@ class TimeoutIsAFailedCall(Operator):
         return super()._results_at_deadline(record)
 
 
-class LateCallRunsOn(CallRunner):
-    """A record is decided at its deadline, and its call is left running until it ends by itself."""
+class LetsLateCallsRunOn(CallRunner):
+    """Decides a record at its deadline, and leaves its call running until it ends by itself."""
 
     def cancel(self, entry: RecordEntry) -> None:
         pass
 
 
-class LateAnswerJoinsTheHandlers(Operator):
-    """What a call gives after its deadline comes out behind what the handler gave."""
+class AddsLateAnswersToTheHandlers(Operator):
+    """Puts out what a call gives after its deadline behind what the handler gave."""
 
     def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
         if entry.outputs and self._is_late(entry, outcome):
@@ -79,8 +79,8 @@ class LateAnswerJoinsTheHandlers(Operator):
         super()._on_outcome(entry, outcome)
 
 
-class WaitingForRoomIsTimed(Operator):
-    """The deadline is counted from the moment at which the record was read, not called."""
+class TimesTheWaitForRoom(Operator):
+    """Counts the deadline from the moment at which a record was read, not called."""
 
     async def _process_record(self, record: Record) -> None:
         self._arrived_at = self._timers.now()
@@ -90,16 +90,16 @@ class WaitingForRoomIsTimed(Operator):
         return self._arrived_at + timeout
 
 
-class AbandonedCallsAreForgotten(CallRunner):
-    """The statistics say how many abandoned calls run now, not how many there have been."""
+class ForgetsAbandonedCalls(CallRunner):
+    """Says how many abandoned calls run now, not how many there have been."""
 
     def _on_ended(self, call: Call, outcome: Outcome | None) -> None:
         super()._on_ended(call, outcome)
         self.abandoned = self._abandoned_now
 
 
-class EveryCancelledCallIsAbandoned(CallRunner):
-    """A call counts as abandoned as soon as it is cancelled, before it had its turn to end."""
+class TakesEveryCancelledCallForAbandoned(CallRunner):
+    """Counts a call as abandoned when it is cancelled, before it had its turn to end."""
 
     def cancel(self, entry: RecordEntry) -> None:
         super().cancel(entry)
@@ -110,16 +110,16 @@ class EveryCancelledCallIsAbandoned(CallRunner):
         super()._on_overdue(call)
 
 
-class AbandonedCallsPileUp(CallRunner):
-    """Calls that can't be cancelled are counted, and however many there are, nothing is done."""
+class PilesUpAbandonedCalls(CallRunner):
+    """Counts the calls that can't be cancelled, and does nothing however many they are."""
 
     def _on_overdue(self, call: Call) -> None:
         call.abandoned = True
         self.abandoned += 1
 
 
-class DeadlineRunsUntilTheResultIsTaken(Operator):
-    """The timer stops when the consumer has the result: a slow reader times finished calls out."""
+class TimesFinishedRecordsOut(Operator):
+    """Stops the timer when the consumer has the result: a slow reader times finished calls out."""
 
     def _cancel_deadline(self, entry: RecordEntry) -> None:
         pass
@@ -131,17 +131,17 @@ class DeadlineRunsUntilTheResultIsTaken(Operator):
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(HandlerAskedForWhatHasAnswered, rule="TIME-1"),
-    Faulty(DeadlineWaitsForRoom, rule="TIME-2"),
-    Faulty(DeadlineInTheMiddleOfInputOnly, rule="TIME-2"),
-    Faulty(LateAnswerReplacesTheHandlers, rule="TIME-3"),
-    Faulty(HandlerGivesOneResultOnly, rule="TIME-3"),
-    Faulty(TimeoutIsAFailedCall, rule="TIME-4"),
-    Faulty(LateCallRunsOn, rule="TIME-5"),
-    Faulty(LateAnswerJoinsTheHandlers, rule="TIME-6"),
-    Faulty(WaitingForRoomIsTimed, rule="TIME-7"),
-    Faulty(AbandonedCallsAreForgotten, rule="TIME-8"),
-    Faulty(EveryCancelledCallIsAbandoned, rule="TIME-8"),
-    Faulty(AbandonedCallsPileUp, rule="TIME-9"),
-    Faulty(DeadlineRunsUntilTheResultIsTaken, rule="TIME-10"),
+    Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
+    Faulty(LetsDeadlinesWaitForRoom, rule="TIME-2"),
+    Faulty(DropsDeadlinesAtTheEndOfInput, rule="TIME-2"),
+    Faulty(LetsLateAnswersReplaceTheHandlers, rule="TIME-3"),
+    Faulty(TakesOneResultFromTheHandler, rule="TIME-3"),
+    Faulty(TakesATimeoutForAFailedCall, rule="TIME-4"),
+    Faulty(LetsLateCallsRunOn, rule="TIME-5"),
+    Faulty(AddsLateAnswersToTheHandlers, rule="TIME-6"),
+    Faulty(TimesTheWaitForRoom, rule="TIME-7"),
+    Faulty(ForgetsAbandonedCalls, rule="TIME-8"),
+    Faulty(TakesEveryCancelledCallForAbandoned, rule="TIME-8"),
+    Faulty(PilesUpAbandonedCalls, rule="TIME-9"),
+    Faulty(TimesFinishedRecordsOut, rule="TIME-10"),
 )

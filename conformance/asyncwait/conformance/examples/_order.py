@@ -132,10 +132,10 @@ EXAMPLES: tuple[Example, ...] = (
         "Restored records are called in their order, and before any record of the source.",
         Scenario(
             mode="unordered",
-            capacity=2,
+            capacity=4,
             inputs=at(0, Record("a"), Record("b")),
             plans=(replies("c", 80, "c1"), replies("d", 40, "d1"), replies("e", 40, "e1")),
-            restore=Snapshot(1, (Record("e"), Record("d"), Record("c"))),
+            restore=Snapshot(1, tuple(Record(value) for value in "edcfced")),
         ),
     ),
     Example(

@@ -9,6 +9,7 @@ from asyncwait.conformance.harness._clock import (
     run_virtual,
 )
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
+from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
 from asyncwait.conformance.harness._player import (
     PATIENCE,
     LegPlan,
@@ -26,6 +27,7 @@ __all__ = [
     "PATIENCE",
     "LegPlan",
     "LoopName",
+    "OutsideVirtualLoop",
     "Planned",
     "PlannedSourceError",
     "Recorder",

@@ -14,6 +14,8 @@ from asyncwait.spec.scenario import (
     identity,
 )
 
+_EARLY = 1.0  # ms
+
 
 class Recorder:
     """The events of one leg so far.
@@ -21,20 +23,37 @@ class Recorder:
     Args:
         scenario: gives each call its step.
         clock: returns the seconds since some fixed moment, on any thread; the leg begins now.
+        grid: ms between two instants, for a real clock, which is always late; None for a virtual
+            one. Each time is rounded to the nearest instant, and the greatest lateness is kept.
+
+    Attributes:
+        events: so far, in the order in which they were written.
+        late_by: ms between an instant and the latest event after it, less than one step. From half
+            a step on, events may have been taken for those of a later instant.
     """
 
-    def __init__(self, scenario: Scenario, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, scenario: Scenario, clock: Callable[[], float], *, grid: int | None = None
+    ) -> None:
         self.events: list[Event] = []
         self.late_by = 0.0
         self._scenario = scenario
         self._clock = clock
+        self._grid = grid
         self._began = clock()
         self._calls = 0
         self._ordinals: Counter[str] = Counter()
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
-        return round((self._clock() - self._began) * 1000, 3)
+        passed = (self._clock() - self._began) * 1000
+        if self._grid is None:
+            return round(passed, 3)
+        late = passed % self._grid
+        # Timers may come early by the resolution of their clock.
+        if late < self._grid - _EARLY:
+            self.late_by = max(self.late_by, late)
+        return float(round(passed / self._grid) * self._grid)
 
     def call_started(self, value: Any) -> tuple[int, Step]:
         """Note a call of `value`; return its number and what it has to do."""

@@ -1,5 +1,7 @@
 """The scripted consumer: reads, pauses, gives up, leaves; notes what it gets."""
 
+import asyncio
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,7 +56,9 @@ class ScriptedSink:
             element = await results.__anext__()
         except StopAsyncIteration:
             return "stop"
-        except Exception as error:
+        except BaseException as error:
+            if _is_for_the_harness(error):
+                raise
             return "same" if error is self._raised else f"raised {type(error).__name__}"
         return f"gave {element}"
 
@@ -74,14 +78,26 @@ class ScriptedSink:
             element = await results.__anext__()
         except StopAsyncIteration:
             return Ending("finished", recorder.now())
-        except Exception as error:
+        except BaseException as error:
+            if _is_for_the_harness(error):
+                raise
             self._raised = error
             return self._failure(error)
         recorder.events.append(SinkTook(recorder.now(), element))
         return None
 
-    def _failure(self, error: Exception) -> Ending:
+    def _failure(self, error: BaseException) -> Ending:
         return describe_failure(error, self._recorder.now(), self._source_error)
+
+
+def _is_for_the_harness(error: BaseException) -> bool:
+    """Whether it is no failure of the operator: the program ends, or the harness cancels.
+
+    A CancelledError that nobody asked for is one: the operator let it out of a call.
+    """
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return anyio.current_effective_deadline() == -math.inf
+    return not isinstance(error, Exception | asyncio.CancelledError)
 
 
 def describe_failure(

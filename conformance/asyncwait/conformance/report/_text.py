@@ -34,7 +34,7 @@ def print_report(verdicts: Sequence[Verdict], console: Console) -> None:
 def area_table(verdicts: Sequence[Verdict]) -> Table:
     """Return the table: how many rules of each area pass, of those that apply."""
     table = Table(title="rules passed / applicable", title_justify="left")
-    table.add_column("area")
+    table.add_column("area", no_wrap=True, overflow="ellipsis")
     for verdict in verdicts:
         table.add_column(verdict.backend, justify="right")
     for area, title in areas().items():

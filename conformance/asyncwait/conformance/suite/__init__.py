@@ -6,3 +6,5 @@ if __name__ != "asyncwait.conformance.suite":
         "`pytest --pyargs asyncwait.conformance --asyncwait-backend NAME`, not by its path"
     )
     raise ImportError(msg)
+
+__all__: list[str] = []

@@ -50,6 +50,11 @@ def raised(at: float, call: int) -> Events:
     return (CallEnded(at, call, "raised"),)
 
 
+def misreturned(at: float, call: int) -> Events:
+    """A call gives something that is no collection, or one that breaks."""
+    return (CallEnded(at, call, "misreturned"),)
+
+
 def cancelled(at: float, call: int) -> Events:
     """A call is cancelled, and ends by it at once."""
     return (CallCancelled(at, call), CallEnded(at, call, "cancelled"))
@@ -83,6 +88,21 @@ def ends(how: Outcome, at: float, **told: Any) -> Ending:
 def leg(ending: Ending, *events: Iterable[Event], **fields: Any) -> Leg:
     """One leg with everything that happened in it; `fields` are those of `Leg`."""
     return Leg(ending, tuple(event for part in events for event in part), **fields)
+
+
+def finished(scenario: Scenario, *events: Iterable[Event], at: float | None = None) -> Run:
+    """A run of one leg that comes to its end, and its input too, with its last event or `at`."""
+    over = _last(events) if at is None else at
+    return run(scenario, leg(ends("finished", over), *events, input_ended(over)))
+
+
+def failed(scenario: Scenario, *events: Iterable[Event], error: str, **told: Any) -> Run:
+    """A run of one leg whose consumer gets `error` with its last event; `told` as in `ends`."""
+    return run(scenario, leg(ends("failed", _last(events), error=error, **told), *events))
+
+
+def _last(events: tuple[Iterable[Event], ...]) -> float:
+    return max(event.at for part in events for event in part)
 
 
 def run(scenario: Scenario, *legs: Leg) -> Run:

@@ -2,103 +2,174 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
-from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
-from asyncwait.backends.spark._rows import ElementRows, RowCodec
-from asyncwait.conformance.harness import (
-    PATIENCE,
-    LegPlan,
-    OutsideVirtualLoop,
-    PlannedSourceError,
-    Recorder,
-    describe_failure,
-    planned_function,
-)
-from asyncwait.spec import Element
+from asyncwait.backends.spark._rows import ElementRows
+from asyncwait.backends.spark.conformance._loop_side import LoopSide
+from asyncwait.conformance.harness import LegPlan, describe_failure, planned_function
 from asyncwait.spec.scenario import (
     Ending,
     Left,
     Leg,
     SinkGaveUp,
-    SinkLeft,
     SinkStep,
     SinkTook,
     SinkWaits,
-    SourceAsked,
-    SourceClosed,
-    SourceEnded,
-    Taken,
 )
-
-GRID = 40
-"""Milliseconds between two instants of a scenario that is played on the real clock."""
 
 
 class PartitionPlayer:
-    """One leg while it is played.
+    """The consumer of one leg: it pulls batches by the scenario's script, then to the end.
 
-    Virtual and real legs differ in two parameters of the operator: the loop and the reader.
+    Each row of a batch is an element taken. The consumer gives up, leaves and crashes by having its
+    wait cancelled, and by closing the operator's iterator.
 
     Args:
         plan: of the leg.
-        real: played on the real clock, with rows read while calls run.
+        real: see `LoopSide`.
     """
 
     def __init__(self, plan: LegPlan, *, real: bool) -> None:
-        scenario = plan.scenario
         self._plan = plan
-        self._real = real
-        self._loop = asyncio.new_event_loop() if real else OutsideVirtualLoop(self._on_submit)
-        self._recorder = Recorder(scenario, self._loop.time, grid=GRID if real else None)
-        self._source_error = PlannedSourceError("planned") if scenario.source_error else None
+        self._side = LoopSide(plan, real=real)
+        self._events = self._side.recorder.events
         self._rows = ElementRows()
-        self._script = scenario.sink if plan.number == 0 else ()
-        self._alarms: list[asyncio.TimerHandle] = []
-        self._spawned: set[asyncio.Task[Any]] = set()
-        self._ending: Ending | None = None
-        self._failure: BaseException | None = None
-        self._closing = False
-        self._left = (0, 0)
+        self._script = plan.scenario.sink if plan.number == 0 else ()
+        self.failure: BaseException | None = None
         self.leg: Leg | None = None
 
     def play(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Play the leg on `batches`, and hand on what comes out; afterwards `leg` is there."""
-        threads = set(threading.enumerate())
+        """Hand on what comes out; at its end `leg` and `failure` are there."""
+        side, before = self._side, set(threading.enumerate())
         try:
             partition = self._open(batches)
         except Exception as error:
-            self._ending = self._ending or describe_failure(error, self._recorder.now())
+            self._fail(error)
+            self.leg = self._leg()
             return
         try:
             yield from self._consume(partition)
-            again = self._again(partition)
+            seen = self._again(partition, {"finished", "failed"})
         finally:
-            self._closing = True
+            side.loop.call_soon_threadsafe(side.begin_closing)
             partition.close()
-            self._recorder.events.append(Left(self._recorder.now()))
-        tasks, timers = self._left
-        ending = self._ending
-        assert ending is not None
-        after = self._again(partition)
-        if ending.how in {"finished", "failed"}
+            self._events.append(Left(self._now()))
+        after = self._again(partition, {"finished", "failed", "left"})
+        assert side.ending is not None
+        side.ending = replace(side.ending, again=seen, after=after)
+        leg = self._leg()
+        threads = len(set(threading.enumerate()) - before)
+        self.leg = replace(
+            leg,
+            tasks_left=leg.tasks_left + threads,
+            abandoned=partition.statistics().abandoned,
+        )
 
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:
-        fn = planned_function(self._plan.scenario, self._recorder, self._spawn)
+        side, plan = self._side, self._plan
         partition = Partition(
             batches,
-            self._plan.config,
-            fn,
+            plan.config,
+            planned_function(plan.scenario, side.recorder, side.spawn),
             self._rows,
-            restore=self._plan.restored,
-            loop_factory=lambda: self._loop,
-            reader=self._read,
+            restore=plan.restored,
+            loop_factory=lambda: side.loop,
+            reader=side.read,
+            # By single elements a script of reads and pauses is followed to the letter.
             batch_size=1 if self._script else BATCH_SIZE,
         )
-        self._loop.call_soon_threadsafe(self._set_alarms)
+        side.loop.call_soon_threadsafe(side.set_alarms)
         return partition
+
+    def _consume(self, partition: Partition) -> Iterator[pa.RecordBatch]:
+        for step in self._steps():
+            if step.does == "pause":
+                self._pause(step.n)
+            elif step.does == "leave":
+                self._side.note_end("left")
+            elif (batch := self._pull(partition, step)) is not None:
+                yield batch
+            if self._side.ending is not None:
+                return
+
+    def _steps(self) -> Iterator[SinkStep]:
+        for step in self._script:
+            yield from [step] * (step.n if step.does == "read" else 1)
+        while True:
+            yield SinkStep("read", 1)
+
+    def _pause(self, ms: int) -> None:
+        """Pass the time on the loop's clock, as everything that takes time has to."""
+        try:
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._side.loop).result()
+        except CancelledError:
+            assert self._side.ending is not None
+
+    def _pull(self, partition: Partition, step: SinkStep) -> pa.RecordBatch | None:
+        side = self._side
+        gives_up = step.does == "give_up"
+        self._events.append(SinkWaits(self._now()))
+        if gives_up:
+            side.give_up_after(step.n)
+        try:
+            batch = next(partition)
+        except StopIteration:
+            side.ending = side.ending or Ending("finished", self._now())
+        except CancelledError:
+            if side.ending is None:
+                self._events.append(SinkGaveUp(self._now()))
+        except Exception as error:
+            self._fail(error)
+        else:
+            if side.ending is None:
+                self._take(batch)
+                return batch
+        finally:
+            if gives_up:
+                side.go_on()
+        return None
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        now = self._now()
+        self._events.extend(SinkTook(now, element) for element in self._rows.decode(batch))
+
+    def _fail(self, error: BaseException) -> None:
+        side = self._side
+        if side.ending is None:
+            self.failure = error
+            side.ending = describe_failure(error, self._now(), side.source_error)
+
+    def _again(self, partition: Partition, when: set[str]) -> str:
+        """Return what one more read gives; nothing where the leg ended otherwise than `when`."""
+        assert self._side.ending is not None
+        if self._side.ending.how not in when:
+            return ""
+        try:
+            batch = next(partition)
+        except StopIteration:
+            return "stop"
+        except Exception as error:
+            return "same" if error is self.failure else f"raised {type(error).__name__}"
+        return f"gave {next(iter(self._rows.decode(batch)))}"
+
+    def _leg(self) -> Leg:
+        side, plan = self._side, self._plan
+        return Leg(
+            ending=side.ending or Ending("error", detail="the leg ended without an ending"),
+            events=tuple(self._events),
+            first_index=plan.first_index,
+            restored=plan.restored,
+            mode=plan.config.mode,
+            capacity=plan.config.capacity,
+            tasks_left=side.tasks_left,
+            timers_left=side.timers_left,
+            late_by=side.recorder.late_by,
+        )
+
+    def _now(self) -> float:
+        return self._side.recorder.now()

@@ -1,0 +1,162 @@
+"""What the suite does on the operator's loop, in the worker: alarms, a watched source, a census."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
+from asyncwait.backends.spark._rows import RowCodec
+from asyncwait.conformance.harness import (
+    PATIENCE,
+    LegPlan,
+    OutsideVirtualLoop,
+    PlannedSourceError,
+    Recorder,
+)
+from asyncwait.spec import Element
+from asyncwait.spec.scenario import (
+    Ending,
+    Outcome,
+    SinkLeft,
+    SourceAsked,
+    SourceClosed,
+    SourceEnded,
+    Taken,
+)
+
+GRID = 40
+"""Milliseconds between two instants of a scenario that is played on the real clock."""
+
+
+class LoopSide:
+    """The loop of one leg, and what happens on it.
+
+    Virtual and real legs differ in two parameters of the operator: the loop, and the reader.
+
+    Args:
+        plan: of the leg.
+        real: on the real clock, with rows that are read while calls run.
+    """
+
+    def __init__(self, plan: LegPlan, *, real: bool) -> None:
+        self.loop = asyncio.new_event_loop() if real else OutsideVirtualLoop(self._count_left)
+        self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID if real else None)
+        self.source_error = PlannedSourceError("planned") if plan.scenario.source_error else None
+        self.ending: Ending | None = None
+        self.closing = False
+        self.tasks_left = self.timers_left = 0
+        self._plan = plan
+        self._source = ThreadedSource if real else InMemorySource
+        self._alarms: list[asyncio.TimerHandle] = []
+        self._patience: asyncio.TimerHandle
+        self._answers: set[asyncio.Task[Any]] = set()
+
+    def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
+        """Return the operator's source: the real one, watched."""
+        source = self._source(batches, rows)
+        return _WatchedSource(source, self.recorder, self._plan.first_index, self.source_error)
+
+    def spawn(self, answer: Callable[[], Any]) -> None:
+        """Start a coroutine function beside the operator, for answers in callback form."""
+        task = self.loop.create_task(answer())
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    def set_alarms(self) -> None:
+        """Set the end that is planned for the leg, and the bounds that end a hang or a spin."""
+        scenario, crash = self._plan.scenario, self._plan.crash
+        self._alarm(PATIENCE * scenario.horizon + 1_000, "hung")
+        if crash is not None:
+            self._alarm(crash.at, "crashed")
+        if scenario.cancel_at is not None and self._plan.number == 0:
+            self._alarm(scenario.cancel_at, "left")
+        if isinstance(self.loop, OutsideVirtualLoop):
+            self.loop.spin.on_spin = lambda: self._end("livelock")
+
+    def _alarm(self, at: int, how: Outcome) -> None:
+        self._alarms.append(self.loop.call_at(at / 1000, self._end, how))
+
+    def note_end(self, how: Outcome) -> None:
+        """Note that the leg ends now, unless it has."""
+        if self.ending is None:
+            self.ending = Ending(how, self.recorder.now())
+            if how in {"crashed", "left"}:
+                self.recorder.events.append(SinkLeft(self.recorder.now()))
+
+    def give_up_after(self, ms: int) -> None:
+        """Cancel the consumer's next wait after so many ms; called from outside."""
+        self.loop.call_soon_threadsafe(self._set_patience, ms)
+
+    def _set_patience(self, ms: int) -> None:
+        self._patience = self.loop.call_later(ms / 1000, self._withdraw)
+
+    def go_on(self) -> None:
+        """Forget the patience of the wait that is over; called from outside."""
+        self.loop.call_soon_threadsafe(lambda: self._patience.cancel())
+
+    def _end(self, how: Outcome) -> None:
+        self.note_end(how)
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Cancel what the consumer waits for, which frees it."""
+        loop = self.loop
+        known = isinstance(loop, OutsideVirtualLoop)
+        for task in loop.awaited if known else asyncio.all_tasks(loop):
+            task.cancel()
+
+    def begin_closing(self) -> None:
+        """Drop the alarms: from now on there is nothing to end, and what is left is the operator's."""
+        self.closing = True
+        for alarm in self._alarms:
+            alarm.cancel()
+        if isinstance(self.loop, OutsideVirtualLoop):
+            self.loop.spin.on_spin = lambda: None
+
+    def _count_left(self) -> None:
+        """Count tasks and timers; the last request of a leg comes when the operator is gone."""
+        if self.closing:
+            assert isinstance(self.loop, OutsideVirtualLoop)
+            answers = len(self._answers)  # each has a timer
+            self.tasks_left = max(0, len(asyncio.all_tasks(self.loop)) - answers)
+            self.timers_left = max(0, self.loop.pending_timers() - answers)
+
+
+class _WatchedSource:
+    """A source that notes who asks, and what it gives; and raises its end if that is planned."""
+
+    def __init__(
+        self,
+        source: PartitionSource,
+        recorder: Recorder,
+        first_index: int,
+        error: BaseException | None,
+    ) -> None:
+        self._source = source
+        self._recorder = recorder
+        self._next = first_index
+        self._error = error
+
+    def __aiter__(self) -> "_WatchedSource":
+        return self
+
+    async def __anext__(self) -> Element:
+        recorder = self._recorder
+        recorder.events.append(SourceAsked(recorder.now()))
+        try:
+            element = await anext(self._source)
+        except StopAsyncIteration:
+            recorder.events.append(SourceEnded(recorder.now(), self._error is not None))
+            raise self._error or StopAsyncIteration from None
+        recorder.events.append(Taken(recorder.now(), self._next))
+        self._next += 1
+        return element
+
+    async def aclose(self) -> None:
+        self._recorder.events.append(SourceClosed(self._recorder.now()))
+        await self._source.aclose()
+
+    def join(self) -> None:
+        self._source.join()

@@ -1,0 +1,105 @@
+"""What a Spark task runs: it plays the leg of its partition, and leaves the trace in a file."""
+
+import faulthandler
+import gc
+import os
+import traceback
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
+from asyncwait.backends.spark.conformance._player import PartitionPlayer
+from asyncwait.conformance.harness import LegPlan
+from asyncwait.spec.scenario import Ending, Leg
+
+REAL_SECONDS = 30.0
+"""How long one leg may take on the real clock; then its worker prints its stacks and dies."""
+
+OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *ELEMENT_SCHEMA])
+"""The rows of a task: elements, and the number of the partition that they come from."""
+
+
+class LegReport(Struct, frozen=True):
+    """What a task leaves behind.
+
+    Args:
+        leg: what was observed.
+        pid: of the worker process.
+    """
+
+    leg: Leg
+    pid: int
+
+
+class Assignment(Struct, frozen=True):
+    """What all tasks of a job are told.
+
+    Args:
+        plans: a broadcast of plans as bytes, one for each partition.
+        folder: where the reports go.
+        real: the legs are played on the real clock.
+        raises: a leg's failure is raised in the end, for the driver to see.
+    """
+
+    plans: Any
+    folder: str
+    real: bool = False
+    raises: bool = False
+
+
+def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
+    """Play the leg of this partition on `batches`; return what comes out."""
+    from pyspark import TaskContext
+
+    _freeze()
+    context = TaskContext.get()
+    number = context.partitionId()
+    plan = msgspec.msgpack.decode(job.plans.value[number], type=LegPlan)
+    leg = None
+    faulthandler.dump_traceback_later(REAL_SECONDS, exit=True)
+    try:
+        player = PartitionPlayer(plan, real=job.real)
+        for batch in player.play(batches):
+            yield _numbered(batch, number)
+        leg = player.leg
+    except Exception:
+        leg = Leg(Ending("error", detail=traceback.format_exc()))
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    report = msgspec.msgpack.encode(LegReport(leg, os.getpid()))
+    (Path(job.folder) / f"{number}.{context.taskAttemptId()}").write_bytes(report)
+    if job.raises and player.failure is not None:
+        raise player.failure
+
+
+def read_reports(folder: Path) -> dict[int, LegReport]:
+    """Return the reports of a job by partition.
+
+    Raises:
+        ValueError: a partition was played more than once.
+    """
+    reports: dict[int, LegReport] = {}
+    for file in folder.iterdir():
+        number = int(file.name.partition(".")[0])
+        if number in reports:
+            raise ValueError(f"partition {number} was played by two tasks")
+        reports[number] = msgspec.msgpack.decode(file.read_bytes(), type=LegReport)
+    return reports
+
+
+def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    numbers = pa.array([number] * batch.num_rows, pa.int32())
+    return pa.RecordBatch.from_arrays([numbers, *batch.columns], schema=OUTPUT_SCHEMA)
+
+
+@cache
+def _freeze() -> None:
+    """Spare what was imported the full collection that PySpark's workers make after each task."""
+    gc.collect()
+    gc.freeze()
