@@ -125,9 +125,7 @@ async def test_what_a_handler_gives_must_be_a_collection(
     assert error.record == Record("a9")
 
 
-async def test_a_handlers_collection_that_raises_is_a_call_failure(
-    feed: Any, sleeper: Any
-) -> None:
+async def test_a_handlers_collection_that_raises_is_a_call_failure(feed: Any, sleeper: Any) -> None:
     """As it is for the collection that a call returns."""
     sleeper.timeout = lambda _: (1 / zero for zero in [0])
 

@@ -1,8 +1,7 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -12,11 +11,12 @@ from asyncwait.conformance.generation import QUICK, generate, key_of, shrink
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     Backend,
-    ChildPlayer,
+    Broken,
+    Play,
     adapted,
-    impossible,
     load_backend,
-    python_child,
+    open_player,
+    runs,
 )
 from asyncwait.conformance.verdict import (
     Failure,
@@ -77,15 +77,16 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
 
     Raises:
         UnknownBackend: there is no such backend.
-        InvalidConfig: a rule id is unknown.
+        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions.
         MissingExtra: the backend needs a package that is not installed.
     """
     began = time.perf_counter()
     backend = load_backend(reference)
-    rules = _chosen(plan.rules)
+    _chosen("exceptions", tuple(backend.exceptions))
+    rules = _chosen("rule", plan.rules)
     scenarios = _scenarios(plan, backend)
     tally = Tally(rules)
-    with _player(reference, backend, plan.patience) as play:
+    with open_player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
         results = conclude(tally, rules, backend.capabilities, backend.exceptions, blocked=blocked)
         if plan.shrinks and not blocked:
@@ -103,11 +104,11 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
     )
 
 
-def _chosen(wanted: tuple[str, ...]) -> Mapping[str, Rule]:
+def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     known = all_rules()
     unknown = [rule for rule in wanted if rule not in known]
     if unknown:
-        raise InvalidConfig.of("rule", unknown[0], f"one of {', '.join(known)}")
+        raise InvalidConfig.of(name, unknown[0], f"one of {', '.join(known)}")
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 
@@ -123,49 +124,29 @@ def _scenarios(plan: Plan, backend: Backend) -> list[Played]:
     ]
 
 
-Play = Callable[[Iterable[Scenario]], Iterable[Trace]]
-
-
-@contextmanager
-def _player(reference: str, backend: Backend, patience: float) -> Generator[Play]:
-    """Give a function that plays scenarios, in a child process if the backend can run in one."""
-    if backend.in_child:
-        with ChildPlayer(python_child(reference), real_seconds=patience) as player:
-            yield player.play
-    else:
-        yield lambda scenarios: backend.run(list(scenarios))
-
-
 def _judge_all(tally: Tally, play: Play, scenarios: list[Played], progress: Progress) -> str:
     """Play and judge everything; return why the rest was not played, or nothing."""
-    traces = iter(play([played.scenario for played in scenarios]))
     lost = 0
-    for number, played in enumerate(scenarios):
+    for number, run in enumerate(runs(play, [played.scenario for played in scenarios])):
+        if isinstance(run, Broken) and run.ends:
+            tally.errors.append(run.text)
+            return run.text
         progress(number, len(scenarios))
-        trace = next(traces, None)
-        if trace is None:
-            tally.errors.append(f"{len(scenarios)} scenarios were given, {number} traces came back")
-            return "the backend gave too few traces"
-        if (error := _error_of(played, trace)) is not None:
-            tally.errors.append(f"{played.name}: {error}")
+        played = scenarios[number]
+        if isinstance(run, Broken):
+            tally.errors.append(f"{played.name}: {run.text}")
         else:
-            tally.add(played.name, played.scenario, trace, key=played.key)
-        lost += trace.legs[-1].ending.how in {"blocked", "died", "error"} if trace.legs else 1
+            tally.add(played.name, played.scenario, run, key=played.key)
+        lost += is_lost(run)
         if lost == GIVE_UP_AFTER:
             return f"{lost} runs blocked, died or broke; {len(scenarios) - number - 1} not played"
     progress(len(scenarios), len(scenarios))
     return ""
 
 
-def _error_of(played: Played, trace: Trace) -> str | None:
-    """Return what is wrong with harness or backend in this run, apart from the operator."""
-    if not isinstance(trace, Trace):
-        return f"expected a Trace, got {trace!r}"
-    broken = [leg.ending for leg in trace.legs if leg.ending.how == "error"]
-    if broken:
-        return f"{broken[0].error} {broken[0].detail}".strip()
-    why = impossible(played.scenario, trace)
-    return None if why is None else f"the trace is impossible: {why}"
+def is_lost(run: Trace | Broken) -> bool:
+    """Whether a run ended without the operator's own doing coming to an end."""
+    return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
 class _Search:
@@ -176,6 +157,7 @@ class _Search:
         self._play = play
         self._backend = backend
         self._left = CANDIDATES if backend.in_child else SLOW_CANDIDATES
+        self._lost = 0
 
     def shrunk(self, result: RuleResult, plan: Plan) -> RuleResult:
         """Put the smallest failure in front of those that only generated scenarios show."""
@@ -201,8 +183,13 @@ class _Search:
 
     def _failure(self, rule: str, scenario: Scenario) -> Failure | None:
         fitting = adapted(scenario, self._backend.capabilities)
-        trace = next(iter(self._play([fitting])))
-        violation = breaks(rule, fitting, trace)
+        run = next(runs(self._play, [fitting]))
+        self._lost += is_lost(run)
+        if self._lost == GIVE_UP_AFTER:
+            self._left = 0
+        if isinstance(run, Broken):
+            return None
+        violation = breaks(rule, fitting, run)
         if violation is None:
             return None
-        return Failure("shrunk", fitting, trace, violation, generated=True)
+        return Failure("shrunk", fitting, run, violation, generated=True)

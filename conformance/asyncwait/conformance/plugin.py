@@ -3,6 +3,9 @@
 pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
 """
 
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +25,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("asyncwait", "conformance of asynchronous stream operators")
     group.addoption("--asyncwait-backend", metavar="NAME", help="hold this backend to the suite")
     group.addoption("--asyncwait-full", action="store_true", help="ten times as many scenarios")
+    group.addoption("--asyncwait-count", type=int, metavar="N", help="exactly so many scenarios")
     group.addoption("--asyncwait-seed", type=int, default=0, help="of the generated scenarios")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a backend that can't be had before anything is collected."""
+    name = config.getoption("--asyncwait-backend")
+    if not name:
+        return
+    # The backend may stand in a module of the present folder, as it may for the command.
+    folder = str(config.invocation_params.dir)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    with _usage_errors():
+        from asyncwait.conformance.running import load_backend
+
+        load_backend(str(name))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -44,18 +63,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
     """The verdict on the named backend; everything is played once, for all items."""
     if _VERDICT not in pytestconfig.stash:
-        from asyncwait.conformance._verify import Plan, verify
-        from asyncwait.conformance.generation import FULL, QUICK
-
-        count = FULL if pytestconfig.getoption("--asyncwait-full") else QUICK
-        seed: int = pytestconfig.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
-        name = str(pytestconfig.getoption("--asyncwait-backend"))
-        plan = Plan(count, seed)
-        try:
-            pytestconfig.stash[_VERDICT] = verify(name, plan)
-        except AsyncWaitError as error:
-            raise pytest.UsageError(str(error)) from error
+        with _usage_errors():
+            pytestconfig.stash[_VERDICT] = _verdict(pytestconfig)
     return pytestconfig.stash[_VERDICT]
+
+
+def _verdict(config: pytest.Config) -> "Verdict":
+    from asyncwait.conformance._verify import Plan, verify
+    from asyncwait.conformance.generation import FULL, QUICK
+
+    count = config.getoption("--asyncwait-count")
+    if count is None:
+        count = FULL if config.getoption("--asyncwait-full") else QUICK
+    seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
+    return verify(str(config.getoption("--asyncwait-backend")), Plan(count, seed))
 
 
 def pytest_terminal_summary(
@@ -67,9 +88,19 @@ def pytest_terminal_summary(
         terminalreporter.write_line(verdict.line)
 
 
+@contextmanager
+def _usage_errors() -> Generator[None]:
+    """Turn errors that a user can mend into pytest's own usage error: one line, no traceback."""
+    try:
+        yield
+    except AsyncWaitError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
 __all__ = [
     "asyncwait_verdict",
     "pytest_addoption",
+    "pytest_configure",
     "pytest_generate_tests",
     "pytest_ignore_collect",
     "pytest_terminal_summary",

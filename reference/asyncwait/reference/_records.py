@@ -1,6 +1,5 @@
 """What becomes of a record: it is admitted, called, decided, and taken."""
 
-import math
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -125,11 +124,8 @@ class RecordHandling(OperatorParts):
             entry.deadline = self._timers.register(when, lambda: self._on_deadline(entry))
 
     def _deadline_after(self, timeout: float) -> float:
-        """Return the time at which `timeout` is over; never, if it is too long to be told."""
-        try:
-            return self._timers.now() + timeout
-        except OverflowError:  # a whole number beyond all floats
-            return math.inf
+        """Return when `timeout` is over; infinity adds up to never (unlike Flink's TO-3)."""
+        return self._timers.now() + timeout
 
     def _cancel_deadline(self, entry: RecordEntry) -> None:
         """Leave no timer behind for a decided record (TIME-1)."""

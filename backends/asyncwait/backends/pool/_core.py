@@ -145,7 +145,11 @@ class Core:
 
     def call_raised(self, entry: Entry, error: BaseException) -> None:
         """Fail because the call of `entry` raised; ignore it if the record is decided."""
-        if entry.results is None and not self.closed:
+        if entry.results is not None or self.closed:
+            return
+        if isinstance(error, OperatorError) and error.record is entry.element:
+            self.fail(error)  # It says all already.
+        else:
             failure = call_failed(entry.element, error)
             failure.__cause__ = error
             self.fail(failure)

@@ -84,9 +84,9 @@ def _gap(leg: LegHistory, item: Item) -> Finding:
 
 def _out_of_turn(output: Output, item: Item) -> Finding:
     """Return that `output` is a later result of `item`, whose first has not come out yet."""
-    results = item.results or ()
-    if isinstance(output.element, Record) and output.element.value in results[1:]:
-        return f"expected {results[0]!r} of {item} first, got {output.element}", output.at
+    first, *later = item.results or (None,)
+    if isinstance(output.element, Record) and output.element.value in later:
+        return f"expected {first!r} of {item} first, got {output.element}", output.at
     return None
 
 

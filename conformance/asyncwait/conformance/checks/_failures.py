@@ -143,7 +143,11 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
         reasons.add("PlannedSourceError")
     # Whether there were too many abandoned calls is for TIME-9 to say; and that something failed
     # and the error has the name of something else is for the rules that ask for the right name.
-    if ending.error == "TooManyAbandonedCalls" or ending.error in reasons or (ending.error in _OWN and reasons & _OWN):
+    if (
+        ending.error == "TooManyAbandonedCalls"
+        or ending.error in reasons
+        or (ending.error in _OWN and reasons & _OWN)
+    ):
         yield None
     else:
         yield f"nothing failed that explains {ending.error}: {ending.detail}", ending.at
@@ -166,7 +170,9 @@ def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Find
     ending = leg.leg.ending
     if ending.how != "failed" or ending.error != "CallFailed":
         return
-    causes = {cause for item in leg.records if item.element == ending.record for cause in _causes(item)}
+    causes = {
+        cause for item in leg.records if item.element == ending.record for cause in _causes(item)
+    }
     if not ending.cause:
         yield "the error has no cause: the user can't see what was raised", ending.at
     elif causes and ending.cause not in causes:

@@ -172,9 +172,7 @@ def _wanted(history: History) -> Counter[str]:
     scenario = history.scenario
     elements = [timed.element for timed in scenario.inputs]
     elements += scenario.restore.in_flight if scenario.restore else ()
-    return Counter(
-        str(e) for e in elements if isinstance(e, Record | Watermark | WatermarkStatus)
-    )
+    return Counter(str(e) for e in elements if isinstance(e, Record | Watermark | WatermarkStatus))
 
 
 def _tally(history: History, wrong: Counter[str], fault: str) -> Judgement:
@@ -212,12 +210,15 @@ def _inherited(stored: list[Item], source: list[Item], places: dict[int, int]) -
     """Give each stored item the place of the one in the leg before that it was.
 
     Both are in input order, and only records without results may be missing among the stored.
-    From the end on, the last equal one that is left is the right one, or one that does as well.
+    From the end on, the last equal one in front of what is taken is the right one, or one that
+    does as well. Where a snapshot is not in input order, any equal one has to do.
     """
     found: dict[int, int] = {}
-    left = list(source)
+    free = dict(enumerate(source))
+    bound = len(source)
     for item in reversed(stored):
-        while left and left[-1].element != item.element:
-            left.pop()
-        found[id(item)] = places[id(left.pop())] if left else -1
+        same = [number for number, other in free.items() if other.element == item.element]
+        if same:
+            bound = max((number for number in same if number < bound), default=same[-1])
+        found[id(item)] = places[id(free.pop(bound))] if same else -1
     return found

@@ -111,9 +111,9 @@ def _late_output(leg: LegHistory, item: Item) -> Finding:
     late = [result for result in call.ended.results if result not in (item.results or ())]
     for output in leg.outputs:
         element = output.element
-        if output.trouble in {"invented", "repeated"} and output.seq > call.ended_seq:
-            if isinstance(element, Record) and element.value in late:
-                return f"{element} is a late result: {item} was decided at its deadline", output.at
+        surplus = output.trouble in {"invented", "repeated"} and output.seq > call.ended_seq
+        if surplus and isinstance(element, Record) and element.value in late:
+            return f"{element} is a late result: {item} was decided at its deadline", output.at
     return None
 
 
@@ -210,7 +210,7 @@ def _goes_on(leg: LegHistory, since: float) -> bool:
 def a_call_that_answers_in_time_does_not_time_out(leg: LegHistory) -> Iterator[Finding]:
     """The error does not name a record for its timeout whose call answered before."""
     for item in leg.records:
-        if item.timed_out or leg.timeout == NEVER or item.decided_at == NEVER:
+        if item.timed_out or NEVER in {leg.timeout, item.decided_at}:
             continue
         if _blamed_for_timeout(leg, item):
             text = f"{item} answered at {item.decided_at:g}, before its deadline"

@@ -134,9 +134,7 @@ EXAMPLES: tuple[Example, ...] = (
         "source-is-closed-after-its-error",
         ("END-5",),
         "A source that raises is closed like any other.",
-        Scenario(
-            inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), source_error=True
-        ),
+        Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), source_error=True),
     ),
     Example(
         "plain-hooks-round-all-calls",
@@ -268,7 +266,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "nothing-begins-after-a-cancellation",
         ("END-3", "END-10"),
-        "A call that swallows its cancellation gives a result: nobody gets it, and b is not called.",
+        "The result of a call that swallows its cancellation goes nowhere, and b is not called.",
         Scenario(
             mode="unordered",
             capacity=1,

@@ -31,7 +31,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "restored-calls-get-a-full-timeout",
         ("REST-2",),
-        "The first life was called at 0 and crashed at 80; the second has 120 from its own call on.",
+        "The first life called a at 0 and crashed at 80; the second has 120 from its own call on.",
         Scenario(
             timeout=120,
             inputs=at(0, Record("a")) + at(40, Barrier(1)),

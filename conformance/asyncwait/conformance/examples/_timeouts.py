@@ -20,7 +20,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "handler-gives-several-results",
         ("TIME-1", "TIME-2", "TIME-3"),
-        "What the handler gives comes out as the call's results would have, with timestamp and key.",
+        "What the handler gives comes out as the call's results would, with timestamp and key.",
         Scenario(
             mode="unordered",
             timeout=80,
@@ -137,7 +137,7 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
-        "late-result-while-the-handlers-waits",
+        "late-result-while-the-handlers-result-waits",
         ("TIME-6", "TIME-8"),
         "Both results of a are there when the consumer comes back; only the handler's comes out.",
         Scenario(
@@ -191,7 +191,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "abandoned-calls-are-counted",
         ("TIME-5", "TIME-8", "TIME-9"),
-        "Two calls run on past their deadlines, one ends when it is told to; room for two is enough.",
+        "Two calls run on past their deadlines, which two may; the third ends when it is told to.",
         Scenario(
             mode="unordered",
             capacity=2,
@@ -209,7 +209,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "too-many-abandoned-calls",
         ("TIME-9",),
-        "At 160 a second call runs on and there is capacity for one: no silent stall, but a failure.",
+        "At 160 a second call runs on, the capacity is one: no silent stall, but a failure.",
         Scenario(
             capacity=1,
             timeout=80,

@@ -28,8 +28,8 @@ class Recorder:
 
     Attributes:
         events: so far, in the order in which they were written.
-        late_by: ms between an instant and the latest event after it, less than one step. From half
-            a step on, events may have been taken for those of a later instant.
+        late_by: the greatest lateness so far, in ms. From half a step on, events may have been
+            taken for those of a later instant.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Recorder:
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
-        passed = (self._clock() - self._began) * 1000
+        passed = self._passed()
         if self._grid is None:
             return round(passed, 3)
         late = passed % self._grid
@@ -54,6 +54,13 @@ class Recorder:
         if late < self._grid - _EARLY:
             self.late_by = max(self.late_by, late)
         return float(round(passed / self._grid) * self._grid)
+
+    def was_due(self, at: float) -> None:
+        """Note how late something is that was due at `at` ms: `now` sees less than a step of it."""
+        self.late_by = max(self.late_by, self._passed() - at)
+
+    def _passed(self) -> float:
+        return (self._clock() - self._began) * 1000
 
     def call_started(self, value: Any) -> tuple[int, Step]:
         """Note a call of `value`; return its number and what it has to do."""

@@ -70,7 +70,7 @@ def failure_lines(verdict: Verdict) -> Iterator[str]:
     if len(verdict.errors) > SHOWN:
         yield f"{verdict.backend}: and {len(verdict.errors) - SHOWN} more errors"
     for result in verdict.results:
-        if result.status in {"untested", "blocked"}:
+        if result.status in {"error", "untested", "blocked"}:
             yield f"{verdict.backend}: {result.rule.id} {result.status}: {result.note}"
 
 

@@ -17,7 +17,9 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    Crash,
     Event,
+    Handler,
     HandlerAsked,
     HookRun,
     Leg,
@@ -45,13 +47,16 @@ def describe_scenario(scenario: Scenario) -> list[str]:
     lines = [f"{scenario.mode}, capacity {scenario.capacity}, {timeout}{handled}, {scenario.form}"]
     for plan in scenario.plans:
         steps = ", then ".join(map(_step, plan.steps))
-        lines.append(f"  call of {plan.value!r}: {steps}")
+        handler = f"; at its deadline {_handler(plan.handler)}" if scenario.handled else ""
+        lines.append(f"  call of {plan.value!r}: {steps}{handler}")
     if scenario.restore is not None:
         lines.append(f"  restored: {show(scenario.restore)}")
     extras = [f"{step.does} {step.n or ''}".strip() for step in scenario.sink]
     if extras:
         lines.append(f"  consumer: {', '.join(extras)}")
-    lines += [f"  crash at {crash.at} ms" for crash in scenario.crashes]
+    lines += [_crash(crash) for crash in scenario.crashes]
+    if scenario.source_error:
+        lines.append("  the source raises in place of its end")
     if scenario.cancel_at is not None:
         lines.append(f"  cancelled at {scenario.cancel_at} ms")
     return lines
@@ -160,6 +165,8 @@ def _last_wait(leg: Leg) -> Event | None:
 
 
 def _ended(event: CallEnded) -> str:
+    if event.how == "cancelled":
+        return "ended"
     if event.how != "returned":
         return event.how
     return f"gave {_values(event.results)}"
@@ -167,6 +174,23 @@ def _ended(event: CallEnded) -> str:
 
 def _values(values: tuple[Any, ...]) -> str:
     return ", ".join(map(repr, values)) or "nothing"
+
+
+def _crash(crash: Crash) -> str:
+    changes = [
+        *([] if crash.capacity is None else [f"capacity {crash.capacity}"]),
+        *([] if crash.mode is None else [crash.mode]),
+    ]
+    return f"  crash at {crash.at} ms" + (f", then {', '.join(changes)}" if changes else "")
+
+
+def _handler(handler: Handler) -> str:
+    return {
+        "reply": f"give {_values(handler.results)}",
+        "none": "give no results",
+        "raise": f"raise {handler.error}",
+        "misreturn": f"give {handler.error} instead of results",
+    }[handler.does]
 
 
 def _step(step: Step) -> str:

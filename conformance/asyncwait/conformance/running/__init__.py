@@ -3,6 +3,7 @@
 from asyncwait.conformance.running._adapt import adapted
 from asyncwait.conformance.running._backend import (
     Backend,
+    ExecBackend,
     StreamBackend,
     UnknownBackend,
     exec_reference,
@@ -13,19 +14,26 @@ from asyncwait.conformance.running._backend import (
 )
 from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer, python_child
 from asyncwait.conformance.running._possible import impossible
+from asyncwait.conformance.running._runs import Broken, Play, checked, open_player, runs
 
 __all__ = [
     "REAL_SECONDS",
     "Backend",
+    "Broken",
     "ChildPlayer",
+    "ExecBackend",
+    "Play",
     "StreamBackend",
     "UnknownBackend",
     "adapted",
+    "checked",
     "exec_reference",
     "impossible",
     "known_backends",
     "load_backend",
+    "open_player",
     "python_child",
+    "runs",
     "shipped_backends",
     "stream_backend",
 ]

@@ -2,16 +2,17 @@
 
 import importlib
 import shlex
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 
 from asyncwait.conformance.harness import LoopName, play
-from asyncwait.conformance.running._isolated import ChildPlayer
-from asyncwait.spec import InvalidConfig, OpenOperator
+from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer
+from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
 GROUP = "asyncwait.backends"
@@ -78,11 +79,14 @@ def stream_backend(
 
     Raises:
         InvalidConfig: an argument is wrong.
+        MissingExtra: trio is asked for and not installed.
     """
     if not callable(open_operator):
         raise InvalidConfig.of("open_operator", open_operator, "callable")
     if loop not in {"asyncio", "trio"}:
         raise InvalidConfig.of("loop", loop, "'asyncio' or 'trio'")
+    if loop == "trio":
+        _require_trio()
     missing = set()
     for name in lacks:
         if name not in ALL_CAPABILITIES:
@@ -94,21 +98,30 @@ def stream_backend(
     return StreamBackend(open_operator, loop, ALL_CAPABILITIES - missing, exceptions or {})
 
 
+def _require_trio() -> None:
+    try:
+        importlib.import_module("trio")
+    except ImportError:
+        raise MissingExtra("trio", "trio") from None
+
+
 class ExecBackend(Struct, frozen=True):
     """A program, in any language, that speaks the lines of `_lines`; its traces are its own words.
 
     Args:
         command: what to start.
+        patience: seconds of the real clock for one scenario.
     """
 
     command: tuple[str, ...]
+    patience: float = REAL_SECONDS
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     exceptions: Mapping[str, str] = {}
     in_child: bool = False
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Send `scenarios` to the program, one per line."""
-        with ChildPlayer(self.command, self_reported=True) as player:
+        with ChildPlayer(self.command, real_seconds=self.patience, self_reported=True) as player:
             yield from player.play(scenarios)
 
 
@@ -163,26 +176,51 @@ def load_backend(reference: str) -> Backend:
 
 
 def _factory(reference: str) -> Any:
+    """Return what the factory behind `reference` gives."""
     if reference.startswith(EXEC):
-        return ExecBackend(tuple(shlex.split(reference.removeprefix(EXEC))))
-    module_name, colon, attribute = reference.partition(":")
-    known = known_backends()
-    if not colon and reference not in known:
-        names = ", ".join(sorted(known))
-        msg = f"no backend is named {reference!r}; known: {names}; or give module:callable"
-        raise UnknownBackend(msg)
+        return _program(reference.removeprefix(EXEC))
     try:
-        if not colon:
-            return known[reference]()
-        factory: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            factory = getattr(factory, part)
-        return factory()
+        return _found(reference)()
+    except UnknownBackend:
+        raise
     except InvalidConfig as error:
         raise UnknownBackend(f"backend {reference!r}: {error}") from error
-    except ImportError as error:
-        if type(error).__name__ == "MissingExtra":
-            raise
-        raise UnknownBackend(f"backend {reference!r}: can't import it: {error}") from error
-    except Exception as error:
+    except MissingExtra:
+        raise
+    except (Exception, SystemExit) as error:
         raise UnknownBackend(f"backend {reference!r}: its factory raised {error!r}") from error
+
+
+def _program(command: str) -> ExecBackend:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UnknownBackend(f"the command {command!r} can't be read: {error}") from error
+    if not words or shutil.which(words[0]) is None:
+        raise UnknownBackend(f"the command {command!r} can't be started: no such program")
+    return ExecBackend(tuple(words))
+
+
+def _found(reference: str) -> Callable[[], Any]:
+    """Return the factory that `reference` names."""
+    module_name, colon, attribute = reference.partition(":")
+    if not colon:
+        known = known_backends()
+        if reference not in known:
+            names = ", ".join(sorted(known))
+            msg = f"no backend is named {reference!r}; known: {names}; or give module:callable"
+            raise UnknownBackend(msg)
+        return known[reference]
+    if not module_name or not attribute:
+        raise UnknownBackend(f"backend {reference!r}: expected module:callable")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except MissingExtra:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UnknownBackend(f"backend {reference!r}: can't import it: {error!r}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise UnknownBackend(f"backend {reference!r}: {module_name} has no {attribute!r}")
+        found = getattr(found, part)
+    return cast("Callable[[], Any]", found)

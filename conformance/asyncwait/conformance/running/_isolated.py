@@ -80,8 +80,11 @@ class ChildPlayer:
 
 
 def python_child(reference: str) -> list[str]:
-    """Return the command that serves the backend `reference` names."""
-    return [sys.executable, "-m", "asyncwait.conformance.running._child", reference]
+    """Return the command that serves the backend `reference` names.
+
+    The child finds the modules that this process finds, however it came to know their folders.
+    """
+    return [sys.executable, "-m", "asyncwait.conformance.running._child", reference, *sys.path]
 
 
 def _read(line: bytes) -> Trace:

@@ -43,6 +43,8 @@ class Count:
         self.applied = 0
         self.broken = 0
         self.failures: list[Failure] = []
+        self.error = ""
+        """Why its check broke on some trace, so that it has not judged them all."""
 
     def add(self, applied: int, failure: Failure | None) -> None:
         """Add the judgement of one trace."""
@@ -73,19 +75,31 @@ class Tally:
         self.self_reported |= trace.self_reported
         try:
             history = History(scenario, trace)
-            judgements = {rule: CHECKS[rule](history) for rule in self.counts}
-        except Exception as error:  # a broken check must not pass for a pass
-            self.errors.append(f"{name}: judging it failed: {type(error).__name__}: {error}")
+        except Exception as error:
+            self.errors.append(f"{name}: reading its trace failed: {_described(error)}")
             return
-        for rule, judgement in judgements.items():
-            first = next(iter(judgement.violations), None)
-            failure = None
-            if first is not None:
-                failure = Failure(name, scenario, trace, first, bool(key))
-            self.counts[rule].add(judgement.applied, failure)
+        broken = {rule for rule in self.counts if self._judge(rule, name, history, bool(key))}
         if key:
-            broken = (rule for rule, judgement in judgements.items() if judgement.violations)
             self.broken_by[key] = frozenset(broken)
+
+    def _judge(self, rule: str, name: str, history: History, generated: bool) -> bool:  # noqa: FBT001
+        """Judge one trace by one rule; return whether it is broken."""
+        count = self.counts[rule]
+        try:
+            judgement = CHECKS[rule](history)
+        except Exception as error:  # a broken check must not pass for a pass
+            count.error = count.error or f"{name}: its check failed: {_described(error)}"
+            return False
+        first = next(iter(judgement.violations), None)
+        failure = None
+        if first is not None:
+            failure = Failure(name, history.scenario, history.trace, first, generated)
+        count.add(judgement.applied, failure)
+        return failure is not None
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def breaks(rule: str, scenario: Scenario, trace: Trace) -> Violation | None:

@@ -1,7 +1,7 @@
 """From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -52,6 +52,11 @@ class RuleResult(Struct, frozen=True):
     failures: tuple[Failure, ...] = ()
     note: str = ""
 
+    @property
+    def is_forgiven(self) -> bool:
+        """Whether it leaves the verdict as it is: only a MUST that fails or is untested counts."""
+        return self.rule.level != "MUST" and self.status in {"fail", "untested", "blocked"}
+
 
 class Verdict(Struct, frozen=True):
     """What the suite says of one backend.
@@ -79,7 +84,7 @@ class Verdict(Struct, frozen=True):
     @property
     def word(self) -> Word:
         """The worst that any rule says; untested or an error is never green."""
-        found = {r.status for r in self.results if not _is_forgiven(r)}
+        found = {r.status for r in self.results if not r.is_forgiven}
         if found & {"fail", "unexpected-pass"}:
             return "not conformant"
         if self.errors or found & {"error", "untested", "blocked"}:
@@ -100,13 +105,13 @@ class Verdict(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The verdict in one line, with everything that is not plain green."""
-        shoulds = sum(_is_forgiven(r) and r.status == "fail" for r in self.results)
+        shoulds = sum(r.is_forgiven and r.status == "fail" for r in self.results)
         parts = [
             f"{self.count('pass')} rules pass",
             *(
                 f"{self.count(status)} {status}"
-                for status in ("fail", "error", "blocked", "untested", "not-applicable")
-                if self.count(status)
+                for status in get_args(Status)
+                if status != "pass" and self.count(status)
             ),
             *([f"{shoulds} of the failures SHOULD only"] if shoulds else []),
             *([f"{len(self.errors)} errors"] if self.errors else []),
@@ -154,12 +159,11 @@ def _conclude(
     note = excused or ""
     if count.failures:
         status = "expected-fail" if excused else "fail"
+    elif count.error:
+        status, note = "error", count.error
     elif count.applied == 0:
         status, note = ("blocked", blocked) if blocked else ("untested", "it never applied")
     else:
         status = "unexpected-pass" if excused else "pass"
     return RuleResult(rule, status, count.applied, count.broken, tuple(count.failures), note)
 
-
-def _is_forgiven(result: RuleResult) -> bool:
-    return result.rule.level != "MUST" and result.status in {"fail", "untested", "blocked"}

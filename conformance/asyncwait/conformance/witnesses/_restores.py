@@ -19,8 +19,8 @@ from asyncwait.conformance.witnesses._write import (
 from asyncwait.spec import Barrier, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Crash, Plan, Scenario, SinkLeft, Step
 
-A, B, C = Record("a"), Record("b"), Record("c")
-A1, A2, B1 = Record("a1"), Record("a2"), Record("b1")
+A, B = Record("a"), Record("b")
+A1, B1 = Record("a1"), Record("b1")
 HELD = Snapshot(1, (A,))
 NOTHING = Snapshot(1)
 
@@ -37,9 +37,6 @@ _STORED_LATE_ONE_SLOT = Scenario(
     capacity=1, timeout=80, plans=(never("a"),), restore=Snapshot(1, (A, A))
 )
 _STORED_WATERMARK = Scenario(inputs=at(0, Watermark(9)), restore=Snapshot(1, (Watermark(9),)))
-_THREE_STORED = Scenario(
-    capacity=2, plans=(Plan("a", (Step(),)),), restore=Snapshot(1, (A, A, A))
-)
 # a comes out at 40; then the leg goes on to its crash at 80.
 _CRASH = Scenario(
     inputs=at(0, A, Barrier(1)),
@@ -52,12 +49,6 @@ _CRASH_TIE = Scenario(
     inputs=at(0, A) + at(40, Barrier(1)),
     plans=(replies("a", 40, "a1"),),
     source_ends_at=120,
-    crashes=(Crash(80),),
-)
-_SILENT = Scenario(
-    mode="unordered",
-    inputs=at(0, A, Watermark(9), A, Barrier(1)),
-    plans=(Plan("a", (Step(), Step(after=120, results=("a1",)))),),
     crashes=(Crash(80),),
 )
 _IN_ORDER = Scenario(

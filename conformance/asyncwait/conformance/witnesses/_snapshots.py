@@ -15,12 +15,12 @@ from asyncwait.conformance.witnesses._write import (
 )
 from asyncwait.spec import Barrier, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
+    Plan,
     Scenario,
     SinkStep,
     SnapshotAsked,
     SnapshotRequest,
     Step,
-    Plan,
 )
 
 A, B = Record("a"), Record("b")
@@ -250,7 +250,8 @@ WITNESSES: tuple[Witness, ...] = (
                 took(80, B1),
             ),
         ),
-        text="Barrier(checkpoint_id=1) (input 1) was read, but the waiting consumer got no snapshot",
+        text="Barrier(checkpoint_id=1) (input 1) was read, "
+        "but the waiting consumer got no snapshot",
     ),
     Witness(
         "SNAP-6",

@@ -1,17 +1,20 @@
 """Spark jobs that play legs: one element is one row, one leg is one partition."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark._session import EmbeddedSpark, pandas_notice_ignored
+from asyncwait.backends.spark.conformance._real_time import paced
 from asyncwait.backends.spark.conformance._task import (
     OUTPUT_SCHEMA,
     Assignment,
@@ -20,15 +23,20 @@ from asyncwait.backends.spark.conformance._task import (
     run_task,
 )
 from asyncwait.conformance.harness import LegPlan
+from asyncwait.spec import Element
 from asyncwait.spec.scenario import Ending, Leg, SinkTook
 
 _INPUT_SCHEMA = pa.schema(
     [
-        pa.field("scenario", pa.int32(), nullable=False),
-        pa.field("index", pa.int32(), nullable=False),
+        pa.field("scenario", pa.int32()),
+        pa.field("index", pa.int32()),
+        pa.field("at", pa.int32()),
         *ELEMENT_SCHEMA,
     ]
 )
+_PACED_SCHEMA = pa.schema([*_INPUT_SCHEMA, pa.field("load", pa.binary())])
+_ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_DIED = "Python worker exited unexpectedly"
 
 
 class JobResult(Struct, frozen=True):
@@ -36,7 +44,7 @@ class JobResult(Struct, frozen=True):
 
     Args:
         reports: one for each plan.
-        error: what the driver got in place of the rows; empty for nothing.
+        error: what the driver got in place of rows, or nothing.
     """
 
     reports: tuple[LegReport, ...]
@@ -52,43 +60,71 @@ def play_legs(
         spark: where.
         plans: of the legs.
         real: on the real clock.
-        raises: a failing leg fails its task, and with it the job.
+        raises: a leg that fails fails its task, and with it the job.
     """
     context = spark.session.sparkContext
-    broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
+    # On the real clock rows are worth a batch each: there is something to read while calls run.
+    spark.session.conf.set(_ROWS_PER_BATCH, 1 if real else 10_000)
     error, rows = "", None
-    with tempfile.TemporaryDirectory(prefix="asyncwait-") as folder:
+    broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
+    with tempfile.TemporaryDirectory(prefix="asyncwait-") as folder, pandas_notice_ignored():
         job = Assignment(broadcast, folder, real, raises)
-        with pandas_notice_ignored():
-            frame = _input(spark.session, plans).mapInArrow(
-                lambda batches: run_task(batches, job), _ddl(OUTPUT_SCHEMA)
-            )
-            try:
-                rows = frame.toArrow()
-            except PySparkException as raised:
-                error = str(raised)
+        frame = _input(spark.session, plans)
+        if real:
+            frame = frame.mapInArrow(lambda batches: paced(batches), _ddl(_PACED_SCHEMA))
+        try:
+            rows = frame.mapInArrow(lambda b: run_task(b, job), _ddl(OUTPUT_SCHEMA)).toArrow()
+        except PySparkException as raised:
+            error = str(raised)
+        finally:
+            broadcast.destroy()
         reports = read_reports(Path(folder))
-    broadcast.destroy()
-    ...
+    if rows is not None:
+        reports = _confirmed(reports, rows)
+    missing = LegReport(Leg(Ending("error", detail=f"the job ended before: {_brief(error)}")), 0)
+    return JobResult(tuple(reports.get(n, missing) for n in range(len(plans))), error)
 
 
 def _input(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
     """Return the elements of all plans as rows, each plan's in a partition of its own, in order."""
     placed = [
-        (number, index, timed.element)
+        (number, index, timed.at, timed.element)
         for number, plan in enumerate(plans)
         for index, timed in enumerate(plan.inputs)
     ]
     if placed:
-        numbers, indices, elements = zip(*placed, strict=True)
-        batch = ElementRows().encode(elements)
-        arrays = [pa.array(numbers, pa.int32()), pa.array(indices, pa.int32()), *batch.columns]
+        *numbers, elements = zip(*placed, strict=True)
+        columns = ElementRows().encode(elements).columns
+        arrays = [*(pa.array(column, pa.int32()) for column in numbers), *columns]
         frame = session.createDataFrame(pa.Table.from_arrays(arrays, schema=_INPUT_SCHEMA))
     else:
         # A local table without rows would be optimised away, and its partitions with it.
         nothing = session.sparkContext.emptyRDD()
         frame = session.createDataFrame(nothing, _ddl(_INPUT_SCHEMA))
     return frame.repartitionById(len(plans), "scenario").sortWithinPartitions("index")
+
+
+def _confirmed(reports: dict[int, LegReport], rows: pa.Table) -> dict[int, LegReport]:
+    """Compare what the driver got with what the traces say was taken."""
+    arrived: dict[int, list[Element]] = defaultdict(list)
+    for batch in rows.to_batches():
+        numbers = batch.column("scenario").to_pylist()
+        for number, element in zip(numbers, ElementRows().decode(batch), strict=True):
+            arrived[number].append(element)
+    return {number: _confirm(report, arrived[number]) for number, report in reports.items()}
+
+
+def _confirm(report: LegReport, arrived: list[Element]) -> LegReport:
+    taken = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
+    if taken == arrived or report.leg.ending.how == "error":
+        return report
+    detail = f"the trace says that {taken} came out, the driver got {arrived}"
+    return replace(report, leg=replace(report.leg, ending=Ending("error", detail=detail)))
+
+
+def _brief(error: str) -> str:
+    """Return what there is to say of a job's error in a line."""
+    return _DIED if _DIED in error else error.strip().splitlines()[-1] if error.strip() else "?"
 
 
 def _ddl(schema: pa.Schema) -> str:

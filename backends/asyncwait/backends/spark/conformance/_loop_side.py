@@ -42,6 +42,7 @@ class LoopSide:
 
     def __init__(self, plan: LegPlan, *, real: bool) -> None:
         self.loop = asyncio.new_event_loop() if real else OutsideVirtualLoop(self._count_left)
+        self._began = self.loop.time()
         self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID if real else None)
         self.source_error = PlannedSourceError("planned") if plan.scenario.source_error else None
         self.ending: Ending | None = None
@@ -74,9 +75,18 @@ class LoopSide:
             self._alarm(scenario.cancel_at, "left")
         if isinstance(self.loop, OutsideVirtualLoop):
             self.loop.spin.on_spin = lambda: self._end("livelock")
+        else:
+            self._beat(0)
 
     def _alarm(self, at: int, how: Outcome) -> None:
-        self._alarms.append(self.loop.call_at(at / 1000, self._end, how))
+        self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
+
+    def _beat(self, at: int) -> None:
+        """Measure at each instant how late the loop is."""
+        self.recorder.was_due(at)
+        if not self.closing:
+            following = at + GRID
+            self.loop.call_at(self._began + following / 1000, self._beat, following)
 
     def note_end(self, how: Outcome) -> None:
         """Note that the leg ends now, unless it has."""

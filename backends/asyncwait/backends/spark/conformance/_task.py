@@ -6,6 +6,7 @@ import os
 import traceback
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     number = context.partitionId()
     plan = msgspec.msgpack.decode(job.plans.value[number], type=LegPlan)
     leg = None
+    if job.real:
+        batches = _arrived(batches)
     faulthandler.dump_traceback_later(REAL_SECONDS, exit=True)
     try:
         player = PartitionPlayer(plan, real=job.real)
@@ -91,6 +94,11 @@ def read_reports(folder: Path) -> dict[int, LegReport]:
             raise ValueError(f"partition {number} was played by two tasks")
         reports[number] = msgspec.msgpack.decode(file.read_bytes(), type=LegReport)
     return reports
+
+
+def _arrived(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Wait for the first batch: the clock of a leg begins when its input does."""
+    return chain(list(islice(batches, 1)), batches)
 
 
 def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:

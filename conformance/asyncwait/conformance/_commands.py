@@ -1,0 +1,214 @@
+"""The subcommands of `asyncwait`."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from asyncwait.conformance._verify import Plan, verify
+from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.generation import FULL, QUICK
+from asyncwait.conformance.judging import History
+from asyncwait.conformance.report import describe_scenario, draw, print_report
+from asyncwait.conformance.running import (
+    REAL_SECONDS,
+    Broken,
+    checked,
+    exec_reference,
+    known_backends,
+    load_backend,
+    open_player,
+    runs,
+    shipped_backends,
+)
+from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR, Verdict, Word
+from asyncwait.spec import AsyncWaitError, InvalidConfig
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import Scenario, Trace, scenarios_from_json, trace_from_json
+
+WORST_FIRST: tuple[Word, ...] = (
+    "not conformant",
+    "inconclusive",
+    "conformant with exceptions",
+    "conformant",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="asyncwait")
+def asyncwait() -> None:
+    """Hold operators for asynchronous I/O on streams to their specification."""
+
+
+@asyncwait.command("verify")
+@click.argument("backends", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Verify every backend that is shipped.")
+@click.option(
+    "--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines."
+)
+@click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
+@click.option("--count", type=click.IntRange(1), help="Exactly so many generated scenarios.")
+@click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
+@click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
+@click.option(
+    "--patience",
+    default=REAL_SECONDS,
+    show_default=True,
+    help="Seconds after which a scenario that blocks its loop is ended.",
+)
+def verify_command(
+    backends: tuple[str, ...],
+    every: bool,
+    program: str | None,
+    full: bool,
+    count: int | None,
+    only: tuple[str, ...],
+    seed: int,
+    patience: float,
+) -> None:
+    """Play the suite on BACKENDS and judge every run by every rule.
+
+    A backend is a name (see `asyncwait backends`) or module:callable.
+
+    Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
+    """
+    names = (*backends, *(n for n in shipped_backends() if every and n not in backends))
+    if program is not None:
+        names = (*names, exec_reference(program))
+    if not names:
+        raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
+    plan = Plan(count or (FULL if full else QUICK), seed, only, patience=patience)
+    with _usage_errors():
+        for name in names:
+            load_backend(name)
+        verdicts = [_verify_with_progress(name, plan) for name in names]
+    print_report(verdicts, _console())
+    words = {verdict.word for verdict in verdicts}
+    worst: Word = next(word for word in WORST_FIRST if word in words)
+    sys.exit(EXIT_CODES[worst])
+
+
+@asyncwait.command("backends")
+def backends_command() -> None:
+    """List the backends that are installed."""
+    for name in sorted(known_backends()):
+        click.echo(name)
+
+
+@asyncwait.command("rules")
+@click.argument("wanted", nargs=-1, metavar="[ID]...")
+def rules_command(wanted: tuple[str, ...]) -> None:
+    """List the rules, or show those with ID whole."""
+    known = rules()
+    unknown = [rule for rule in wanted if rule not in known]
+    if unknown:
+        raise click.UsageError(f"no rule {unknown[0]!r}; see: asyncwait rules")
+    for rule in known.values():
+        if not wanted:
+            click.echo(f"{rule.id:8} {rule.level:6} {rule.title}")
+        elif rule.id in wanted:
+            click.echo(f"{rule.id} {rule.title}\n{rule.level}, since {rule.since}\n")
+            click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n\nSource: {rule.source}\n")
+
+
+@asyncwait.command("play")
+@click.argument("backend")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def play_command(backend: str, file: Path) -> None:
+    """Play the scenarios in FILE (a JSON list) on BACKEND; draw and judge each."""
+    with _usage_errors():
+        loaded = load_backend(backend)
+        scenarios = scenarios_from_json(file.read_bytes())
+        with open_player(backend, loaded, REAL_SECONDS) as play:
+            played = list(runs(play, scenarios))
+    codes = [_show_run(*pair) for pair in zip(scenarios, played, strict=False)]
+    codes += [_show_broken(run) for run in played[len(scenarios) :]]
+    sys.exit(max(codes, default=0))
+
+
+@asyncwait.command("judge")
+@click.argument("scenario", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def judge_command(scenario: Path, trace: Path) -> None:
+    """Judge a TRACE that a program wrote of a SCENARIO (both JSON; the scenario in a list)."""
+    with _usage_errors():
+        planned = _only(scenarios_from_json(scenario.read_bytes()))
+        observed = trace_from_json(trace.read_bytes())
+    sys.exit(_show_run(planned, checked(planned, observed)))
+
+
+@contextmanager
+def _usage_errors() -> Generator[None]:
+    """Turn errors that a user can mend into one line and exit code 2."""
+    try:
+        yield
+    except AsyncWaitError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(USAGE_ERROR)
+
+
+def _verify_with_progress(name: str, plan: Plan) -> Verdict:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return _verify_with_lines(name, plan)
+    columns = (TextColumn(f"{name:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task(name, total=None)
+        return verify(name, plan, lambda done, of: progress.update(bar, completed=done, total=of))
+
+
+def _verify_with_lines(name: str, plan: Plan) -> Verdict:
+    """Say something now and then where there is no terminal to draw on."""
+    said = -1
+
+    def say(done: int, of: int) -> None:
+        nonlocal said
+        quarter = 4 * done // of if of else 4
+        if quarter > said:
+            said = quarter
+            click.echo(f"{name}: {done} of {of} scenarios judged", err=True)
+
+    return verify(name, plan, say)
+
+
+def _console() -> Console:
+    """Return where reports go: as wide as the terminal, and wide enough for a log without one."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
+def _only(scenarios: tuple[Scenario, ...]) -> Scenario:
+    if len(scenarios) != 1:
+        raise InvalidConfig.of("scenario", len(scenarios), "one in a list")
+    return scenarios[0]
+
+
+def _show_run(scenario: Scenario, run: Trace | Broken) -> int:
+    """Print one run and what it breaks; return the exit code that it is worth."""
+    if isinstance(run, Broken):
+        return _show_broken(run)
+    console = _console()
+    history = History(scenario, run)
+    known = rules()
+    found = [(rule, v) for rule in known for v in CHECKS[rule](history).violations[:1]]
+    shown = found[0][1] if found else None
+    for line in (*describe_scenario(scenario), *draw(scenario, run, shown)):
+        console.print(Text(line), soft_wrap=True)
+    for rule, violation in found:
+        console.print(Text(f"{rule} broken: {known[rule].sentence} {violation.text}"))
+    if not found:
+        console.print("no rule is broken")
+    return EXIT_CODES["not conformant" if found else "conformant"]
+
+
+def _show_broken(run: Trace | Broken) -> int:
+    click.echo(f"error: {run.text if isinstance(run, Broken) else run}", err=True)
+    return EXIT_CODES["inconclusive"]
+
+
+__all__ = ["asyncwait"]

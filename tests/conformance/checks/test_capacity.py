@@ -1,0 +1,111 @@
+from judged import (
+    assert_acquits,
+    assert_convicts,
+    assert_passes,
+    each_example,
+    each_loop,
+    each_operator,
+    each_witness,
+    texts,
+)
+
+from asyncwait.conformance.examples import Example
+from asyncwait.conformance.examples._capacity import EXAMPLES
+from asyncwait.conformance.harness import LoopName
+from asyncwait.conformance.witnesses import Witness
+from asyncwait.conformance.witnesses._capacity import WITNESSES
+from asyncwait.conformance.witnesses._write import (
+    answered,
+    called,
+    ends,
+    finished,
+    leg,
+    run,
+    taken,
+    took,
+    waits,
+)
+from asyncwait.spec import Record, Snapshot, Watermark
+from asyncwait.spec.scenario import Plan, Scenario, Step, Timed
+
+LATE_B = Scenario(
+    inputs=(Timed(0, Record("a")), Timed(40, Record("b"))),
+    plans=(Plan("a", (Step(after=80, results=("a",)),)),),
+)
+RESTORED = Scenario(
+    capacity=1,
+    inputs=(Timed(0, Watermark(1)), Timed(0, Watermark(2))),
+    plans=(Plan("a", (Step(after=80, results=("a",)),)),),
+    restore=Snapshot(1, (Record("a"), Watermark(0), Watermark(0), Record("a"))),
+)
+SILENT = Scenario(
+    mode="unordered",
+    capacity=1,
+    inputs=(Timed(0, Record("a")), Timed(0, Record("b"))),
+    plans=(Plan("a"), Plan("b", (Step(after=40),))),
+)
+
+
+@each_witness(WITNESSES)
+def test_the_check_convicts_the_violating_run(witness: Witness) -> None:
+    """The check says what is wrong, and says it once."""
+    assert_convicts(witness)
+
+
+@each_witness(WITNESSES)
+def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
+    """The run next to the violating one is legal by every rule, and the witness's own applies."""
+    assert_acquits(witness)
+
+
+@each_loop
+@each_operator
+@each_example(EXAMPLES)
+def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
+    """A sound operator breaks no rule in an example, and the rules that it is about apply."""
+    assert_passes(example, operator, loop)
+
+
+def test_an_element_that_nobody_takes_is_unused_room() -> None:
+    """At 40 there is room for b, and the source has it."""
+    slow = finished(
+        LATE_B,
+        waits(0),
+        taken(0, 0),
+        called(0, "a"),
+        answered(80, 0, "a"),
+        took(80, Record("a")),
+        taken(80, 1),
+        called(80, "b", first=1),
+        answered(80, 1, "b"),
+        took(80, Record("b")),
+    )
+    # Nothing happened at 40, so the last moment of rest before it is the one at 0.
+    assert texts("CAP-4", slow) == []
+    held = run(LATE_B, leg(ends("hung", 400), waits(0), taken(0, 0), called(0, "a"), waits(40)))
+    assert texts("CAP-4", held) == ["the source has an element, there is room, and nobody takes it"]
+
+
+def test_one_element_of_the_source_may_wait_for_restored_ones() -> None:
+    """While restored records wait for room, one element is read ahead and not two."""
+    one, two = (
+        run(RESTORED, leg(ends("crashed", 40), waits(0), called(0, "a"), taken(0, *indices)))
+        for indices in ((0,), (0, 1))
+    )
+    assert texts("CAP-3", one) == []
+    assert texts("CAP-3", two) == [
+        "Watermark(timestamp=2) (input 1) was taken though Record 'a' (restored) waits for room"
+    ]
+
+
+def test_restored_watermarks_are_not_all_admitted() -> None:
+    """They are all inside from the start: that says nothing of the slots they take."""
+    started = run(RESTORED, leg(ends("crashed", 40), waits(0), called(0, "a"), taken(0, 0)))
+    assert texts("CAP-5", started) == []
+
+
+def test_a_silent_record_may_be_gone_already() -> None:
+    """Nobody can see when a record without results gives its slot back."""
+    given = (taken(0, 0, 1), called(0, "a"), answered(0, 0), called(0, "b", first=1))
+    paused = run(SILENT, leg(ends("crashed", 40), *given))
+    assert texts("CAP-1", paused) == []

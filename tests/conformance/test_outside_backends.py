@@ -1,0 +1,189 @@
+"""Operators defined outside the repository, sound and broken in every way, meet the command."""
+
+import re
+
+import pytest
+from outside import SOUND, TROUBLED, Folder
+
+RULES = ("--rule", "END-8", "--rule", "ORD-1")
+
+
+def troubled(trouble: str) -> str:
+    """The text of a module whose operator does as `trouble` says at one capacity."""
+    return TROUBLED.replace("{trouble}", trouble)
+
+
+def test_a_sound_operator_is_conformant_by_module_and_callable(outside: Folder) -> None:
+    """All that a backend needs is a module in the present folder, and one command."""
+    outside.write("gate.py", SOUND)
+
+    done = outside.asyncwait("verify", "gate:backend", "--count", "1")
+
+    assert done.code == 0
+    assert done.out.endswith("gate:backend: conformant (77 rules pass)\n")
+
+
+def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) -> None:
+    """An installed distribution registers its backend under a name."""
+    outside.write("gate.py", SOUND)
+    outside.write("mine-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    outside.write(
+        "mine-1.dist-info/entry_points.txt", "[asyncwait.backends]\nmine = gate:backend\n"
+    )
+
+    done = outside.asyncwait("verify", "mine", "--count", "1", *RULES)
+
+    assert (done.code, done.out.splitlines()[-1]) == (0, "mine: conformant (2 rules pass)")
+    assert "mine" in outside.asyncwait("backends").out.splitlines()
+
+
+def test_a_broken_operator_is_shown_with_rule_sentence_and_timeline(outside: Folder) -> None:
+    """Whoever reads the output learns what was expected, what was planned, and what happened."""
+    outside.write(
+        "gate.py",
+        SOUND.replace(
+            "def backend",
+            """
+from contextlib import asynccontextmanager
+from msgspec.structs import replace
+
+@asynccontextmanager
+async def unordered(config, fn, elements, restore=None):
+    async with open_operator(replace(config, mode="unordered"), fn, elements, restore) as results:
+        yield results
+
+
+def backend""",
+        ).replace("stream_backend(open_operator)", "stream_backend(unordered)"),
+    )
+
+    done = outside.asyncwait("verify", "gate:backend", "--count", "1", "--rule", "ORD-1")
+
+    assert done.code == 1
+    assert done.out.splitlines()[-1] == "gate:backend: not conformant (0 rules pass, 1 fail)"
+    assert "gate:backend: ORD-1 Ordered results come in input order: fail in" in done.out
+    assert "  MUST: In ordered mode" in done.out
+    assert re.search(r"^ +ms  input +calls +output$", done.out, re.MULTILINE)
+    assert re.search(r"^ +\d+  >>> results of Record .* came after those of ", done.out, re.M)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "violation"),
+    [
+        ("await anyio.sleep_forever()", "nothing happens any more"),
+        (
+            "while True: await anyio.sleep(0)",
+            "the loop turns for ever without time moving",
+        ),
+        (
+            "time.sleep(3600)",
+            "the loop is blocked by something that is not asynchronous no answer for 0.5 s",
+        ),
+        ("os._exit(7)", "the process died exit code 7"),
+    ],
+    ids=["hangs", "spins", "blocks", "dies"],
+)
+def test_an_operator_that_does_not_come_to_its_end_is_told_so(
+    outside: Folder, trouble: str, violation: str
+) -> None:
+    """Each way of not ending has words of its own, and ends soon."""
+    outside.write("gate.py", troubled(trouble))
+
+    done = outside.asyncwait("verify", "gate:backend", "--count", "1", "--patience", "0.5", *RULES)
+
+    assert done.code == 1
+    assert "gate:backend: END-8 A run comes to its end: fail in" in done.out
+    assert violation in done.out
+    assert "Traceback" not in done.out + done.err
+
+
+LIAR = '''
+from asyncwait.conformance import StreamBackend
+from asyncwait.reference import open_operator
+from asyncwait.spec.scenario import Trace
+from msgspec.structs import replace
+
+
+class Liar(StreamBackend, frozen=True):
+    def run(self, scenarios):
+        {lie}
+
+
+def backend():
+    return Liar(open_operator, in_child={in_child})
+'''
+
+
+@pytest.mark.parametrize("in_child", [True, False])
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        ("return []", " scenario[s]? w[a-z]+ given, 0 traces came back"),
+        (
+            "for s in scenarios: yield from [*super().run([s])] * 2",
+            "traces came back|the trace is impossible|, more traces came back",
+        ),
+        (
+            "for s in scenarios: yield Trace(super().run([s]).__next__().legs * 9)",
+            "the trace is impossible: it has 9 legs, the scenario crashes 0 times",
+        ),
+        ("yield {'legs': 'fine'}", "expected a Trace, got|the reply is no trace"),
+        ("raise RuntimeError('out of order')", "the backend raised RuntimeError: out of order"),
+    ],
+    ids=["too-few", "too-many", "foreign", "no-trace", "raises"],
+)
+def test_a_backend_that_lies_about_its_results_is_an_error(
+    outside: Folder, lie: str, said: str, *, in_child: bool
+) -> None:
+    """What only whoever writes the traces can get wrong is not the operator's fault."""
+    text = LIAR.replace("{lie}", lie).replace("{in_child}", str(in_child))
+    outside.write("gate.py", text.replace("super()", "StreamBackend(open_operator)"))
+
+    done = outside.asyncwait("verify", "gate:backend", "--count", "1", *RULES)
+
+    assert done.code == 3
+    assert re.search(said, done.out)
+    assert re.search(r"^gate:backend: inconclusive \(.*\d+ errors?\)$", done.out, re.MULTILINE)
+    assert "Traceback" not in done.out + done.err
+
+
+def test_a_backend_that_alters_results_is_convicted(outside: Folder) -> None:
+    """Outputs that no input gave break a rule, whoever made them up."""
+    lie = """
+        for trace in StreamBackend(open_operator).run(scenarios):
+            events = [e for leg in trace.legs[-1:] for e in leg.events]
+            took = [e for e in events if type(e).__name__ == "SinkTook"]
+            changed = tuple(
+                replace(e, element=replace(e.element, value="forged"))
+                if e in took and hasattr(e.element, "value") else e
+                for e in events
+            )
+            yield Trace((*trace.legs[:-1], replace(trace.legs[-1], events=changed)))
+"""
+    outside.write(
+        "gate.py", LIAR.replace("        {lie}", lie).replace("{in_child}", "True")
+    )
+
+    done = outside.asyncwait("verify", "gate:backend", "--count", "1", "--rule", "ELEM-3")
+
+    assert done.code == 1
+    assert "ELEM-3 Nothing comes out that no input gave: fail in" in done.out
+
+
+def test_a_trace_that_no_json_can_hold_is_an_error(outside: Folder) -> None:
+    """The child process goes on, and says what it could not tell."""
+    outside.write(
+        "gate.py",
+        LIAR.replace("{in_child}", "True").replace(
+            "{lie}",
+            """
+        for trace in StreamBackend(open_operator).run(scenarios):
+            yield replace(trace, legs=(replace(trace.legs[0], restored=object()),))
+""",
+        ),
+    )
+
+    done = outside.asyncwait("verify", "gate:backend", "--count", "1", *RULES)
+
+    assert done.code == 3
+    assert "the trace can't be told: TypeError: Encoding objects of type object" in done.out

@@ -1,0 +1,155 @@
+"""The gallery: what is faulty is convicted by its rule, what is only odd is not."""
+
+import inspect
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import pytest
+
+from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation, gallery
+from asyncwait.conformance import Backend
+from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance.generation import QUICK, generate
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import History
+from asyncwait.conformance.running import ChildPlayer, known_backends, python_child
+from asyncwait.conformance.witnesses import WITNESSES
+from asyncwait.reference import open_operator
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import Scenario, Trace
+
+VARIATIONS: tuple[Variation, ...] = (*FAULTY, *ODD)
+MOST_LINES = 20
+REAL_SECONDS = 3.0
+"""Patience with one scenario of an operator that blocks; its child has to start meanwhile."""
+
+each_faulty = pytest.mark.parametrize("faulty", FAULTY, ids=lambda faulty: faulty.name)
+each_odd = pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.name)
+each_variation = pytest.mark.parametrize("variation", VARIATIONS, ids=lambda each: each.name)
+each_rule = pytest.mark.parametrize("rule", rules())
+
+
+@each_faulty
+def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
+    """Some scenario of the quick suite shows the rule broken that the operator is listed for."""
+    check = CHECKS[faulty.rule]
+    for scenario, trace in _played(faulty, _quick_suite(faulty.rule)):
+        if check(History(scenario, trace)).violations:
+            return
+    pytest.fail(f"{faulty.rule} holds for {faulty.name} in the whole quick suite")
+
+
+@each_odd
+def test_no_rule_convicts_what_is_only_odd(odd: Variation) -> None:
+    """All examples and 300 generated scenarios find nothing wrong with a sound operator."""
+    scenarios = [*_examples(), *_generated()[:300]]
+    found = [
+        (rule, scenario.name or scenario, violation)
+        for scenario, trace in zip(scenarios, odd.backend().run(scenarios), strict=True)
+        for rule, violation in _violations(History(scenario, trace))
+    ]
+    assert found == []
+
+
+@each_odd
+def test_what_is_odd_can_be_told_from_the_reference(odd: Variation) -> None:
+    """An operator that passes because it does what the reference does would prove nothing."""
+    assert any(
+        trace != play(open_operator, scenario, odd.loop)
+        for scenario, trace in zip(_examples(), odd.backend().run(_examples()), strict=True)
+    )
+
+
+@each_rule
+def test_every_rule_can_be_broken_and_seen(rule: str) -> None:
+    """A rule has a check, an example, a witness, and an operator that breaks it."""
+    assert rule in CHECKS
+    assert any(rule in example.rules for example in EXAMPLES)
+    assert any(rule == witness.rule for witness in WITNESSES)
+    assert any(rule == faulty.rule for faulty in FAULTY)
+
+
+@each_faulty
+def test_its_rule_exists(faulty: Faulty) -> None:
+    """An operator is listed for a rule of the specification."""
+    assert faulty.rule in rules()
+
+
+@each_faulty
+def test_the_change_is_small(faulty: Faulty) -> None:
+    """What is changed is one mechanism, in at most 20 lines, all classes counted."""
+    lines = [line for change in _own_classes(faulty.change) for line in _lines(change)]
+    assert len(lines) <= MOST_LINES
+
+
+@each_variation
+def test_it_is_described_in_a_sentence(variation: Variation) -> None:
+    """Whoever reads a report of the gallery learns what each operator does."""
+    assert variation.sentence.endswith(".")
+    assert len(variation.sentence) > len(variation.name)
+
+
+def test_names_are_unique() -> None:
+    """No operator hides another one."""
+    assert len(gallery()) == len(VARIATIONS)
+    assert len({variation.name for variation in VARIATIONS}) == len(VARIATIONS)
+
+
+def test_the_gallery_gives_backends_by_name() -> None:
+    """Each factory makes a backend, and its name says which kind of operator that is."""
+    assert list(gallery()) == [f"faulty-{f.name}" for f in FAULTY] + [f"odd-{o.name}" for o in ODD]
+    assert all(isinstance(factory(), Backend) for factory in gallery().values())
+
+
+def test_the_gallery_is_found_by_its_entry_point() -> None:
+    """`asyncwait verify faulty-...` finds the operators without naming a module."""
+    assert set(gallery()) <= set(known_backends())
+
+
+def _played(faulty: Faulty, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, Trace]]:
+    """Play `scenarios` one after the other, in a child process if the operator blocks."""
+    if not faulty.blocks:
+        for scenario in scenarios:
+            yield scenario, play(faulty.open_operator, scenario, faulty.loop)
+        return
+    with ChildPlayer(python_child(f"faulty-{faulty.name}"), real_seconds=REAL_SECONDS) as player:
+        some = list(scenarios)
+        yield from zip(some, player.play(some), strict=True)
+
+
+def _quick_suite(rule: str) -> Iterator[Scenario]:
+    """Give the examples, those about `rule` first, and generated scenarios if they are needed."""
+    examples = sorted(EXAMPLES, key=lambda example: rule not in example.rules)
+    yield from (example.scenario for example in examples)
+    yield from _generated()
+
+
+def _examples() -> list[Scenario]:
+    return [example.scenario for example in EXAMPLES]
+
+
+@cache
+def _generated() -> tuple[Scenario, ...]:
+    return generate(QUICK, 0)
+
+
+def _violations(history: History) -> Iterator[tuple[str, object]]:
+    for rule, check in CHECKS.items():
+        for violation in check(history).violations:
+            yield rule, violation
+
+
+def _own_classes(change: type) -> set[type]:
+    """Return the classes of the gallery that `change` is made of: its bases and its parts."""
+    made_of = [*change.__mro__]
+    for value in vars(change).values():
+        made_of += value.values() if isinstance(value, dict) else [value]
+    return {one for one in made_of if inspect.isclass(one) and one.__module__ == change.__module__}
+
+
+def _lines(change: type) -> list[str]:
+    """Return the lines of a class that say what it does: no blank ones, no docstring."""
+    said = set((change.__doc__ or "").splitlines())
+    lines = inspect.getsource(change).splitlines()
+    return [line for line in lines if line.strip() and line.strip(' "') not in map(str.strip, said)]

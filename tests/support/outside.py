@@ -1,0 +1,107 @@
+"""A folder outside the repository, as the author of a backend has one, and commands run in it."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+SOUND = '''
+from asyncwait.conformance import stream_backend
+from asyncwait.reference import open_operator
+
+
+def backend():
+    return stream_backend(open_operator)
+'''
+
+# A sound operator, and a hook that a test fills in: it may do as it likes at one kind of records.
+TROUBLED = '''
+import os
+import sys
+import time
+from contextlib import asynccontextmanager
+
+import anyio
+from asyncwait.conformance import stream_backend
+from asyncwait.reference import open_operator as sound
+
+
+@asynccontextmanager
+async def open_operator(config, fn, elements, restore=None):
+    async with sound(config, fn, elements, restore) as results:
+        if config.capacity == 6:
+            {trouble}
+        yield results
+
+
+def backend():
+    return stream_backend(open_operator)
+'''
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command said, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of its own, in which commands run; modules in it can be imported."""
+
+    path: Path
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file into the folder."""
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(dedent(text), encoding="utf-8")
+        return file
+
+    def block(self, *modules: str) -> None:
+        """Make `modules` impossible to import, in every process that runs here."""
+        self.write(
+            "sitecustomize.py",
+            f"""
+            import sys
+
+
+            class Missing:
+                def find_spec(self, name, path=None, target=None):
+                    if name.partition(".")[0] in {modules!r}:
+                        raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+                    return None
+
+
+            sys.meta_path.insert(0, Missing())
+            """,
+        )
+
+    def asyncwait(self, *arguments: str) -> Done:
+        """Run the command `asyncwait`."""
+        return self._run(str(Path(sys.executable).with_name("asyncwait")), *arguments)
+
+    def pytest(self, *arguments: str) -> Done:
+        """Run pytest, which knows a development installation only if told that it is one."""
+        namespace = ("-o", "consider_namespace_packages=true")
+        return self._run(sys.executable, "-P", "-m", "pytest", "-q", *namespace, *arguments)
+
+    def python(self, *arguments: str) -> Done:
+        """Run the interpreter."""
+        return self._run(sys.executable, *arguments)
+
+    def _run(self, *command: str) -> Done:
+        done = subprocess.run(
+            command,
+            cwd=self.path,
+            env={**os.environ, "PYTHONPATH": str(self.path), "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
