@@ -23,6 +23,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 def seconds_now() -> float:
+    """The time of the loop, without rounding errors."""
     return round(anyio.current_time(), 6)
 
 
@@ -61,6 +62,7 @@ class Source:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
+        """Count."""
         self.closed += 1
 
 
@@ -89,6 +91,7 @@ class Sleeper:
         self.most = 0
 
     async def __call__(self, value: str) -> list[Any]:
+        """Sleep."""
         self.began.append((seconds_now(), value))
         self.running.append(value)
         self.most = max(self.most, len(self.running))
@@ -121,4 +124,5 @@ def read() -> Callable[..., Any]:
 
 
 def shown(element: Element) -> Any:
+    """What a test compares an output with."""
     return element.value if isinstance(element, Record) else element

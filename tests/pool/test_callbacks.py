@@ -35,6 +35,7 @@ class Held:
 
 
 def in_thread(job: Callable[[], None]) -> None:
+    """Run `job` in a thread while the clock stands still."""
     thread = threading.Thread(target=job)
     thread.start()
     thread.join()

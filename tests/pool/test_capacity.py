@@ -153,7 +153,7 @@ async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots(
         figures = results.statistics()
         rest = results.take_ready(99)
 
-    assert [element.value for element in batch] == ["a1", "b1", "c1"]
+    assert batch == [Record("a1"), Record("b1"), Record("c1")]
     assert none_of_these == []
     assert figures == Statistics(in_flight=3, held=1, calls=6, max_in_flight=4)
     assert rest == [Record("d1")]

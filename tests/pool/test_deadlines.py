@@ -151,7 +151,12 @@ async def test_a_handler_may_give_no_results(feed: Any, sleeper: Any, read: Any)
 async def test_deadlines_pass_while_the_consumer_is_elsewhere(feed: Any, sleeper: Any) -> None:
     """The handler is asked in time, not when somebody reads."""
     asked = []
-    sleeper.timeout = lambda value: asked.append((anyio.current_time(), value)) or [value]
+
+    def handler(value: str) -> list[str]:
+        asked.append((anyio.current_time(), value))
+        return [value]
+
+    sleeper.timeout = handler
 
     async with open_operator(OperatorConfig(timeout=2), sleeper, feed("a9", 1, "b9")) as results:
         await anyio.sleep(20)
@@ -210,12 +215,10 @@ async def test_an_error_that_comes_late_does_not_count_either(feed: Any, read: A
     assert out == [(5, "A")]
 
 
-@pytest.mark.parametrize("timeout", [1e300, 10**400, float("inf")])
-async def test_a_huge_timeout_means_never(
-    feed: Any, sleeper: Any, read: Any, timeout: float
-) -> None:
+@pytest.mark.parametrize("huge", [1e300, 10**400, float("inf")])
+async def test_a_huge_timeout_means_never(feed: Any, sleeper: Any, read: Any, huge: float) -> None:
     """However it is written."""
-    async with open_operator(OperatorConfig(timeout=timeout), sleeper, feed("a99")) as results:
+    async with open_operator(OperatorConfig(timeout=huge), sleeper, feed("a99")) as results:
         out = await read(results)
 
     assert out == [(99, "a99")]

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import anyio
@@ -58,6 +59,7 @@ class Plan:
         return [Record(text, record.timestamp, record.key) for text in texts]
 
     def config(self, mode: Mode) -> OperatorConfig:
+        """The operator's, in this mode."""
         return OperatorConfig(mode, self.capacity, self.timeout)
 
 
@@ -70,6 +72,7 @@ class Function:
         self.most = 0
 
     async def __call__(self, value: int) -> list[str]:
+        """Give the planned results after the planned time."""
         self._undecided += 1
         self.most = max(self.most, self._undecided)
         await anyio.sleep(self._plan.latency[value])
@@ -82,7 +85,7 @@ class Function:
         return [f"{value}.{i} late" for i in range(self._plan.results[value])]
 
 
-async def source(plan: Plan, start: int) -> Any:
+async def source(plan: Plan, start: int) -> AsyncIterator[Element]:
     """The planned elements from number `start` on, with gaps."""
     draw = random.Random(start)
     for element in plan.elements[start:]:
@@ -118,7 +121,7 @@ def assert_legal(plan: Plan, mode: Mode, out: list[Element]) -> None:
             assert Counter(_grouped(records)) == Counter(tuple(r) for r in expected if r)
 
 
-def _segments(elements: list[Element]) -> list[list[Element]]:
+def _segments(elements: Sequence[Element]) -> list[list[Element]]:
     """Cut behind each fence."""
     segments: list[list[Element]] = [[]]
     for element in elements:
@@ -128,7 +131,7 @@ def _segments(elements: list[Element]) -> list[list[Element]]:
     return segments
 
 
-def _is_fence(elements: list[Element]) -> bool:
+def _is_fence(elements: Sequence[Element]) -> bool:
     return any(isinstance(element, Watermark | WatermarkStatus) for element in elements)
 
 

@@ -14,6 +14,7 @@ from asyncwait.spec import (
     Snapshot,
     SnapshotOnDemand,
     Statistics,
+    Stored,
     Watermark,
     WatermarkStatus,
 )
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 def records(*values: str) -> tuple[Record, ...]:
+    """Records with nothing but a value."""
     return tuple(Record(value) for value in values)
 
 
@@ -86,7 +88,7 @@ async def test_in_flight_is_in_input_order_in_unordered_mode_too(
     async with open_operator(OperatorConfig("unordered"), sleeper, source) as results:
         out = await read(results)
 
-    held = (*records("a9", "a9"), idle, *records("c1", "d1"))
+    held: tuple[Stored, ...] = (*records("a9", "a9"), idle, *records("c1", "d1"))
     assert out[:3] == [(0, LatencyMarker(1)), (2, "b2"), (3, Snapshot(7, held))]
 
 
@@ -128,10 +130,12 @@ async def test_a_snapshot_on_demand_wakes_the_waiting_consumer(
     feed: Any, sleeper: Any, read: Any
 ) -> None:
     """It does not wait for the next result."""
-    async with open_operator(OperatorConfig(), sleeper, feed("a9")) as results:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_request_at, 2, results)
-            out = await read(results)
+    async with (
+        open_operator(OperatorConfig(), sleeper, feed("a9")) as results,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(_request_at, 2, results)
+        out = await read(results)
 
     assert out == [(2, Snapshot(7, records("a9"), read=1)), (9, "a9")]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -142,8 +142,8 @@ class CallRunner:
     async def _invoke(self, call: Call) -> Outcome:
         await anyio.lowlevel.checkpoint_if_cancelled()  # END-10, as above
         call.begun.set()
-        record, function = call.entry.element, self._parts.call
-        returned = await awaitable_of(record, function and function(record.value))
+        record, function = call.entry.element, cast("Callable[..., Any]", self._parts.call)
+        returned = await awaitable_of(record, function(record.value))
         return Returned(lambda: returned, self._timers.now())
 
     def _on_ended(self, call: Call, outcome: Outcome | None) -> None:

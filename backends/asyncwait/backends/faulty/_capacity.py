@@ -3,7 +3,7 @@
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Entry, Operator, SourceReader
+from asyncwait.reference import Operator, SourceReader
 
 
 class FreesTheSlotOnCompletion(Operator):
@@ -28,13 +28,6 @@ class ReadsAhead(SourceReader):
         self._on_element(element)
 
 
-class TellsNobodyThatThereIsRoom(Operator):
-    """Frees the slot of what the consumer took, but does not wake the record that waits for it."""
-
-    def _on_taken(self, entry: Entry) -> None:
-        self._free_slot(entry)
-
-
 class LosesTheSlotsOfTimeouts(Operator):
     """Never gets back the slot of a record that its deadline decided, until none is left."""
 
@@ -54,7 +47,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
     Faulty(RestoresAllAtOnce, rule="CAP-2"),
     Faulty(ReadsAhead, rule="CAP-3", loop="trio"),
-    Faulty(TellsNobodyThatThereIsRoom, rule="CAP-4"),
     Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),
     Faulty(CountsRecordsOnly, rule="CAP-5"),
 )

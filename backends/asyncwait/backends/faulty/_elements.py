@@ -62,11 +62,13 @@ class RepeatsItselfAfterAWait(Output):
         return self._last
 
 
-class LetsAnythingBetweenResults(Output):
-    """Lets markers and snapshots overtake even the rest of a record that is handed out in part."""
+class LetsMarkersBetweenResults(Output):
+    """Lets a latency marker overtake even the rest of a record that was handed out in part."""
 
     def _next(self) -> Element | None:
-        return self._ahead.popleft() if self._ahead else super()._next()
+        if self._ahead and isinstance(self._ahead[0], LatencyMarker):
+            return self._ahead.popleft()
+        return super()._next()
 
 
 class QueuesMarkers(Operator):
@@ -96,7 +98,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(KnowsOneCurrentKey, rule="ELEM-2"),
     Faulty(EmitsLateResults, rule="ELEM-3"),
     Faulty(RepeatsItselfAfterAWait, rule="ELEM-4"),
-    Faulty(LetsAnythingBetweenResults, rule="ELEM-5"),
+    Faulty(LetsMarkersBetweenResults, rule="ELEM-5"),
     Faulty(QueuesMarkers, rule="ELEM-6", loop="trio"),
     Faulty(MergesEqualMarkers, rule="ELEM-7"),
 )

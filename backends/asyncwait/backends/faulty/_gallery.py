@@ -20,7 +20,7 @@ from asyncwait.reference import (
     UnorderedQueue,
     open_with,
 )
-from asyncwait.spec import OpenOperator
+from asyncwait.spec import Mode, OpenOperator
 
 PARTS: Mapping[type, str] = {
     CallRunner: "calls_class",
@@ -30,6 +30,9 @@ PARTS: Mapping[type, str] = {
     TimerService: "timers_class",
 }
 """The parts of an operator, and the attribute of the operator's class that names each."""
+
+QUEUES: Mapping[Mode, type[ElementQueue]] = {"ordered": OrderedQueue, "unordered": UnorderedQueue}
+"""The queue of each mode."""
 
 
 class Variation(Struct, frozen=True):
@@ -91,9 +94,10 @@ def operator_with(change: type) -> type[Operator]:
 
 def _places(change: type) -> dict[str, Any]:
     if issubclass(change, ElementQueue):
-        modes = {"ordered": OrderedQueue, "unordered": UnorderedQueue}
-        own = {mode: change for mode, queue in modes.items() if issubclass(change, queue)}
-        return {"queue_classes": {**modes, **own}}
+        queues: dict[Mode, type[ElementQueue]] = {
+            mode: change if issubclass(change, sound) else sound for mode, sound in QUEUES.items()
+        }
+        return {"queue_classes": queues}
     for part, attribute in PARTS.items():
         if issubclass(change, part):
             return {attribute: change}

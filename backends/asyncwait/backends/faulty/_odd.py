@@ -79,7 +79,7 @@ class AdmitsLazily(_NoticesTheConsumer):
 
 
 class TakesSnapshotsLazily(_NoticesTheConsumer):
-    """Keeps a barrier, and all that stands behind it, until the consumer has taken what is ready."""
+    """Lets a barrier, and what is behind it, wait until the consumer has taken what is ready."""
 
     async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
         await self._until_asked()

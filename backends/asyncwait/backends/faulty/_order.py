@@ -13,12 +13,13 @@ from asyncwait.reference import (
     RecordEntry,
     UnorderedQueue,
 )
+from asyncwait.spec import MODES
 
 
 class KnowsOneMode(Operator):
     """Hands results out as they are decided, in ordered mode too."""
 
-    queue_classes = {"ordered": UnorderedQueue, "unordered": UnorderedQueue}
+    queue_classes = dict.fromkeys(MODES, UnorderedQueue)
 
 
 class EmitsOnePerCompletion(OrderedQueue):
@@ -31,7 +32,7 @@ class EmitsOnePerCompletion(OrderedQueue):
         self._may_emit |= entry.outputs is not None
 
     def completed(self, entry: RecordEntry) -> None:
-        self._may_emit = True
+        self._may_emit = entry.outputs is not None
 
     def peek_ready(self) -> Entry | None:
         return super().peek_ready() if self._may_emit else None

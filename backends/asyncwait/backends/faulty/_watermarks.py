@@ -18,7 +18,7 @@ class PutsWatermarksAmongRecords(UnorderedQueue):
 
 
 class CountsItsOwnEpochOnly(UnorderedQueue):
-    """Releases a watermark when no call of its own epoch runs, though one of an older epoch does."""
+    """Releases a watermark when no call of its own epoch runs, though older epochs have some."""
 
     def peek_ready(self) -> Entry | None:
         entry = super().peek_ready()

@@ -93,12 +93,9 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         return PoolResults(self._core)
 
     def _hire(self) -> Crew:
-        core, group, sweep = self._core, self._group, self._sweep
-        if self._parts.call is not None:
-            return CoroutineCrew(core, group, sweep, self._parts.call)
-        if self._parts.invoke is not None:
-            return CallbackCrew(core, group, sweep, self._parts.invoke)
-        raise InvalidConfig.of("fn", self._parts, "a function in one of two forms")
+        crew = CoroutineCrew if self._parts.invoke is None else CallbackCrew
+        function = self._parts.call or self._parts.invoke
+        return crew(self._core, self._group, self._sweep, function)
 
     def _dismiss(self) -> None:
         self._feeder.stop()

@@ -44,7 +44,7 @@ class Sweep:
     ) -> None:
         self._core = core
         self._handler = parts.timeout
-        self._timeout = _seconds(config.timeout)
+        self._timeout = inf if config.timeout is None else config.timeout
         self._capacity = config.capacity
         self._group = group
         self._clock = loop_clock()
@@ -159,11 +159,3 @@ class Sweep:
 
 def _runs(entry: Entry) -> bool:
     return entry.worker.entry is entry
-
-
-def _seconds(timeout: float | None) -> float:
-    """Return `timeout` as a float; a whole number too large for one means never."""
-    try:
-        return inf if timeout is None else float(timeout)
-    except OverflowError:
-        return inf

@@ -1,7 +1,6 @@
 """Long-lived tasks that take the next admitted record, call the function and file the result."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -12,7 +11,7 @@ from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import ResultFuture, awaitable_of
+from asyncwait.spec import awaitable_of
 
 
 class Worker:
@@ -40,12 +39,14 @@ class Crew(ABC):
         core: what the workers work on.
         group: where they live.
         sweep: knows the deadlines.
+        function: the user's, in the form that the crew calls.
     """
 
-    def __init__(self, core: Core, group: TaskGroup, sweep: Sweep) -> None:
+    def __init__(self, core: Core, group: TaskGroup, sweep: Sweep, function: Any) -> None:
         self._core = core
         self._group = group
         self._sweep = sweep
+        self._function = function
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
         self._on_its_way = False
@@ -99,20 +100,7 @@ class CoroutineCrew(Crew):
 
     All records that a worker handles share its context: a ContextVar that the function sets is
     seen by a later record. A task for each record would cost more than all the rest.
-
-    Args:
-        function: the user's.
     """
-
-    def __init__(
-        self,
-        core: Core,
-        group: TaskGroup,
-        sweep: Sweep,
-        function: Callable[[Any], Awaitable[Any]],
-    ) -> None:
-        super().__init__(core, group, sweep)
-        self._function = function
 
     async def _shift(self, worker: Worker) -> None:
         core, pending = self._core, self._core.pending
@@ -146,21 +134,10 @@ class CoroutineCrew(Crew):
 
 
 class CallbackCrew(Crew):
-    """Starts calls in callback form and files what comes back; one worker is enough for all.
+    """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
-    Args:
-        invoke: the user's function.
-    """
-
-    def __init__(
-        self,
-        core: Core,
-        group: TaskGroup,
-        sweep: Sweep,
-        invoke: Callable[[Any, ResultFuture], None],
-    ) -> None:
-        super().__init__(core, group, sweep)
-        self._invoke = invoke
+    def __init__(self, core: Core, group: TaskGroup, sweep: Sweep, function: Any) -> None:
+        super().__init__(core, group, sweep, function)
         self._inbox = Inbox(self.help, sweep.beat)
 
     def dismiss(self) -> None:
@@ -183,7 +160,7 @@ class CallbackCrew(Crew):
         self._sweep.started(entry)
         future = self._inbox.future(entry)
         try:
-            self._invoke(entry.element.value, future)
+            self._function(entry.element.value, future)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:

@@ -1,6 +1,7 @@
 """ELEM: what comes out belongs to what went in."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from asyncwait.conformance.judging import Finding, Item, LegHistory, Output, leg_check
 from asyncwait.spec import LatencyMarker, Record
@@ -65,20 +66,16 @@ def results_of_one_record_stay_together_in_order(leg: LegHistory) -> Iterator[Fi
             yield _gap(leg, item)
     for output in leg.outputs:
         if output.trouble == "repeated":
-            yield from (
-                _out_of_turn(output, item) for item in several if not _is_over(item, output)
-            )
+            yield from (_out_of_turn(output, item) for item in several if _is_due(item, output))
 
 
 def _gap(leg: LegHistory, item: Item) -> Finding:
     """Return what came where the next result of `item` should have come."""
     results = item.results or ()
-    for output in item.outputs[: len(results) - 1]:
-        following = leg.outputs[leg.outputs.index(output) + 1 :]
-        expected = item.outputs[output.part + 1 : output.part + 2]
-        if following and following[:1] != expected:
-            wanted, got = results[output.part + 1], following[0]
-            return f"expected {wanted!r} of {item} next, got {got.element}", got.at
+    for output, got in pairwise(leg.outputs):
+        part = output.part + 1
+        if output.item is item and part < len(results) and (got.item, got.part) != (item, part):
+            return f"expected {results[part]!r} of {item} next, got {got.element}", got.at
     return None
 
 
@@ -90,9 +87,9 @@ def _out_of_turn(output: Output, item: Item) -> Finding:
     return None
 
 
-def _is_over(item: Item, output: Output) -> bool:
-    """Whether, when `output` came, results of `item` were not due yet, or had begun to come."""
-    return item.decided_seq > output.seq or -1 < item.first_seq < output.seq
+def _is_due(item: Item, output: Output) -> bool:
+    """Whether `item` was decided when `output` came, and nothing of it was out."""
+    return item.decided_seq < output.seq and not -1 < item.first_seq < output.seq
 
 
 @leg_check("ELEM-6")

@@ -57,7 +57,9 @@ def what_is_no_collection_is_an_invalid_result(leg: LegHistory) -> Iterator[Find
 
 @leg_check("RES-4")
 def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
-    """A second completion neither comes out nor fails the operator."""
+    """A second completion neither comes out nor fails the operator, nor raises at the user."""
+    if leg.leg.refused:
+        yield f"a completion raised at the user: {leg.leg.refused}", leg.end_at
     if leg.scenario.form == "callback":
         again = _stray(leg, "again")
         for item in leg.records:

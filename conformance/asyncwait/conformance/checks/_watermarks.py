@@ -34,9 +34,10 @@ def a_watermark_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("WM-5")
 def nothing_crosses_a_status(leg: LegHistory) -> Iterator[Finding]:
     """Records and watermarks come out on that side of a status on which they were read."""
-    others = leg.records + _of(leg, Watermark)
-    yield from _overtaken(_of(leg, WatermarkStatus), others)
-    yield from _run_ahead(_of(leg, WatermarkStatus), others)
+    if statuses := _of(leg, WatermarkStatus):
+        others = leg.records + _of(leg, Watermark)
+        yield from _overtaken(statuses, others)
+        yield from _run_ahead(statuses, others)
 
 
 @leg_check("WM-6")

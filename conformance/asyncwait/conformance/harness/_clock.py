@@ -74,6 +74,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Return the virtual time in seconds."""
         return self._now
 
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> asyncio.Handle:
+        """Refuse other threads, as asyncio does in debug mode: they have `call_soon_threadsafe`.
+
+        Without this a call from another thread works by luck: the harness waits for its threads.
+        """
+        if self.is_running() and asyncio._get_running_loop() is not self:  # noqa: SLF001
+            raise RuntimeError("call_soon() from another thread; use call_soon_threadsafe()")
+        return super().call_soon(callback, *args, context=context)
+
     def settle(self) -> bool:
         """Make the last steps of this instant runnable; return whether there were any."""
         return False

@@ -148,6 +148,15 @@ class _Callbacks:
         self._spawn(later)
 
     def _answer(self, call: int, step: Step, result: ResultFuture) -> None:
+        try:
+            self._complete(call, step, result)
+            if step.twice:
+                result.complete(["again"])
+                result.complete_exceptionally(Planned("again"))
+        except Exception as error:
+            self._recorder.refused = repr(error)
+
+    def _complete(self, call: int, step: Step, result: ResultFuture) -> None:
         match step.does:
             case "raise":
                 self._recorder.call_raised(call)
@@ -158,9 +167,6 @@ class _Callbacks:
             case _:
                 self._recorder.call_returned(call, step.results)
                 result.complete(list(step.results))
-        if step.twice:
-            result.complete(["again"])
-            result.complete_exceptionally(Planned("again"))
 
 
 def _soon(callback: Callable[[], object]) -> Callable[[], None]:

@@ -245,6 +245,7 @@ class _LegPlayer:
             capacity=self._plan.config.capacity,
             tasks_left=left.tasks,
             timers_left=left.timers,
+            refused=self._recorder.refused,
             abandoned=0 if statistics is None else statistics.abandoned,
         )
 

@@ -37,6 +37,7 @@ class Recorder:
     ) -> None:
         self.events: list[Event] = []
         self.late_by = 0.0
+        self.refused = ""
         self._scenario = scenario
         self._clock = clock
         self._grid = grid

@@ -277,13 +277,31 @@ class LinkedLeg:
         return same and not (answered and call.ended_at < asked.at)
 
     def _likely_answered(self, item: Item) -> int:
+        """Rank a record by what came out: its call's results speak against its handler's."""
         ended = None if item.call is None else item.call.ended
         if ended is None or ended.how == "cancelled" or ended.at > self.deadline(item):
             return 0
+        assert isinstance(item.element, Record)
+        handler = self.scenario.handler(item.element.value)
+        fallback = handler.results if handler else ()
+        if not self._came_out(item.element, ended.results):
+            return 1 if self._came_out(item.element, fallback) else 2
+        return 3 if self._came_out_in_turn(item, ended.results, fallback) else 4
+
+    def _came_out_in_turn(
+        self, item: Item, own: tuple[Any, ...], fallback: tuple[Any, ...]
+    ) -> bool:
+        """Whether, of records that are alike in everything, this one's turn gave the fallback."""
+        assert isinstance(item.element, Record)
         source = item.element
-        assert isinstance(source, Record)
-        wanted = [Record(value, source.timestamp, source.key) for value in ended.results]
-        return 2 if any(output.element in wanted for output in self.outputs) else 1
+        first = [Record(r[0], source.timestamp, source.key) for r in (own, fallback) if r]
+        seen = [output.element for output in self.outputs if output.element in first]
+        turn = sum(i.element == source for i in self.records if i.pos < item.pos)
+        return bool(fallback) and turn < len(seen) and seen[turn] == first[-1]
+
+    def _came_out(self, source: Record, results: tuple[Any, ...]) -> bool:
+        wanted = [Record(value, source.timestamp, source.key) for value in results]
+        return any(output.element in wanted for output in self.outputs)
 
     def _decide(self, item: Item) -> None:
         """Find the outcome of a record: its own call's, or its deadline's."""

@@ -180,6 +180,7 @@ class Leg(Struct, frozen=True, omit_defaults=True):
         tasks_left: tasks alive after the context was left, beyond those before.
         timers_left: timers likewise.
         abandoned: final figure of the operator's statistics.
+        refused: what a completion in callback form raised at the user; empty for nothing.
         late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
     """
 
@@ -192,6 +193,7 @@ class Leg(Struct, frozen=True, omit_defaults=True):
     tasks_left: int = 0
     timers_left: int = 0
     abandoned: int = 0
+    refused: str = ""
     late_by: float = 0
 
 
