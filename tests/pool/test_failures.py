@@ -298,11 +298,11 @@ def test_keyboard_interrupt_and_system_exit_pass(
     anyio_backend: Any, feed: Any, kind: type[BaseException], where: str
 ) -> None:
     """They are nobody's outcome: they end the program."""
+    config = OperatorConfig(timeout=3 if where == "handler" else None)
     source = feed(kind()) if where == "source" else feed("a")
 
     async def main() -> None:
-        function = Interrupted(where, kind)
-        async with open_operator(OperatorConfig(timeout=3), function, source) as results:
+        async with open_operator(config, Interrupted(where, kind), source) as results:
             await anext(results)
 
     name, options = anyio_backend

@@ -1,7 +1,8 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +15,7 @@ from asyncwait.conformance.running import (
     Broken,
     Play,
     adapted,
+    checked,
     load_backend,
     open_player,
     runs,
@@ -88,6 +90,7 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
     tally = Tally(rules)
     with open_player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
+        further = 0 if blocked else _judge_further(tally, backend, scenarios)
         results = conclude(tally, rules, backend.capabilities, backend.exceptions, blocked=blocked)
         if plan.shrinks and not blocked:
             search = _Search(tally, play, backend)
@@ -96,7 +99,7 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
         reference,
         results,
         tally.judged,
-        len(scenarios),
+        len(scenarios) + further,
         tuple(tally.errors),
         time.perf_counter() - began,
         plan.seed,
@@ -142,6 +145,31 @@ def _judge_all(tally: Tally, play: Play, scenarios: list[Played], progress: Prog
             return f"{lost} runs blocked, died or broke; {len(scenarios) - number - 1} not played"
     progress(len(scenarios), len(scenarios))
     return ""
+
+
+@runtime_checkable
+class PlaysFurther(Protocol):
+    """A backend that plays some of the scenarios in other ways, too."""
+
+    def further_runs(
+        self, scenarios: Mapping[str, Scenario]
+    ) -> Iterable[tuple[str, Scenario, Trace]]:
+        """Play what it chooses of `scenarios`; give a name, what was played, and its trace."""
+
+
+def _judge_further(tally: Tally, backend: Backend, scenarios: list[Played]) -> int:
+    """Judge the runs that a backend makes besides those that it is asked for; count them."""
+    number = 0
+    if isinstance(backend, PlaysFurther):
+        named = {played.name: played.scenario for played in scenarios}
+        for name, scenario, trace in backend.further_runs(named):
+            number += 1
+            run = checked(scenario, trace)
+            if isinstance(run, Broken):
+                tally.errors.append(f"{name}: {run.text}")
+            else:
+                tally.add(name, scenario, run)
+    return number
 
 
 def is_lost(run: Trace | Broken) -> bool:

@@ -63,5 +63,16 @@ def door_of_loop() -> Callable[[Callable[[], Any]], Any]:
     return trio.lowlevel.current_trio_token().run_sync_soon
 
 
+def interruption(error: BaseException) -> BaseException:
+    """Return what the host task is to raise after a task of its group raised `error`.
+
+    asyncio has let a KeyboardInterrupt or a SystemExit of any task out where the loop is run. Once
+    more, it would end the loop amid the shutdown: there, the host is cancelled like all others.
+    """
+    if _on_asyncio() and isinstance(error, KeyboardInterrupt | SystemExit):
+        return asyncio.CancelledError()
+    return error
+
+
 def _on_asyncio() -> bool:
     return anyio.get_cancelled_exc_class() is asyncio.CancelledError

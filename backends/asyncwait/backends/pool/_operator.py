@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from asyncwait.backends.pool._bell import interruption
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._feeder import Feeder
 from asyncwait.backends.pool._results import PoolResults
@@ -125,8 +126,8 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         try:
             await self._group.__aexit__(None, None, None)
         except BaseExceptionGroup as group:
-            # KeyboardInterrupt or SystemExit: whatever else is raised in the tasks is an outcome.
-            raise _first_of(group) from None
+            # KeyboardInterrupt or SystemExit: whatever else the tasks raise is an outcome.
+            raise interruption(_first_of(group)) from None
 
     async def _close_function(self) -> Exception | None:
         if self._parts.close is None:

@@ -74,6 +74,7 @@ class Partition:
         self._rows = rows
         self._batch_size = batch_size
         self._final: BaseException | None = None
+        self._traceback: TracebackType | None = None
         self._closed = False
         self._source = reader(batches, rows)
         self._host = _Host(config, fn, self._source, restore)
@@ -97,7 +98,8 @@ class Partition:
             BaseException: what the input has raised, after all that was read before it.
         """
         if self._final is not None:
-            raise self._final
+            # Without this each of many raises would add its frames to the one error.
+            raise self._final.with_traceback(self._traceback)
         if self._closed:
             raise StopIteration
         try:
@@ -108,7 +110,7 @@ class Partition:
         except CancelledError:
             raise  # Only the wait is over; nothing was taken.
         except BaseException as error:
-            self._final = error
+            self._final, self._traceback = error, error.__traceback__
             if isinstance(error, OperatorError) and error.__cause__ is not None:
                 error.add_note("".join(format_exception(error.__cause__)).rstrip())
             raise

@@ -13,16 +13,25 @@ from asyncwait.spec.scenario import Scenario
 QUICK, FULL = 1_000, 10_000
 """How many scenarios a quick and a full run generate."""
 
+REPEATS = 4
+"""Hypothesis tries so many times `count`: some of what it draws comes out as the same scenario."""
+
 
 def generate(count: int, seed: int) -> tuple[Scenario, ...]:
-    """Return the first `count` scenarios of the sequence that belongs to `seed`."""
-    found: list[Scenario] = []
+    """Return the `count` scenarios that belong to `seed`, all different.
+
+    They depend on both: those of a smaller count are not the first ones of a greater.
+    """
+    found: dict[bytes, Scenario] = {}
 
     def keep(scenario: Scenario) -> None:
-        found.append(scenario)
+        found.setdefault(key_of(scenario), scenario)
+        if len(found) == count:
+            raise _FoundError
 
-    _sequence(keep, count, seed, Phase.generate)
-    return tuple(found[:count])
+    with suppress(_FoundError):
+        _sequence(keep, count, seed, Phase.generate)
+    return tuple(found.values())
 
 
 def shrink(fails: Callable[[Scenario], bool], count: int, seed: int) -> Scenario | None:
@@ -52,7 +61,7 @@ def key_of(scenario: Scenario) -> bytes:
 
 
 class _FoundError(Exception):
-    """Tells hypothesis that a scenario fails; its last example is the smallest."""
+    """Tells hypothesis that there is nothing left to look for, but something smaller."""
 
 
 def _sequence(body: Callable[[Scenario], None], count: int, seed: int, *phases: Phase) -> None:
@@ -62,7 +71,7 @@ def _sequence(body: Callable[[Scenario], None], count: int, seed: int, *phases: 
     no deadline, no other source of chance.
     """
     configured = settings(
-        max_examples=count,
+        max_examples=REPEATS * count,
         phases=phases,
         database=None,
         deadline=None,

@@ -4,7 +4,7 @@ All times are multiples of one tick, so that two instants are equal on purpose o
 the same scenarios can be played on a real clock.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
@@ -39,39 +39,25 @@ TICK = 40
 VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
 """Few, so that equal payloads are common."""
 
-_FAR = 777_767_777
-"""Hypothesis now and then draws an integer that it has read in the source of a loaded module, the
-user's included. None is likely to stand in a source at such a distance, so the seed alone decides."""
-
-
-def _one_of(options: Sequence[T]) -> st.SearchStrategy[T]:
-    """One of `options`, rather an early one when it shrinks."""
-    last = _FAR + len(options) - 1
-    return st.integers(_FAR, last).map(lambda drawn: options[drawn - _FAR])
-
-
-def _between(least: int, most: int) -> st.SearchStrategy[int]:
-    """An integer from `least` to `most`."""
-    return _one_of(range(least, most + 1))
-
-
-_KINDS = _one_of(
+_KINDS = st.sampled_from(
     ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"]
 )
-_GAPS = _one_of([0, 0, 0, 0, 0, 1, 1, 2, 4])
-_DURATIONS = _one_of([0, 1, 1, 2, 2, 3, 3, 5, 8])
-_COUNTS = _one_of([1, 1, 1, 1, 0, 2, 3])
-_RARELY = _one_of([False, False, False, False, False, True])
-_SOMETIMES = _one_of([False, False, True])
-_ERRORS = _one_of(
+_LEAST = st.sampled_from([1, 0, 1, 2, 3, 4, 4, 6, 6])
+"""So many inputs or more; hypothesis alone likes lists short."""
+_GAPS = st.sampled_from([0, 0, 0, 0, 0, 1, 1, 2, 4])
+_DURATIONS = st.sampled_from([0, 1, 1, 2, 2, 3, 3, 5, 8])
+_COUNTS = st.sampled_from([1, 1, 1, 1, 0, 2, 3])
+_RARELY = st.sampled_from([False, False, False, False, False, True])
+_SOMETIMES = st.sampled_from([False, False, True])
+_ERRORS = st.sampled_from(
     ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
 )
-_MISRETURNS = _one_of(["none", "text", "bytes", "number", "broken", "broken"])
-_FLAVOURS = _one_of(
+_MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken", "broken"])
+_FLAVOURS = st.sampled_from(
     ["calm", "crash", "crash", "crash", "failing", "failing", "failing", "leaving", "abandoning"]
 )
-_STAMPS = _one_of([None, 0, 1, 1, 2])
-_TICKS = _between(0, 12)
+_STAMPS = st.sampled_from([None, 0, 1, 1, 2])
+_TICKS = st.integers(0, 12)
 _CAPACITIES = [1, 2, 2, 3, 3, 4, 6]
 
 
@@ -80,24 +66,24 @@ def scenarios(draw: Draw) -> Scenario:
     """Scenarios of every kind: calm, failing, crashing, left early, full of abandoned calls."""
     flavour = draw(_FLAVOURS)
     timeouts = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
-    timeout = draw(_one_of(timeouts))
+    timeout = draw(st.sampled_from(timeouts))
     handled = timeout is not None and (flavour != "failing" or draw(_SOMETIMES))
     inputs = draw(_inputs())
     plans = tuple(
         draw(_plans(value, flavour, endless=handled or flavour == "leaving"))
-        for value in VALUES[: draw(_between(1, len(VALUES)))]
+        for value in VALUES[: draw(st.integers(1, len(VALUES)))]
     )
     if not handled and flavour != "failing":
         timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
     return Scenario(
-        mode=draw(_one_of(["unordered", "ordered"])),
-        capacity=draw(_one_of([1, 1, 2] if flavour == "abandoning" else _CAPACITIES)),
+        mode=draw(st.sampled_from(["unordered", "ordered"])),
+        capacity=draw(st.sampled_from([1, 1, 2] if flavour == "abandoning" else _CAPACITIES)),
         timeout=None if timeout is None else timeout * TICK,
         inputs=inputs,
         plans=plans,
         handled=handled,
-        form=draw(_one_of(["coroutine", "coroutine", "callback"])),
-        hooks=draw(_one_of(["none", "none", "none", "plain", "coroutine"])),
+        form=draw(st.sampled_from(["coroutine", "coroutine", "callback"])),
+        hooks=draw(st.sampled_from(["none", "none", "none", "plain", "coroutine"])),
         source_ends_at=draw(_TICKS) * TICK if draw(_RARELY) else 0,
         source_error=flavour == "failing" and draw(_SOMETIMES),
         sink=draw(_sinks(flavour)) if flavour != "crash" else (),
@@ -112,9 +98,8 @@ def scenarios(draw: Draw) -> Scenario:
 def _inputs(draw: Draw) -> tuple[Timed, ...]:
     inputs: list[Timed] = []
     at = stamp = 0
-    for kind, gap, value, step in draw(
-        st.lists(st.tuples(_KINDS, _GAPS, _one_of(VALUES), _STAMPS), max_size=14)
-    ):
+    element = st.tuples(_KINDS, _GAPS, st.sampled_from(VALUES), _STAMPS)
+    for kind, gap, value, step in draw(st.lists(element, min_size=draw(_LEAST), max_size=14)):
         at += gap * TICK
         stamp += step or 0
         inputs.append(Timed(at, _element(kind, value, stamp, step, len(inputs))))
@@ -142,13 +127,13 @@ def _element(kind: str, value: Any, stamp: int, step: int | None, number: int) -
 def _plans(draw: Draw, value: Any, flavour: str, *, endless: bool) -> Plan:
     steps = tuple(
         draw(_steps(f"{value}{number}", flavour, endless=endless))
-        for number in range(draw(_one_of([1, 1, 1, 2, 3])))
+        for number in range(draw(st.sampled_from([1, 1, 1, 2, 3])))
     )
     fallback = tuple(f"{value}?{part}" for part in range(draw(_COUNTS)))
     handler = Handler("reply", fallback)
     if flavour == "failing" and draw(_SOMETIMES):
         handler = draw(
-            _one_of(
+            st.sampled_from(
                 [
                     Handler("none"),
                     Handler("raise", error="ValueError"),
@@ -164,17 +149,17 @@ def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
     after = draw(_DURATIONS) * TICK
     results = tuple(f"{name}.{part}" for part in range(draw(_COUNTS)))
     if flavour == "abandoning" and not draw(_SOMETIMES):
-        return Step("reply", after + 3 * TICK, results, clean_up=draw(_between(3, 9)) * TICK)
+        return Step("reply", after + 3 * TICK, results, clean_up=draw(st.integers(3, 9)) * TICK)
     if flavour == "failing" and draw(_SOMETIMES):
         if draw(st.booleans()):
             return Step("raise", after, error=draw(_ERRORS))
         return Step("misreturn", after, error=draw(_MISRETURNS))
     if endless and draw(_RARELY):
-        return Step("never", clean_up=draw(_one_of([0, 0, 2])) * TICK)
+        return Step("never", clean_up=draw(st.sampled_from([0, 0, 2])) * TICK)
     if draw(_RARELY):
         return Step("reply", after, results, thread=True)
     if draw(_RARELY):
-        clean_up = draw(_between(1, 4)) * TICK
+        clean_up = draw(st.integers(1, 4)) * TICK
         return Step("reply", after, results, swallow=draw(st.booleans()), clean_up=clean_up)
     return Step("reply", after, results, twice=draw(_SOMETIMES))
 
@@ -187,7 +172,7 @@ def _sinks(draw: Draw, flavour: str) -> tuple[SinkStep, ...]:
         steps.append(SinkStep("pause", 12 * TICK))
     for does, n in draw(
         st.lists(
-            st.tuples(_one_of(["read", "pause", "give_up", "give_up"]), _between(1, 6)),
+            st.tuples(st.sampled_from(["read", "pause", "give_up", "give_up"]), st.integers(1, 6)),
             max_size=5,
         )
     ):
@@ -209,18 +194,18 @@ def _requests(draw: Draw) -> tuple[SnapshotRequest, ...]:
 def _crashes(draw: Draw) -> tuple[Crash, ...]:
     return tuple(
         Crash(
-            draw(_between(1, 10)) * TICK,
-            draw(_one_of([None, None, 1, 2, 5])),
-            draw(_one_of([None, None, None, "ordered", "unordered"])),
+            draw(st.integers(1, 10)) * TICK,
+            draw(st.sampled_from([None, None, 1, 2, 5])),
+            draw(st.sampled_from([None, None, None, "ordered", "unordered"])),
         )
-        for _ in range(draw(_one_of([1, 1, 1, 2, 3])))
+        for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3])))
     )
 
 
 @st.composite
 def _restores(draw: Draw) -> Snapshot:
     stored: list[Stored] = []
-    for number, value in enumerate(draw(st.lists(_one_of(VALUES), max_size=5))):
+    for number, value in enumerate(draw(st.lists(st.sampled_from(VALUES), max_size=5))):
         stored.append(Record(value, number))
         if draw(_RARELY):
             stored.append(Watermark(number))

@@ -277,12 +277,17 @@ class LinkedLeg:
         return same and not (answered and call.ended_at < asked.at)
 
     def _likely_answered(self, item: Item) -> int:
-        """Rank a record by what came out: its call's results speak against its handler's."""
-        ended = None if item.call is None else item.call.ended
-        if ended is None or ended.how == "cancelled" or ended.at > self.deadline(item):
-            return 0
+        """Rank a record by what came out: its call's results speak against its handler's.
+
+        An error that names the record speaks for it, if it is one that the handler brings.
+        """
         assert isinstance(item.element, Record)
         handler = self.scenario.handler(item.element.value)
+        ended = None if item.call is None else item.call.ended
+        if handler and handler.does != "reply" and self.leg.ending.record == item.element:
+            return -1
+        if ended is None or ended.how == "cancelled" or ended.at > self.deadline(item):
+            return 0
         fallback = handler.results if handler else ()
         if not self._came_out(item.element, ended.results):
             return 1 if self._came_out(item.element, fallback) else 2

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import msgspec
 
 from asyncwait.conformance.running._backend import Backend, load_backend
-from asyncwait.conformance.running._lines import Reply, Request
+from asyncwait.conformance.running._lines import READY, Reply, Request
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.scenario import Scenario
 
@@ -28,6 +28,8 @@ def main(reference: str, folders: Sequence[str] = ()) -> None:
         backend: Backend | str = load_backend(reference)
     except AsyncWaitError as error:
         backend = str(error)
+    replies.write(READY)
+    replies.flush()
     serve(backend, sys.stdin.buffer, replies)
 
 

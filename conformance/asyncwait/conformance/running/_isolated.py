@@ -17,6 +17,9 @@ from asyncwait.spec.scenario import Ending, Leg, Outcome, Scenario, Trace
 REAL_SECONDS = 10.0
 """How long one scenario may take on the real clock; on a virtual one it takes milliseconds."""
 
+START_SECONDS = 30.0
+"""How long a child may take to its first line: an interpreter starts, a backend is imported."""
+
 AHEAD = 8
 """Scenarios sent before the first is answered: the child plays while the parent judges. They fit
 into a pipe, so that neither ever waits for the other to read."""
@@ -114,6 +117,7 @@ class _Child:
         self._requests = self._process.stdin
         self._replies = self._process.stdout.fileno()
         self._buffer = b""
+        self._has_spoken = False
 
     def kill(self) -> None:
         self._process.kill()
@@ -128,7 +132,15 @@ class _Child:
             pass  # It is dead; the next reply says so.
 
     def reply(self, real_seconds: float) -> bytes | Ending:
-        """Return the next line, or how the child ended instead."""
+        """Return the next line, or how the child ended instead; empty lines only say: ready."""
+        while True:
+            patience = real_seconds if self._has_spoken else max(real_seconds, START_SECONDS)
+            line = self._line(patience)
+            self._has_spoken = True
+            if line:
+                return line
+
+    def _line(self, real_seconds: float) -> bytes | Ending:
         with selectors.DefaultSelector() as selector:
             selector.register(self._replies, selectors.EVENT_READ)
             while b"\n" not in self._buffer:

@@ -2,12 +2,16 @@
 
     {"scenario": {...}}  ->  {"trace": {...}}   or   {"error": "text"}
 
+An empty line means: I am ready. Until its first line a program is given more time.
+
 Our own child process speaks them, and so can a program in any language.
 """
 
 from msgspec import Struct
 
 from asyncwait.spec.scenario import Scenario, Trace
+
+READY = b"\n"
 
 
 class Request(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark._session import EmbeddedSpark, pandas_notice_ignored
@@ -24,7 +26,7 @@ from asyncwait.backends.spark.conformance._task import (
 )
 from asyncwait.conformance.harness import LegPlan
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import Ending, Leg, SinkTook
+from asyncwait.spec.scenario import Capability, Ending, Leg, SinkTook
 
 _INPUT_SCHEMA = pa.schema(
     [
@@ -34,7 +36,6 @@ _INPUT_SCHEMA = pa.schema(
         *ELEMENT_SCHEMA,
     ]
 )
-_PACED_SCHEMA = pa.schema([*_INPUT_SCHEMA, pa.field("load", pa.binary())])
 _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _DIED = "Python worker exited unexpectedly"
 
@@ -70,8 +71,6 @@ def play_legs(
     with tempfile.TemporaryDirectory(prefix="asyncwait-") as folder, pandas_notice_ignored():
         job = Assignment(broadcast, folder, real, raises)
         frame = _input(spark.session, plans)
-        if real:
-            frame = frame.mapInArrow(lambda batches: paced(batches), _ddl(_PACED_SCHEMA))
         try:
             rows = frame.mapInArrow(lambda b: run_task(b, job), _ddl(OUTPUT_SCHEMA)).toArrow()
         except PySparkException as raised:
@@ -86,7 +85,26 @@ def play_legs(
 
 
 def _input(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
-    """Return the elements of all plans as rows, each plan's in a partition of its own, in order."""
+    """Return the elements of all plans as rows, each plan's in a partition of its own, in order.
+
+    Plans with timed inputs come last; their rows go through a stage that keeps the times.
+    """
+    timed = sum(_is_timed(plan) for plan in plans)
+    assert not any(map(_is_timed, plans[: len(plans) - timed])), "timed plans come last"
+    frames = []
+    if plain := plans[: len(plans) - timed]:
+        frames.append(_placed(session, plain))
+    if timed:
+        slow = _placed(session, plans[-timed:])
+        frames.append(slow.mapInArrow(lambda batches: paced(batches), slow.schema))
+    return reduce(DataFrame.union, frames)
+
+
+def _is_timed(plan: LegPlan) -> bool:
+    return Capability.TIMED_INPUT in plan.scenario.needs
+
+
+def _placed(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
     placed = [
         (number, index, timed.at, timed.element)
         for number, plan in enumerate(plans)
@@ -101,6 +119,7 @@ def _input(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
         # A local table without rows would be optimised away, and its partitions with it.
         nothing = session.sparkContext.emptyRDD()
         frame = session.createDataFrame(nothing, _ddl(_INPUT_SCHEMA))
+    frame = frame.withColumn("load", lit(None).cast("binary"))
     return frame.repartitionById(len(plans), "scenario").sortWithinPartitions("index")
 
 
