@@ -14,7 +14,7 @@ from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.checks import CHECKS
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import LoopName, play
-from asyncwait.conformance.judging import History
+from asyncwait.conformance.judging import explain
 from asyncwait.reference import open_operator as reference
 from asyncwait.spec import OpenOperator
 from asyncwait.spec.scenario import Scenario
@@ -39,7 +39,7 @@ def main() -> None:
 def _rate(operator: OpenOperator, scenarios: tuple[Scenario, ...], loop: LoopName) -> float:
     began = time.perf_counter()
     for scenario in scenarios:
-        history = History(scenario, play(operator, scenario, loop))
+        history = explain(scenario, play(operator, scenario, loop))
         for check in CHECKS.values():
             check(history)
     return len(scenarios) / (time.perf_counter() - began)

@@ -5,8 +5,17 @@ from pathlib import Path
 import pytest
 from outside import Folder
 
+from asyncwait.conformance.generation import QUICK, generate
+from asyncwait.spec.scenario import Scenario
+
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Folder:
     """An empty folder outside the repository."""
     return Folder(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def quick_scenarios() -> tuple[Scenario, ...]:
+    """The generated scenarios of a quick verification."""
+    return generate(QUICK, 0)

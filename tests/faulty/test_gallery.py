@@ -13,7 +13,7 @@ from asyncwait.conformance.checks import CHECKS
 from asyncwait.conformance.examples import EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import History
+from asyncwait.conformance.judging import History, explain
 from asyncwait.conformance.running import ChildPlayer, known_backends, python_child
 from asyncwait.conformance.witnesses import WITNESSES
 from asyncwait.reference import open_operator
@@ -37,7 +37,7 @@ def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
     """Some scenario of the quick suite shows the rule broken that the operator is listed for."""
     check = CHECKS[faulty.rule]
     for scenario, trace in _played(faulty, _quick_suite(faulty.rule)):
-        if check(History(scenario, trace)).violations:
+        if check(explain(scenario, trace)).violations:
             return
     pytest.fail(f"{faulty.rule} holds for {faulty.name} in the whole quick suite")
 
@@ -49,7 +49,7 @@ def test_no_rule_convicts_what_is_only_odd(odd: Variation) -> None:
     found = [
         (rule, scenario.name or scenario, violation)
         for scenario, trace in zip(scenarios, odd.backend().run(scenarios), strict=True)
-        for rule, violation in _violations(History(scenario, trace))
+        for rule, violation in _violations(explain(scenario, trace))
     ]
     assert found == []
 

@@ -9,7 +9,7 @@ import asyncwait.reference
 from asyncwait.conformance.checks import CHECKS
 from asyncwait.conformance.examples import Example
 from asyncwait.conformance.harness import LoopName, play
-from asyncwait.conformance.judging import History, Judgement
+from asyncwait.conformance.judging import Judgement, explain
 from asyncwait.conformance.witnesses import Run, Witness
 from asyncwait.spec import OpenOperator
 
@@ -35,7 +35,7 @@ def each_example(examples: tuple[Example, ...]) -> pytest.MarkDecorator:
 
 def judge(rule: str, run: Run) -> Judgement:
     """Return what the check of `rule` says of `run`."""
-    return CHECKS[rule](History(run.scenario, run.trace))
+    return CHECKS[rule](explain(run.scenario, run.trace))
 
 
 def texts(rule: str, run: Run) -> list[str]:

@@ -13,7 +13,7 @@ from rich.text import Text
 from asyncwait.conformance._verify import Plan, verify
 from asyncwait.conformance.checks import CHECKS
 from asyncwait.conformance.generation import FULL, QUICK
-from asyncwait.conformance.judging import History
+from asyncwait.conformance.judging import explain
 from asyncwait.conformance.report import describe_scenario, draw, print_report
 from asyncwait.conformance.running import (
     REAL_SECONDS,
@@ -193,7 +193,7 @@ def _show_run(scenario: Scenario, run: Trace | Broken) -> int:
     if isinstance(run, Broken):
         return _show_broken(run)
     console = _console()
-    history = History(scenario, run)
+    history = explain(scenario, run)
     known = rules()
     found = [(rule, v) for rule in known for v in CHECKS[rule](history).violations[:1]]
     shown = found[0][1] if found else None

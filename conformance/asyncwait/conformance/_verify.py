@@ -140,9 +140,10 @@ def _judge_all(tally: Tally, play: Play, scenarios: list[Played], progress: Prog
             tally.errors.append(f"{played.name}: {run.text}")
         else:
             tally.add(played.name, played.scenario, run, key=played.key)
-        lost += is_lost(run)
+        lost += _is_lost(run)
         if lost == GIVE_UP_AFTER:
-            return f"{lost} runs blocked, died or broke; {len(scenarios) - number - 1} not played"
+            left = len(scenarios) - number - 1
+            return f"{lost} runs blocked, died or broke ({_said(run)}); {left} not played"
     progress(len(scenarios), len(scenarios))
     return ""
 
@@ -155,24 +156,36 @@ class PlaysFurther(Protocol):
         self, scenarios: Mapping[str, Scenario]
     ) -> Iterable[tuple[str, Scenario, Trace]]:
         """Play what it chooses of `scenarios`; give a name, what was played, and its trace."""
+        ...
 
 
 def _judge_further(tally: Tally, backend: Backend, scenarios: list[Played]) -> int:
     """Judge the runs that a backend makes besides those that it is asked for; count them."""
     number = 0
-    if isinstance(backend, PlaysFurther):
-        named = {played.name: played.scenario for played in scenarios}
-        for name, scenario, trace in backend.further_runs(named):
+    if not isinstance(backend, PlaysFurther):
+        return number
+    try:
+        for name, scenario, trace in backend.further_runs({p.name: p.scenario for p in scenarios}):
             number += 1
             run = checked(scenario, trace)
             if isinstance(run, Broken):
                 tally.errors.append(f"{name}: {run.text}")
             else:
                 tally.add(name, scenario, run)
+    except Exception as error:
+        tally.errors.append(f"the backend raised {type(error).__name__}: {error}")
     return number
 
 
-def is_lost(run: Trace | Broken) -> bool:
+def _said(run: Trace | Broken) -> str:
+    """Return the words on the end of a lost run."""
+    if isinstance(run, Broken):
+        return run.text
+    ending = run.legs[-1].ending
+    return f"{ending.how}: {ending.detail}"
+
+
+def _is_lost(run: Trace | Broken) -> bool:
     """Whether a run ended without the operator's own doing coming to an end."""
     return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
@@ -212,7 +225,7 @@ class _Search:
     def _failure(self, rule: str, scenario: Scenario) -> Failure | None:
         fitting = adapted(scenario, self._backend.capabilities)
         run = next(runs(self._play, [fitting]))
-        self._lost += is_lost(run)
+        self._lost += _is_lost(run)
         if self._lost == GIVE_UP_AFTER:
             self._left = 0
         if isinstance(run, Broken):

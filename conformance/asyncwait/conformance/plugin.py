@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from asyncwait.conformance._extras import importing_the_suite
 from asyncwait.spec import AsyncWaitError
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     with _usage_errors():
-        from asyncwait.conformance.running import load_backend
+        with importing_the_suite():
+            import asyncwait.conformance._verify  # noqa: F401 - it needs all that may be missing
+            from asyncwait.conformance.running import load_backend
 
         load_backend(str(name))
 

@@ -33,16 +33,18 @@ class LoopThread:
         """
         asked = self._asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            return asked.result()
+            answer: T = asked.result()
         except CancelledError:
-            thrown, self._thrown = self._thrown, None
-            if thrown is None:
+            if self._thrown is None:
                 raise
-            raise thrown from None
         finally:
             # Where an interrupt has ended the wait, nobody wants the answer any more.
             asked.cancel()
             self._asked = None
+        thrown, self._thrown = self._thrown, None
+        if thrown is not None:
+            raise thrown
+        return answer
 
     def stop(self) -> None:
         """Cancel what still runs, end the thread and close the loop."""
@@ -60,10 +62,10 @@ class LoopThread:
             try:
                 self._loop.run_forever()
             except BaseException as error:
-                # KeyboardInterrupt and SystemExit break out of a loop. They are for whoever asked;
+                # KeyboardInterrupt and SystemExit break out of a loop. They are for whoever asks;
                 # the loop goes on, because the operator on it wants to be closed.
+                self._thrown = error
                 if (asked := self._asked) is not None:
-                    self._thrown = error
                     asked.cancel()
 
 

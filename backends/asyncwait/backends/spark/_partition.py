@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
+from functools import partial
 from traceback import format_exception
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -124,7 +125,7 @@ class Partition:
                 closing.callback(self._loop.stop)
                 self._loop.ask(self._host.close())
 
-    def __enter__(self) -> "Partition":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -158,7 +159,7 @@ class _Host:
     def __init__(
         self, config: OperatorConfig, fn: Any, source: PartitionSource, restore: Snapshot | None
     ) -> None:
-        self._open = lambda: open_operator(config, fn, source, restore)
+        self._open = partial(open_operator, config, fn, source, restore)
         self._opened = asyncio.Event()
         self._leaving = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

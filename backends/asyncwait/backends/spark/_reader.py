@@ -27,9 +27,11 @@ class PartitionSource(Protocol):
 
     def __aiter__(self) -> "PartitionSource":
         """Return itself."""
+        ...
 
     async def __anext__(self) -> Element:
         """Return the next element; raise what the batches or the codec have raised."""
+        ...
 
     async def aclose(self) -> None:
         """Hand out nothing more; blocks nothing."""
@@ -43,6 +45,7 @@ class Reader(Protocol):
 
     def __call__(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
         """Return the elements in `batches`."""
+        ...
 
 
 class ThreadedSource:

@@ -25,9 +25,11 @@ class RowCodec(Protocol):
 
     def decode(self, batch: pa.RecordBatch) -> Iterable[Element]:
         """Return the elements that the rows of `batch` stand for, in order."""
+        ...
 
     def encode(self, elements: Sequence[Element]) -> pa.RecordBatch:
         """Return `elements` as rows; always with the same schema."""
+        ...
 
 
 ELEMENT_SCHEMA = pa.schema(
@@ -68,8 +70,7 @@ class ElementRows:
         rows = [_row(element) for element in elements]
         columns = zip(*rows, strict=True) if rows else [()] * len(self._columns)
         arrays = [
-            pa.array(column, field.type)
-            for column, field in zip(columns, self.schema, strict=True)
+            pa.array(column, field.type) for column, field in zip(columns, self.schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -118,4 +119,4 @@ def _element(
         case "snapshot":
             return decode_snapshot(payload or b"")
         case _:
-            raise ValueError(f"expected the kind of an element, got {kind!r}; row of another codec?")
+            raise ValueError(f"expected the kind of an element, got {kind!r}; wrong rows?")

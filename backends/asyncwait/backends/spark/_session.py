@@ -96,7 +96,7 @@ def pandas_notice_ignored() -> Generator[None]:
 
 
 def _start(master: str) -> EmbeddedSpark:
-    context_class = _import_context_class()
+    context_class = import_context_class()
     if context_class._active_spark_context is not None:  # noqa: SLF001 - there is no public way
         raise SparkNotStarted("this process has a Spark session already; stop that first")
     java = find_java()
@@ -110,7 +110,7 @@ def _start(master: str) -> EmbeddedSpark:
         return EmbeddedSpark(session, master, jvm, undo.pop_all())
 
 
-def _import_context_class() -> "type[SparkContext]":
+def import_context_class() -> "type[SparkContext]":
     try:
         with pandas_notice_ignored():
             import pyarrow as pa  # noqa: F401 - PySpark alone does not bring it

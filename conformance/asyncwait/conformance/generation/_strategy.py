@@ -52,13 +52,17 @@ _SOMETIMES = st.sampled_from([False, False, True])
 _ERRORS = st.sampled_from(
     ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
 )
-_MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken", "broken"])
+_MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken", "broken", "broken"])
 _FLAVOURS = st.sampled_from(
     ["calm", "crash", "crash", "crash", "failing", "failing", "failing", "leaving", "abandoning"]
 )
 _STAMPS = st.sampled_from([None, 0, 1, 1, 2])
 _TICKS = st.integers(0, 12)
-_CAPACITIES = [1, 2, 2, 3, 3, 4, 6]
+_CAPACITY = st.sampled_from([1, 2, 2, 3, 3, 4, 6])
+_CAPACITIES = {
+    "abandoning": st.sampled_from([1, 1, 2]),
+    "failing": st.sampled_from([3, 1, 2, 3, 4, 4, 6, 6]),
+}
 
 
 @st.composite
@@ -77,7 +81,7 @@ def scenarios(draw: Draw) -> Scenario:
         timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
     return Scenario(
         mode=draw(st.sampled_from(["unordered", "ordered"])),
-        capacity=draw(st.sampled_from([1, 1, 2] if flavour == "abandoning" else _CAPACITIES)),
+        capacity=draw(_CAPACITIES.get(flavour, _CAPACITY)),
         timeout=None if timeout is None else timeout * TICK,
         inputs=inputs,
         plans=plans,
@@ -85,7 +89,7 @@ def scenarios(draw: Draw) -> Scenario:
         form=draw(st.sampled_from(["coroutine", "coroutine", "callback"])),
         hooks=draw(st.sampled_from(["none", "none", "none", "plain", "coroutine"])),
         source_ends_at=draw(_TICKS) * TICK if draw(_RARELY) else 0,
-        source_error=flavour == "failing" and draw(_SOMETIMES),
+        source_error=flavour == "failing" and draw(st.booleans()),
         sink=draw(_sinks(flavour)) if flavour != "crash" else (),
         cancel_at=draw(_TICKS) * TICK if flavour == "leaving" else None,
         requests=draw(_requests()),
@@ -150,7 +154,7 @@ def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
     results = tuple(f"{name}.{part}" for part in range(draw(_COUNTS)))
     if flavour == "abandoning" and not draw(_SOMETIMES):
         return Step("reply", after + 3 * TICK, results, clean_up=draw(st.integers(3, 9)) * TICK)
-    if flavour == "failing" and draw(_SOMETIMES):
+    if flavour == "failing" and draw(st.booleans()):
         if draw(st.booleans()):
             return Step("raise", after, error=draw(_ERRORS))
         return Step("misreturn", after, error=draw(_MISRETURNS))
@@ -167,7 +171,7 @@ def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
 @st.composite
 def _sinks(draw: Draw, flavour: str) -> tuple[SinkStep, ...]:
     steps: list[SinkStep] = []
-    if flavour == "failing" and draw(st.booleans()):
+    if flavour == "failing" and not draw(_RARELY):
         # Long enough for a second failure behind the first.
         steps.append(SinkStep("pause", 12 * TICK))
     for does, n in draw(

@@ -18,9 +18,12 @@ bookkeeping happens on the loop's thread, so nothing needs a lock.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any
+from contextvars import Context
+from typing import Any, TypeVarTuple, Unpack
 
 from asyncwait.conformance.harness._clock import VirtualLoop
+
+Ts = TypeVarTuple("Ts")
 
 # `run_coroutine_threadsafe` schedules a closure; its code is a constant of the function.
 _SUBMISSION_CODE = asyncio.run_coroutine_threadsafe.__code__.co_consts
@@ -35,7 +38,6 @@ class OutsideVirtualLoop(VirtualLoop):
 
     def __init__(self, on_submit: Callable[[], None] = lambda: None) -> None:
         self._on_submit = on_submit
-        self._submitting = False
         self._awaited: dict[asyncio.Task[Any], None] = {}
         self._settling: deque[asyncio.Future[None]] = deque()
         super().__init__()
@@ -59,37 +61,39 @@ class OutsideVirtualLoop(VirtualLoop):
         return bool(self._awaited)
 
     def call_soon_threadsafe(
-        self, callback: Callable[..., Any], *args: Any, **kwargs: Any
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         """Schedule a callback from any thread."""
         if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
-            return super().call_soon_threadsafe(self._submit, callback, *args, **kwargs)
-        return super().call_soon_threadsafe(callback, *args, **kwargs)
+            return super().call_soon_threadsafe(self._submit, callback, context=context)
+        return super().call_soon_threadsafe(callback, *args, context=context)
 
-    def _submit(self, callback: Callable[..., Any], *args: Any) -> None:
+    def _submit(self, callback: Callable[..., object]) -> None:
+        """Run the callback that makes a task of a submitted coroutine."""
         self._on_submit()
-        self._submitting = True
+        usual = self.get_task_factory()
+        self.set_task_factory(self._make_awaited)
         try:
-            callback(*args)
+            callback()
         finally:
-            self._submitting = False
+            self.set_task_factory(usual)
 
-    def create_task(self, coro: Coroutine[Any, Any, Any], **kwargs: Any) -> asyncio.Task[Any]:
-        """Start a task; note it when somebody outside waits for it."""
-        if not self._submitting:
-            return super().create_task(coro, **kwargs)
-        task = super().create_task(self._answer(coro), **kwargs)
+    def _make_awaited(
+        self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        task = asyncio.Task(self._answer(coro), loop=loop, **options)
         self._awaited[task] = None
         # Runs in the turn that wakes the thread outside, before it and before the next `select`.
         task.add_done_callback(self._awaited.pop)
+        # It may be cancelled before it has begun, and then nothing else would close it.
+        task.add_done_callback(lambda _: coro.close())
         return task
 
     async def _answer(self, coro: Coroutine[Any, Any, Any]) -> Any:
-        try:
-            await self._settled()
-        except BaseException:
-            coro.close()
-            raise
+        await self._settled()
         try:
             return await coro
         finally:

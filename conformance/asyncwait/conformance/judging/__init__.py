@@ -10,7 +10,8 @@ from asyncwait.conformance.judging._check import (
     check,
     leg_check,
 )
-from asyncwait.conformance.judging._history import NEVER, Call, Item, Output, is_passed_on
+from asyncwait.conformance.judging._explain import explain
+from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
 from asyncwait.conformance.judging._rest import History, LegHistory, Rest
 
 __all__ = [
@@ -28,6 +29,6 @@ __all__ = [
     "Rest",
     "Violation",
     "check",
-    "is_passed_on",
+    "explain",
     "leg_check",
 ]

@@ -1,16 +1,21 @@
 """A leg as the checks see it: which output belongs to which input, and what was decided when.
 
 The links rest on two facts. First calls start in input order, so the k-th call of a value belongs
-to the k-th record with that value (where that is broken, `calls_out_of_order` says so). And results
-carry their record's timestamp and key. Records that are alike in all of this are interchangeable,
-and the earliest takes the earliest output, which is the assignment that any legal trace allows.
+to the k-th record with that value (where that is broken, ORD-4 says so). And results carry their
+record's timestamp and key. Records that are alike in all of this are interchangeable, and the
+earliest takes the earliest output, which is the assignment that any legal trace allows.
+
+One thing stays open: of two such records, both answered in the instant of their deadline, the
+handler may have been asked for either. Then there are several ways to explain a trace, and it is
+legal if one of them is.
 """
 
 from collections import defaultdict
 from functools import cached_property
 from typing import Any
 
-from asyncwait.spec import Element, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
+from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -21,118 +26,9 @@ from asyncwait.spec.scenario import (
     Scenario,
     SinkTook,
     SourceEnded,
-    Step,
     Taken,
     identity,
 )
-
-NEVER = float("inf")
-
-
-class Call:
-    """One call of the function."""
-
-    __slots__ = (
-        "at",
-        "cancelled_at",
-        "ended",
-        "ended_at",
-        "ended_seq",
-        "number",
-        "seq",
-        "step",
-        "value",
-    )
-
-    def __init__(self, number: int, value: Any, at: float, seq: int, step: Step) -> None:
-        self.number = number
-        self.value = value
-        self.at = at
-        self.seq = seq
-        self.step = step
-        self.cancelled_at = NEVER
-        self.ended: CallEnded | None = None
-        self.ended_at = NEVER
-        self.ended_seq = -1
-
-
-class Item:
-    """One element that the operator had to deal with: restored, or taken from the source."""
-
-    __slots__ = (
-        "asked_at",
-        "at",
-        "call",
-        "decided_at",
-        "decided_seq",
-        "element",
-        "emitted_at",
-        "emitted_seq",
-        "first_seq",
-        "index",
-        "outputs",
-        "pos",
-        "results",
-        "seq",
-        "timed_out",
-        "wrong",
-    )
-
-    def __init__(self, pos: int, element: Element, index: int | None, at: float, seq: int) -> None:
-        self.pos = pos
-        self.element = element
-        self.index = index
-        """In the scenario's inputs; None for a restored element."""
-        self.at = at
-        self.seq = seq
-        self.call: Call | None = None
-        self.asked_at = NEVER
-        """When the handler was asked for it."""
-        self.decided_at = NEVER
-        self.decided_seq = -1
-        self.timed_out = False
-        self.results: tuple[Any, ...] | None = None
-        """What it has to put out once decided; None while undecided or failed."""
-        self.wrong = ""
-        """Name of the error that it was decided with; empty for none."""
-        self.outputs: list[Output] = []
-        self.first_seq = -1
-        self.emitted_at = NEVER
-        self.emitted_seq = -1
-
-    @property
-    def is_record(self) -> bool:
-        """Whether it is a record."""
-        return isinstance(self.element, Record)
-
-    @property
-    def is_fence(self) -> bool:
-        """Whether it is a watermark or a status."""
-        return isinstance(self.element, Watermark | WatermarkStatus)
-
-    @property
-    def is_barrier(self) -> bool:
-        """Whether it asks for a snapshot."""
-        return hasattr(self.element, "checkpoint_id")
-
-    def __str__(self) -> str:
-        where = "restored" if self.index is None else f"input {self.index}"
-        return f"{self.element} ({where})"
-
-
-class Output:
-    """One element that the consumer took."""
-
-    __slots__ = ("at", "element", "item", "part", "seq", "trouble")
-
-    def __init__(self, element: Element, at: float, seq: int) -> None:
-        self.element = element
-        self.at = at
-        self.seq = seq
-        self.item: Item | None = None
-        self.part = 0
-        self.trouble = ""
-        """ "invented", "repeated", "torn" (not the next result of its record), or nothing."""
 
 
 class LinkedLeg:
@@ -142,9 +38,13 @@ class LinkedLeg:
         scenario: whose leg it is.
         leg: what was observed.
         began_at: ms of the scenario's time at which the leg begins.
+        way: which of the possible explanations to choose; see `ways`.
     """
 
-    def __init__(self, scenario: Scenario, leg: Leg, began_at: float = 0) -> None:
+    def __init__(self, scenario: Scenario, leg: Leg, began_at: float = 0, way: int = 0) -> None:
+        self.ways = 1
+        """How many ways there are to tell records apart that are alike: any may be the truth."""
+        self._way = way
         self.scenario = scenario
         self.leg = leg
         self.began_at = began_at
@@ -262,11 +162,19 @@ class LinkedLeg:
     def _timed_out_item(self, asked: HandlerAsked) -> Item | None:
         """Return the record that the handler is asked for: due now, and undecided till now.
 
-        Of several that are alike, it is rather one whose call gives nothing, then rather one
-        whose own results never come out.
+        Of several that are alike it may be any; rather one whose call gives nothing, then rather
+        one whose own results never come out.
         """
         due = [item for item in self.records if self._may_be_due(item, asked)]
-        return min(due, key=self._likely_answered, default=None)
+        return self._choose(sorted(due, key=self._likely_answered))
+
+    def _choose(self, alike: list[Item]) -> Item | None:
+        """Choose one of several records that may each be meant, the likeliest first."""
+        if not alike:
+            return None
+        self.ways *= len(alike)
+        self._way, choice = divmod(self._way, len(alike))
+        return alike[choice]
 
     def _may_be_due(self, item: Item, asked: HandlerAsked) -> bool:
         call = item.call
@@ -288,21 +196,7 @@ class LinkedLeg:
             return -1
         if ended is None or ended.how == "cancelled" or ended.at > self.deadline(item):
             return 0
-        fallback = handler.results if handler else ()
-        if not self._came_out(item.element, ended.results):
-            return 1 if self._came_out(item.element, fallback) else 2
-        return 3 if self._came_out_in_turn(item, ended.results, fallback) else 4
-
-    def _came_out_in_turn(
-        self, item: Item, own: tuple[Any, ...], fallback: tuple[Any, ...]
-    ) -> bool:
-        """Whether, of records that are alike in everything, this one's turn gave the fallback."""
-        assert isinstance(item.element, Record)
-        source = item.element
-        first = [Record(r[0], source.timestamp, source.key) for r in (own, fallback) if r]
-        seen = [output.element for output in self.outputs if output.element in first]
-        turn = sum(i.element == source for i in self.records if i.pos < item.pos)
-        return bool(fallback) and turn < len(seen) and seen[turn] == first[-1]
+        return 2 if self._came_out(item.element, ended.results) else 1
 
     def _came_out(self, source: Record, results: tuple[Any, ...]) -> bool:
         wanted = [Record(value, source.timestamp, source.key) for value in results]
@@ -321,7 +215,7 @@ class LinkedLeg:
         if (
             item.asked_at != NEVER
             or (not own and deadline <= self.end_at)
-            or (own and call.ended_at == deadline and self._blamed_for_timeout(item))
+            or (own and item is self._blamed)
         ):
             self._decide_by_deadline(item, deadline)
         elif own and ended is not None:
@@ -331,13 +225,16 @@ class LinkedLeg:
             else:
                 item.wrong = expected_error(call.step.does, call.step.error)
 
-    def _blamed_for_timeout(self, item: Item) -> bool:
+    @cached_property
+    def _blamed(self) -> Item | None:
+        """The record that failed at its deadline though its call answered in that instant."""
         ending = self.leg.ending
-        return (
-            ending.error == "CallTimedOut"
-            and ending.record == item.element
-            and not self.scenario.handled
-        )
+        if ending.error != "CallTimedOut" or self.scenario.handled:
+            return None
+        named = [i for i in self.records if i.element == ending.record and i.call is not None]
+        if any(i.call.ended_at > self.deadline(i) <= ending.at for i in named):  # type: ignore[union-attr]
+            return None
+        return self._choose([i for i in named if i.call.ended_at == self.deadline(i)])  # type: ignore[union-attr]
 
     def _decide_by_deadline(self, item: Item, deadline: float) -> None:
         assert isinstance(item.element, Record)
@@ -426,8 +323,3 @@ def expected_error(does: str, error: str) -> str:
     if does == "misreturn" and error != "broken":
         return "InvalidResult"
     return "CallFailed"
-
-
-def is_passed_on(element: Element) -> bool:
-    """Whether an element comes out as it went in."""
-    return isinstance(element, Watermark | WatermarkStatus | LatencyMarker)

@@ -7,7 +7,8 @@ time goes on, everything that could be done in that instant has been done, or is
 from collections.abc import Iterator
 from functools import cached_property
 
-from asyncwait.conformance.judging._history import NEVER, Item, LinkedLeg
+from asyncwait.conformance.judging._history import LinkedLeg
+from asyncwait.conformance.judging._items import NEVER, Item
 from asyncwait.spec import LatencyMarker
 from asyncwait.spec.scenario import (
     Scenario,
@@ -177,14 +178,19 @@ class History:
     Args:
         scenario: what was planned.
         trace: what was observed.
+        way: which of the possible explanations to choose; 0 is the likeliest.
     """
 
-    def __init__(self, scenario: Scenario, trace: Trace) -> None:
+    def __init__(self, scenario: Scenario, trace: Trace, way: int = 0) -> None:
         self.scenario = scenario
         self.trace = trace
+        self.ways = 1
+        """How many explanations there are; see `LinkedLeg`."""
         self.legs: list[LegHistory] = []
         began_at = 0
         for number, leg in enumerate(trace.legs):
-            self.legs.append(LegHistory(scenario, leg, began_at))
+            history = LegHistory(scenario, leg, began_at, way // self.ways)
+            self.legs.append(history)
+            self.ways *= history.ways
             if number < len(scenario.crashes):
                 began_at += scenario.crashes[number].at

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.judging import History, Violation
+from asyncwait.conformance.judging import History, Violation, explain
 from asyncwait.spec.scenario import Scenario, Trace
 
 KEPT = 3
@@ -74,7 +74,7 @@ class Tally:
         self.judged += 1
         self.self_reported |= trace.self_reported
         try:
-            history = History(scenario, trace)
+            history = explain(scenario, trace)
         except Exception as error:
             self.errors.append(f"{name}: reading its trace failed: {_described(error)}")
             return
@@ -104,4 +104,4 @@ def _described(error: Exception) -> str:
 
 def breaks(rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
     """Return the first violation of `rule` in one trace, or None."""
-    return next(iter(CHECKS[rule](History(scenario, trace)).violations), None)
+    return next(iter(CHECKS[rule](explain(scenario, trace)).violations), None)

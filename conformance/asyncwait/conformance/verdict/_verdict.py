@@ -114,7 +114,7 @@ class Verdict(Struct, frozen=True):
                 if status != "pass" and self.count(status)
             ),
             *([f"{shoulds} of the failures SHOULD only"] if shoulds else []),
-            *([f"{len(self.errors)} errors"] if self.errors else []),
+            *([f"{len(self.errors)} runs in error"] if self.errors else []),
             *(["self-reported"] if self.self_reported else []),
         ]
         return f"{self.backend}: {self.word} ({', '.join(parts)})"

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from asyncwait.backends.spark._session import embedded_spark
-from asyncwait.backends.spark.conformance import _failing, _real_time
+from asyncwait.backends.spark.conformance._failing import as_told, failing
+from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._loop_side import GRID
+from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH, short
 from asyncwait.conformance.harness import LegPlan, next_leg
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
 
@@ -33,8 +35,6 @@ class SparkBackend:
 
         A trace is given as soon as it and all before it are whole.
         """
-        from asyncwait.backends.spark.conformance._jobs import play_legs
-
         spark = embedded_spark()
         legs: list[list[Leg]] = [[] for _ in scenarios]
         open_legs = {number: LegPlan.first(s) for number, s in enumerate(scenarios)}
@@ -53,16 +53,14 @@ class SparkBackend:
 
     def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play some of `scenarios` in other ways: on the real clock, and where the job fails."""
-        yield from self.in_real_time(_real_time.chosen(scenarios) | _real_time.OF_THE_DATA_PATH)
-        yield from self.as_jobs(_failing.chosen(scenarios))
+        yield from self.in_real_time(short(scenarios) | OF_THE_DATA_PATH)
+        yield from self.as_jobs(failing(scenarios))
 
     def in_real_time(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play `scenarios` on the real clock in one job; late runs are repeated in another.
 
         There each is played as often as it may be tried, so that two jobs are enough.
         """
-        from asyncwait.backends.spark.conformance._jobs import play_legs
-
         timed = Capability.TIMED_INPUT  # such scenarios come last: their job has a stage more
         runs = sorted(scenarios.items(), key=lambda item: timed in item[1].needs)
         for tries in (1, TRIES - 1):
@@ -83,14 +81,7 @@ class SparkBackend:
 
     def as_jobs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play failing `scenarios`, each as a job that fails; the traces tell of its error."""
-        from asyncwait.backends.spark.conformance._jobs import play_legs
-
         for name, scenario in scenarios.items():
             result = play_legs(embedded_spark(), [LegPlan.first(scenario)], raises=True)
-            leg = _failing.as_told(result.reports[0].leg, result.error)
+            leg = as_told(result.reports[0].leg, result.error)
             yield f"{name}, as a job of its own", scenario, Trace((leg,))
-
-
-def backend() -> SparkBackend:
-    """Return Spark on the embedded session."""
-    return SparkBackend()

@@ -15,7 +15,7 @@ MOST = 12
 _ERROR = re.compile(r"^asyncwait\.spec\._errors\.(\w+): (.*)$", re.MULTILINE)
 
 
-def chosen(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
+def failing(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
     """Return some of `scenarios` that fail because of a record, as different as possible."""
     found: dict[object, tuple[str, Scenario]] = {}
     for name, scenario in scenarios.items():

@@ -96,7 +96,7 @@ def _input(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
         frames.append(_placed(session, plain))
     if timed:
         slow = _placed(session, plans[-timed:])
-        frames.append(slow.mapInArrow(lambda batches: paced(batches), slow.schema))
+        frames.append(slow.mapInArrow(paced, slow.schema))
     return reduce(DataFrame.union, frames)
 
 

@@ -43,7 +43,9 @@ class LoopSide:
     """
 
     def __init__(self, plan: LegPlan, *, real: bool) -> None:
-        self.loop = asyncio.new_event_loop() if real else OutsideVirtualLoop(self._count_left)
+        self.loop: asyncio.AbstractEventLoop = (
+            asyncio.new_event_loop() if real else OutsideVirtualLoop(self._count_left)
+        )
         self._began = self.loop.time()
         self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID if real else None)
         self.source_error = PlannedSourceError("planned") if plan.scenario.source_error else None
@@ -106,7 +108,7 @@ class LoopSide:
 
     def go_on(self) -> None:
         """Forget the patience of the wait that is over; called from outside."""
-        self.loop.call_soon_threadsafe(lambda: self._patience.cancel())
+        self.loop.call_soon_threadsafe(self._patience.cancel)
 
     def _end(self, how: Outcome) -> None:
         self.note_end(how)
@@ -115,12 +117,12 @@ class LoopSide:
     def _withdraw(self) -> None:
         """Cancel what the consumer waits for, which frees it."""
         loop = self.loop
-        known = isinstance(loop, OutsideVirtualLoop)
-        for task in loop.awaited if known else asyncio.all_tasks(loop):
+        waits = loop.awaited if isinstance(loop, OutsideVirtualLoop) else asyncio.all_tasks(loop)
+        for task in waits:
             task.cancel()
 
     def begin_closing(self) -> None:
-        """Drop the alarms: from now on there is nothing to end, and what is left is the operator's."""
+        """Drop the alarms: nothing is left to be ended, and what is counted is the operator's."""
         self.closing = True
         for alarm in self._alarms:
             alarm.cancel()

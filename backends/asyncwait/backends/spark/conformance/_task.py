@@ -65,7 +65,8 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     context = TaskContext.get()
     number = context.partitionId()
     plan = msgspec.msgpack.decode(job.plans.value[number], type=LegPlan)
-    leg = None
+    leg: Leg | None = None
+    failure: BaseException | None = None
     if job.real:
         batches = _arrived(batches)
         if Capability.TIMED_INPUT not in plan.scenario.needs:
@@ -75,15 +76,16 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
         player = PartitionPlayer(plan, real=job.real)
         for batch in player.play(batches):
             yield _numbered(batch, number)
-        leg = player.leg
+        leg, failure = player.leg, player.failure
     except Exception:
         leg = Leg(Ending("error", detail=traceback.format_exc()))
     finally:
         faulthandler.cancel_dump_traceback_later()
+    assert leg is not None
     report = msgspec.msgpack.encode(LegReport(leg, os.getpid()))
     (Path(job.folder) / f"{number}.{context.taskAttemptId()}").write_bytes(report)
-    if job.raises and player.failure is not None:
-        raise player.failure.with_traceback(None)
+    if job.raises and failure is not None:
+        raise failure.with_traceback(None)
 
 
 def read_reports(folder: Path) -> dict[int, LegReport]:

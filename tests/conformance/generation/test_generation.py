@@ -1,0 +1,174 @@
+"""Generated scenarios: seeded, different, of every kind, and small once they are shrunk."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance.generation import QUICK, TICK, generate, key_of, shrink
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import explain
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
+
+ENOUGH = 20
+
+
+def test_the_same_seed_gives_the_same_scenarios() -> None:
+    """A failure in one place can be repeated in another."""
+    assert generate(50, 7) == generate(50, 7)
+
+
+def test_another_seed_gives_other_scenarios() -> None:
+    """So a longer search is one option away; they may have the simplest scenarios in common."""
+    assert len(set(map(key_of, generate(50, 7))) & set(map(key_of, generate(50, 8)))) < 5
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 100])
+def test_there_are_as_many_scenarios_as_asked_for(count: int) -> None:
+    """All of them different."""
+    assert len({key_of(scenario) for scenario in generate(count, 0)}) == count
+
+
+def test_each_scenario_survives_json(quick_scenarios: tuple[Scenario, ...]) -> None:
+    """It can be sent to any backend, and kept in a file."""
+    assert scenarios_from_json(scenarios_to_json(quick_scenarios)) == quick_scenarios
+
+
+FLAVOURS: dict[str, Callable[[Scenario], object]] = {
+    "ordered": lambda s: s.mode == "ordered",
+    "unordered": lambda s: s.mode == "unordered",
+    "callbacks": lambda s: s.form == "callback",
+    "plain hooks": lambda s: s.hooks == "plain",
+    "coroutine hooks": lambda s: s.hooks == "coroutine",
+    "one slot": lambda s: s.capacity == 1,
+    "a timeout with a handler": lambda s: s.timeout and s.handled,
+    "a timeout without one": lambda s: s.timeout and not s.handled,
+    "a crash": lambda s: s.crashes,
+    "several crashes": lambda s: len(s.crashes) > 1,
+    "another capacity after a crash": lambda s: any(c.capacity for c in s.crashes),
+    "another mode after a crash": lambda s: any(c.mode for c in s.crashes),
+    "a restore": lambda s: s.restore,
+    "a snapshot on demand": lambda s: s.requests,
+    "a consumer that pauses": lambda s: any(step.does == "pause" for step in s.sink),
+    "a consumer that gives up": lambda s: any(step.does == "give_up" for step in s.sink),
+    "a consumer that leaves": lambda s: any(step.does == "leave" for step in s.sink),
+    "a cancelled consumer": lambda s: s.cancel_at is not None,
+    "a source that raises": lambda s: s.source_error,
+    "a late end": lambda s: s.source_ends_at,
+    "equal values": lambda s: max(values_of(s).values(), default=0) > 1,
+    "a tie": lambda s: len({t.at for t in s.inputs}) < len(s.inputs),
+    "a call that raises": lambda s: any(p.does == "raise" for p in steps_of(s)),
+    "a call that misreturns": lambda s: any(p.does == "misreturn" for p in steps_of(s)),
+    "a call that never answers": lambda s: any(p.does == "never" for p in steps_of(s)),
+    "an answer from a thread": lambda s: any(p.thread for p in steps_of(s)),
+    "a swallowed cancellation": lambda s: any(p.swallow for p in steps_of(s)),
+    "no results": lambda s: any(p.does == "reply" and not p.results for p in steps_of(s)),
+    "many results": lambda s: any(len(p.results) > 1 for p in steps_of(s)),
+    "nothing at all": lambda s: not s.inputs,
+}
+
+
+def steps_of(scenario: Scenario) -> list[object]:
+    """All planned steps."""
+    return [step for plan in scenario.plans for step in plan.steps]
+
+
+def values_of(scenario: Scenario) -> Counter[str]:
+    """How often each value comes in."""
+    elements = [timed.element for timed in scenario.inputs]
+    return Counter(repr(each.value) for each in elements if isinstance(each, Record))
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_scenarios_of_every_kind_are_there(
+    quick_scenarios: tuple[Scenario, ...], flavour: str
+) -> None:
+    """Not once by luck, but often enough to find something."""
+    assert sum(bool(FLAVOURS[flavour](s)) for s in quick_scenarios) >= 10
+
+
+def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) -> None:
+    """And most scenarios hold enough of them to get into each other's way."""
+    kinds = Counter(type(t.element).__name__ for s in quick_scenarios for t in s.inputs)
+
+    assert set(kinds) == {
+        "Record",
+        "Watermark",
+        "WatermarkStatus",
+        "LatencyMarker",
+        "Barrier",
+        "Snapshot",
+    }
+    assert sum(len(s.inputs) >= 3 for s in quick_scenarios) > QUICK * 3 / 4
+
+
+def test_all_times_are_on_the_grid(quick_scenarios: tuple[Scenario, ...]) -> None:
+    """Two instants are equal on purpose or a tick apart, so a real clock can play them too."""
+    for scenario in quick_scenarios:
+        times = [timed.at for timed in scenario.inputs]
+        times += [scenario.source_ends_at, scenario.timeout or 0, scenario.cancel_at or 0]
+        times += [crash.at for crash in scenario.crashes]
+        times += [request.at for request in scenario.requests]
+        times += [step.n for step in scenario.sink if step.does != "read"]
+        for plan in scenario.plans:
+            times += [ms for step in plan.steps for ms in (step.after, step.clean_up)]
+        assert [ms for ms in times if ms % TICK] == []
+
+
+def test_every_rule_applies_often_in_the_quick_suite(
+    quick_scenarios: tuple[Scenario, ...],
+) -> None:
+    """A rule that hardly ever applies is hardly tested."""
+    applied: Counter[str] = Counter()
+    for scenario in (*(example.scenario for example in EXAMPLES), *quick_scenarios):
+        history = explain(scenario, play(open_operator, scenario))
+        for rule, check in CHECKS.items():
+            judgement = check(history)
+            applied[rule] += judgement.applied
+            assert judgement.violations == ()
+
+    assert {rule: applied[rule] for rule in CHECKS if applied[rule] < ENOUGH} == {}
+
+
+def test_a_failing_scenario_is_shrunk_to_a_small_one() -> None:
+    """What is left is what makes it fail: two records in one ordered stream."""
+
+    def fails(scenario: Scenario) -> bool:
+        records = [t for t in scenario.inputs if isinstance(t.element, Record)]
+        return len(records) >= 2 and scenario.mode == "ordered"
+
+    smallest = shrink(fails, 100, 0)
+
+    assert smallest is not None
+    assert len(smallest.inputs) == 2
+    assert [timed.at for timed in smallest.inputs] == [0, 0]
+    assert smallest.crashes == smallest.requests == smallest.sink == ()
+
+
+def test_shrinking_asks_for_no_scenario_of_the_sequence_but_by_heart() -> None:
+    """The seeded scenarios come first, in their order; each is known from its first run."""
+    known = {key_of(scenario): len(scenario.inputs) >= 2 for scenario in generate(100, 0)}
+    asked: list[bytes] = []
+    candidates: list[bytes] = []
+
+    def fails(scenario: Scenario) -> bool:
+        key = key_of(scenario)
+        asked.append(key)
+        if key not in known:
+            candidates.append(key)
+        return known.get(key, len(scenario.inputs) >= 2)
+
+    shrink(fails, 100, 0)
+
+    repeated = list(dict.fromkeys(asked[: asked.index(candidates[0])]))
+    assert repeated == list(known)[: len(repeated)]
+    assert known[repeated[-1]]
+
+
+def test_nothing_is_shrunk_where_nothing_fails() -> None:
+    """A search that finds nothing says so."""
+    assert shrink(lambda _: False, 10, 0) is None

@@ -1,0 +1,287 @@
+"""The virtual clock of a loop in a thread: who waits, what moves it, and that chance has no part."""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError
+from typing import Any, TypeAlias
+
+import pytest
+
+from asyncwait.conformance.harness import OutsideVirtualLoop
+
+Ask: TypeAlias = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+@pytest.fixture
+def loop() -> Iterator[OutsideVirtualLoop]:
+    """A loop that runs in a thread of its own."""
+    loop = OutsideVirtualLoop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    assert loop.awaited == ()
+    loop.close()
+
+
+@pytest.fixture
+def ask(loop: OutsideVirtualLoop) -> Ask:
+    """Run a coroutine on the loop, and wait for its answer outside."""
+    return lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)
+
+
+async def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def test_waiting_outside_moves_the_clock(ask: Ask) -> None:
+    """An hour passes as soon as somebody waits for it."""
+    ask(asyncio.sleep(3600))
+    assert ask(now()) == 3600
+
+
+def test_time_stands_still_while_nobody_waits(loop: OutsideVirtualLoop, ask: Ask) -> None:
+    """A timer that is due later does not fire between two requests, however many there are."""
+    fired: list[float] = []
+    loop.call_soon_threadsafe(loop.call_later, 0.04, lambda: fired.append(loop.time()))
+    assert [ask(now()) for _ in range(5)] == [0.0] * 5
+    assert fired == []
+    ask(asyncio.sleep(0.04))
+    assert fired == [0.04]
+
+
+def test_a_request_begins_when_the_instant_has_nothing_left(
+    loop: OutsideVirtualLoop, ask: Ask
+) -> None:
+    """What was under way on the loop comes first, in however many turns."""
+    steps: list[int] = []
+
+    def step(number: int) -> None:
+        steps.append(number)
+        if number < 50:
+            loop.call_soon(step, number + 1)
+
+    async def count() -> int:
+        return len(steps)
+
+    loop.call_soon_threadsafe(step, 1)
+    assert ask(count()) == 50
+
+
+def test_an_answer_leaves_when_the_instant_has_nothing_left(ask: Ask) -> None:
+    """Whoever gets an answer sees all that it has set off, and the clock has not moved."""
+    done: list[float] = []
+
+    async def long_way() -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        done.append(await now())
+
+    async def set_off() -> asyncio.Task[None]:
+        return asyncio.create_task(long_way())
+
+    ask(set_off())
+    assert done == [0.0]
+
+
+def test_cancelling_what_is_awaited_frees_who_waits(loop: OutsideVirtualLoop, ask: Ask) -> None:
+    """A wait that is cut short at its time loses nothing that comes later."""
+    queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def cut_short() -> None:
+        for task in loop.awaited:
+            task.cancel()
+
+    loop.call_soon_threadsafe(loop.call_later, 0.04, cut_short)
+    with pytest.raises(CancelledError):
+        ask(queue.get())
+    loop.call_soon_threadsafe(loop.call_later, 0.04, queue.put_nowait, "late")
+    assert ask(queue.get()) == "late"
+    assert ask(now()) == 0.08
+
+
+def test_an_answer_on_its_way_cannot_be_cancelled(loop: OutsideVirtualLoop, ask: Ask) -> None:
+    """What the coroutine has returned is delivered, also if its task is cancelled after that."""
+
+    async def take() -> str:
+        loop.call_soon(lambda: [task.cancel() for task in loop.awaited])
+        return "taken"
+
+    assert ask(take()) == "taken"
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_a_request_that_has_not_begun_can_be_cancelled(turns: int) -> None:
+    """It never begins then, and leaves no coroutine that was never awaited."""
+    begun: list[str] = []
+
+    async def begin() -> None:
+        begun.append("begun")
+
+    def cancel_after(left: int) -> None:
+        for task in () if left else loop.awaited:
+            task.cancel()
+        if left:
+            loop.call_soon(cancel_after, left - 1)
+
+    loop = OutsideVirtualLoop(lambda: cancel_after(turns))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    with pytest.raises(CancelledError):
+        asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+    assert begun == []
+
+
+def test_an_error_comes_out_as_it_is(ask: Ask) -> None:
+    """The very object that was raised on the loop is raised outside."""
+    error = LookupError("of this test")
+
+    async def fail() -> None:
+        raise error
+
+    with pytest.raises(LookupError) as raised:
+        ask(fail())
+    assert raised.value is error
+
+
+def test_a_callback_from_a_thread_is_no_request(loop: OutsideVirtualLoop, ask: Ask) -> None:
+    """It wakes a task at once, and does not hold the clock."""
+    event = asyncio.Event()
+
+    async def wait_for_a_thread() -> float:
+        thread = threading.Thread(target=lambda: loop.call_soon_threadsafe(event.set))
+        thread.start()
+        thread.join()
+        await event.wait()
+        return loop.time()
+
+    assert ask(wait_for_a_thread()) == 0.0
+    assert ask(asyncio.sleep(1)) is None
+
+
+def test_each_submission_is_announced() -> None:
+    """`on_submit` runs on the loop before each coroutine from outside, and for nothing else."""
+    seen: list[int] = []
+    loop = OutsideVirtualLoop(lambda: seen.append(len(asyncio.all_tasks(loop))))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def leave_a_task() -> None:
+        left.append(asyncio.create_task(asyncio.sleep(60)))
+
+    left: list[asyncio.Task[None]] = []
+    asyncio.run_coroutine_threadsafe(leave_a_task(), loop).result(30)
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(61), loop).result(30)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+    assert seen == [0, 1]
+
+
+class LittleOperator:
+    """An operator in plain asyncio: a few calls at a time, a bounded queue, deadlines."""
+
+    def __init__(self, plan: random.Random, note: Callable[..., None], shake: Callable[[], None]):
+        self.count = plan.randrange(1, 12)
+        self._room = asyncio.Semaphore(plan.randrange(1, 5))
+        self._durations = [plan.choice([0, 0, 0.04, 0.08, 5]) for _ in range(self.count)]
+        self._threaded = [plan.random() < 0.2 for _ in range(self.count)]
+        self._results: asyncio.Queue[int | None] = asyncio.Queue(plan.randrange(1, 4))
+        self._note = note
+        self._shake = shake
+
+    async def open(self) -> None:
+        self._note("open")
+        self._task = asyncio.create_task(self._serve())
+
+    async def _serve(self) -> None:
+        async with asyncio.TaskGroup() as calls:
+            for number in range(self.count):
+                await self._room.acquire()
+                self._note("call", number)
+                self._shake()
+                calls.create_task(self._call(number))
+        await self._results.put(None)
+
+    async def _call(self, number: int) -> None:
+        try:
+            async with asyncio.timeout(0.5):
+                await asyncio.sleep(self._durations[number])
+                if self._threaded[number]:
+                    await self._from_a_thread()
+        except TimeoutError:
+            self._note("timeout", number)
+        self._shake()
+        await self._results.put(number)
+        self._room.release()
+
+    async def _from_a_thread(self) -> None:
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
+        thread = threading.Thread(target=lambda: loop.call_soon_threadsafe(event.set))
+        thread.start()
+        thread.join()
+        await event.wait()
+
+    async def take(self) -> list[int | None]:
+        taken = [await self._results.get()]
+        while taken[-1] is not None and not self._results.empty():
+            taken.append(self._results.get_nowait())
+        return taken
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        self._note("closed")
+
+
+def play_shaken(seed: int, jitter: random.Random) -> list[tuple[object, ...]]:
+    """Play the operator that belongs to `seed` while chance delays both threads."""
+    plan, loop = random.Random(seed), OutsideVirtualLoop()
+    events: list[tuple[object, ...]] = []
+
+    def note(*event: object) -> None:
+        events.append((loop.time(), *event))
+
+    def shake() -> None:
+        if jitter.random() < 0.3:
+            time.sleep(jitter.choice([1e-5, 1e-4, 5e-4]))
+
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def ask(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        shake()
+        note("asks")
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)
+
+    operator = LittleOperator(plan, note, shake)
+    ask(operator.open())
+    rounds = plan.randrange(1, 2 * operator.count)
+    for _ in range(rounds):
+        taken = ask(operator.take())
+        note("got", *taken)
+        if taken[-1] is None:
+            break
+        if plan.random() < 0.4:
+            ask(asyncio.sleep(plan.choice([0, 0.02, 0.3])))
+    ask(operator.close())
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+    return events
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_run_is_deterministic_down_to_the_order_of_events(seed: int) -> None:
+    """Delays of either thread change nothing: not a time, and not the order within an instant."""
+    runs = [play_shaken(seed, random.Random(f"{seed} {n}")) for n in range(3)]
+    assert runs[1] == runs[0]
+    assert runs[2] == runs[0]

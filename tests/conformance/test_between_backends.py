@@ -1,0 +1,42 @@
+"""A snapshot of one backend restores in any other."""
+
+import pytest
+from between_backends import (
+    IN_PROCESS,
+    carries,
+    leg_player,
+    pairs,
+    play_between,
+    scenarios_with_snapshots,
+    violations,
+)
+
+from asyncwait.conformance.generation import generate
+from asyncwait.spec.scenario import Scenario
+
+SNAPSHOTS = 50
+# A few more: where things happen in one instant, another backend may have less in flight.
+SCENARIOS = 60
+
+
+@pytest.fixture(scope="module")
+def crashing(quick_scenarios: tuple[Scenario, ...]) -> list[Scenario]:
+    """Generated scenarios whose second leg begins with what was in flight in the first."""
+    return scenarios_with_snapshots((*quick_scenarios, *generate(400, 1)), SCENARIOS)
+
+
+def test_enough_generated_scenarios_carry_a_snapshot(crashing: list[Scenario]) -> None:
+    """The test below judges something."""
+    assert len(crashing) == SCENARIOS
+
+
+@pytest.mark.parametrize(("first", "other"), pairs(IN_PROCESS))
+def test_a_snapshot_of_one_backend_restores_in_the_other(
+    crashing: list[Scenario], first: str, other: str
+) -> None:
+    """The legs of two backends together keep every rule."""
+    traces = [play_between(leg_player(first), leg_player(other), each) for each in crashing]
+
+    found = [violations(*pair) for pair in zip(crashing, traces, strict=True)]
+    assert found == [[] for _ in crashing]
+    assert sum(carries(trace.legs[1].restored) for trace in traces) >= SNAPSHOTS

@@ -1,0 +1,293 @@
+"""The command: exit codes, and one clear error for everything that a user can mend."""
+
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from outside import SOUND, Folder
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.running import known_backends
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import Plan, Scenario, Step, Timed, scenarios_to_json
+
+SCENARIO = Scenario(
+    inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("x",)),)),)
+)
+
+
+def run(*arguments: str) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(asyncwait, arguments)
+
+
+def test_an_unknown_backend_is_told_the_known_ones() -> None:
+    """Whoever misspells a name sees all that there are."""
+    done = run("verify", "pol-asyncio")
+
+    assert done.exit_code == 2
+    assert done.stderr == (
+        f"error: no backend is named 'pol-asyncio'; known: {', '.join(sorted(known_backends()))}; "
+        "or give module:callable\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "said"),
+    [
+        (None, "gate:backend", "can't import it: ModuleNotFoundError(\"No module named 'gate'\")"),
+        ("import nowhere", "gate:backend", "ModuleNotFoundError(\"No module named 'nowhere'\")"),
+        ("this is no Python", "gate:backend", "can't import it: SyntaxError("),
+        ("raise SystemExit(0)", "gate:backend", "can't import it: SystemExit(0)"),
+        ("", "gate:backend", "gate has no 'backend'"),
+        ("", "gate:", "expected module:callable"),
+        ("", ":backend", "expected module:callable"),
+        ("def backend(): raise OSError('disk')", "gate:backend", "factory raised OSError('disk')"),
+        ("def backend(): raise SystemExit(0)", "gate:backend", "factory raised SystemExit(0)"),
+        ("backend = 7", "gate:backend", "TypeError(\"'int' object is not callable\")"),
+        (
+            "def backend(): return 'fine'",
+            "gate:backend",
+            "expected a backend from its factory, got 'fine'; return stream_backend(open_operator)",
+        ),
+        (
+            "from asyncwait.conformance import stream_backend\n"
+            "def backend(): return stream_backend(None)",
+            "gate:backend",
+            "open_operator must be callable, got None (NoneType)",
+        ),
+        (
+            SOUND.replace("(open_operator)", "(open_operator, exceptions={'ORD-77': 'odd'})"),
+            "gate:backend",
+            "exceptions must be one of ELEM-1, ",
+        ),
+    ],
+)
+def test_a_backend_that_cant_be_had_is_a_usage_error(
+    outside: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str | None,
+    reference: str,
+    said: str,
+) -> None:
+    """One line says why, without a traceback of ours."""
+    if text is not None:
+        outside.write("gate.py", text)
+    monkeypatch.syspath_prepend(outside.path)
+
+    done = run("verify", reference, "--count", "1")
+
+    sys.modules.pop("gate", None)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_unknown_rule_is_told_the_known_ones() -> None:
+    """A rule that is not there can't be judged by."""
+    done = run("verify", "reference-asyncio", "--rule", "ORD-77")
+
+    assert done.exit_code == 2
+    expected = f"rule must be one of {', '.join(rules())}, got 'ORD-77' (str)"
+    assert done.stderr == f"error: {expected}\n"
+
+
+def test_verifying_nothing_is_a_usage_error() -> None:
+    """A gate that holds nobody to anything must not be green."""
+    done = run("verify")
+
+    assert done.exit_code == 2
+    assert "Error: name a backend, or give --all; see: asyncwait backends\n" in done.stderr
+
+
+def test_a_program_that_does_not_exist_is_a_usage_error() -> None:
+    """The command of a foreign program is looked up before anything is played."""
+    done = run("verify", "--exec", "no-such-program --fast")
+
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: the command 'no-such-program --fast' can't be started: no such program\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[{", "the scenarios are not JSON: Input data was truncated"),
+        ("#", "the scenarios are not JSON: JSON is malformed: invalid character (byte 0)"),
+        ('[{"mode": 1}]', "the scenarios break their schema: Expected `str`, got `int`"),
+        ('[{"inputs": [{"at": 0}]}]', "missing required field `element` - at `$[0].inputs[0]`"),
+        ('[{"capacity": 0}]', "capacity must be"),
+        ('[{"speed": 1}]', "Object contains unknown field `speed` - at `$[0]`"),
+    ],
+)
+def test_a_file_that_holds_no_scenarios_says_where_it_breaks(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """A slip in a scenario file is one line, with the place."""
+    file = tmp_path / "scenarios.json"
+    file.write_text(text, encoding="utf-8")
+
+    done = run("play", "reference-asyncio", str(file))
+
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stderr.startswith("error: ")
+
+
+def test_playing_a_file_draws_each_run(tmp_path: Path) -> None:
+    """What a scenario does on a backend can be looked at without the suite."""
+    file = tmp_path / "scenarios.json"
+    file.write_bytes(scenarios_to_json((SCENARIO, SCENARIO)))
+
+    done = run("play", "reference-asyncio", str(file))
+
+    assert done.exit_code == 0
+    assert done.stdout.count("    40                          #0 gave 'x'\n") == 2
+    assert done.stdout.count("no rule is broken\n") == 2
+
+
+def test_playing_on_a_broken_operator_names_the_rule(tmp_path: Path) -> None:
+    """The exit code says that a rule is broken, and the text says which."""
+    file = tmp_path / "scenarios.json"
+    raising = (Plan("a", (Step("raise", 40, error="ValueError"),)),)
+    file.write_bytes(scenarios_to_json((msgspec.structs.replace(SCENARIO, plans=raising),)))
+
+    done = run("play", "faulty-fails-with-a-group", str(file))
+
+    assert done.exit_code == 1
+    assert "FAIL-9 broken: The consumer gets the plain error, never" in done.stdout
+
+
+def test_judging_a_trace_that_is_cut_short_says_so(tmp_path: Path) -> None:
+    """A trace that a foreign program did not finish is wrong usage, not a wrong operator."""
+    done = judge(tmp_path, msgspec.json.encode(play(open_operator, SCENARIO))[:-20])
+
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: the trace is not whole JSON: Input data was truncated")
+
+
+def test_judging_a_whole_trace_draws_it(tmp_path: Path) -> None:
+    """A sound run of a foreign program breaks no rule."""
+    done = judge(tmp_path, msgspec.json.encode(play(open_operator, SCENARIO)))
+
+    assert done.exit_code == 0
+    assert done.stdout.endswith("no rule is broken\n")
+
+
+def test_judging_an_impossible_trace_is_an_error(tmp_path: Path) -> None:
+    """A trace that the plan rules out tells nothing of the operator."""
+    trace = json.loads(msgspec.json.encode(play(open_operator, SCENARIO)))
+    for event in trace["legs"][0]["events"]:
+        if event["type"] == "call-ended":
+            event["results"] = ["forged"]
+
+    done = judge(tmp_path, json.dumps(trace).encode())
+
+    assert done.exit_code == 3
+    assert done.stderr.startswith(
+        "error: the trace is impossible: leg 0: call 0 of 'a' gave ('forged',), planned is Step("
+    )
+
+
+def judge(folder: Path, trace: bytes) -> Result:
+    """Judge `trace` as one of `SCENARIO`."""
+    (folder / "scenario.json").write_bytes(scenarios_to_json((SCENARIO,)))
+    (folder / "trace.json").write_bytes(trace)
+    return run("judge", str(folder / "scenario.json"), str(folder / "trace.json"))
+
+
+def test_a_rule_can_be_read_whole() -> None:
+    """The text of the specification is at hand where a rule is broken."""
+    done = run("rules", "ORD-1")
+
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"ORD-1 {rules()['ORD-1'].title}\nMUST, since ")
+    assert run("rules").stdout.count("\n") == len(rules())
+
+
+def test_an_unknown_rule_cant_be_read() -> None:
+    """And the error says where the known ones are."""
+    done = run("rules", "ORD-77")
+
+    assert done.exit_code == 2
+    assert "no rule 'ORD-77'; see: asyncwait rules" in done.stderr
+
+
+def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
+    """Whatever speaks the lines is judged like any other; that it wrote its traces stays said."""
+    outside.write(
+        "program.py",
+        """
+        import sys
+
+        import msgspec
+
+        from asyncwait.conformance.harness import play
+        from asyncwait.reference import open_operator
+        from asyncwait.spec.scenario import scenarios_from_json
+
+        for line in sys.stdin.buffer:
+            (scenario,) = scenarios_from_json(b"[" + line[len(b'{"scenario":'):-2] + b"]")
+            reply = msgspec.json.encode({"trace": play(open_operator, scenario)})
+            sys.stdout.buffer.write(reply + b"\\n")
+            sys.stdout.buffer.flush()
+        """,
+    )
+
+    done = outside.asyncwait(
+        "verify", "--exec", f"{sys.executable} program.py", "--count", "1", "--rule", "ORD-1"
+    )
+
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == (
+        f"exec:{sys.executable} program.py: conformant (1 rules pass, self-reported)"
+    )
+
+
+def test_a_foreign_program_that_talks_nonsense_is_an_error(outside: Folder) -> None:
+    """What is no trace says nothing of an operator."""
+    done = outside.asyncwait("verify", "--exec", "yes", "--count", "1", "--rule", "ORD-1")
+
+    assert done.code == 3
+    assert "the reply is no trace: JSON is malformed: invalid character (byte 0)" in done.out
+
+
+@pytest.mark.parametrize("missing", ["click", "rich", "hypothesis"])
+def test_a_missing_extra_of_the_suite_is_named(outside: Folder, missing: str) -> None:
+    """Without what the commands need, one line says what to install."""
+    outside.block(missing)
+
+    done = outside.asyncwait("verify", "reference-asyncio")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"error: {missing} is not installed; try: pip install 'asyncwait[conformance]'\n"
+    )
+
+
+@pytest.mark.parametrize("backend", ["pool-trio", "reference-trio"])
+def test_a_missing_trio_is_named(outside: Folder, backend: str) -> None:
+    """A backend on the loop that is not installed says so before anything is played."""
+    outside.block("trio")
+
+    done = outside.asyncwait("verify", backend)
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "error: trio is not installed; try: pip install 'asyncwait[trio]'\n"
+
+
+def test_without_trio_the_other_loop_is_verified(outside: Folder) -> None:
+    """Only what is asked for has to be installed."""
+    outside.block("trio")
+
+    done = outside.asyncwait("verify", "pool-asyncio", "--count", "1", "--rule", "ORD-1")
+
+    assert done.code == 0, done.err

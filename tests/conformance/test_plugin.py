@@ -1,0 +1,138 @@
+"""The pytest plug-in: inert without its option; with it, the same result as the command."""
+
+import json
+import re
+
+import pytest
+from outside import SOUND, Folder
+
+SUITE = ("--pyargs", "asyncwait.conformance")
+BACKEND = "--asyncwait-backend"
+
+# What an ordinary test run may not load because of the plug-in.
+HEAVY = ("hypothesis", "rich", "click", "trio", "asyncwait.conformance.suite")
+
+VERDICT = """
+import json
+
+from asyncwait.conformance._verify import Plan, verify
+
+verdict = verify("{backend}", Plan(20, 0))
+print(json.dumps([verdict.line, {{r.rule.id: r.status for r in verdict.results}}]))
+"""
+
+
+def test_without_the_option_nothing_of_ours_is_collected(outside: Folder) -> None:
+    """Not even where the suite itself is named."""
+    outside.write("test_own.py", "def test_own(): pass\n")
+
+    done = outside.pytest("test_own.py", *SUITE)
+
+    assert done.code == 0
+    assert "1 passed" in done.out
+    assert "asyncwait" not in done.out
+
+
+def test_without_the_option_an_ordinary_run_loads_nothing_heavy(outside: Folder) -> None:
+    """Whoever has asyncwait installed pays nothing for its plug-in in other test runs."""
+    outside.write(
+        "test_own.py",
+        f"""
+        import sys
+
+        def test_own(request):
+            assert request.config.pluginmanager.has_plugin("asyncwait")
+            assert [name for name in {HEAVY} if name in sys.modules] == []
+        """,
+    )
+
+    done = outside.pytest("test_own.py", "-p", "no:hypothesispytest", "-p", "no:anyio")
+
+    assert done.code == 0, done.out
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(
+    outside: Folder, loop: str
+) -> None:
+    """One module, one command, and nothing else."""
+    outside.write("gate.py", SOUND.replace("(open_operator)", f"(open_operator, loop={loop!r})"))
+
+    done = outside.pytest(*SUITE, BACKEND, "gate:backend", "--asyncwait-count", "20")
+
+    assert done.code == 0, done.out
+    assert re.search(r"^gate:backend: conformant \(\d+ rules pass\)$", done.out, re.MULTILINE)
+
+
+def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Folder) -> None:
+    """The items that fail are the rules that the command finds broken, with the same words."""
+    name = "faulty-fails-with-a-group"
+    verified = outside.python("-c", VERDICT.format(backend=name))
+    line, statuses = json.loads(verified.out)
+
+    done = outside.pytest(*SUITE, BACKEND, name, "--asyncwait-count", "20")
+
+    failed = re.findall(r"^FAILED .*::test_rule\[([A-Z]+-\d+)\]", done.out, re.MULTILINE)
+    assert done.code == 1
+    assert failed == [rule for rule, status in statuses.items() if status in {"fail", "untested"}]
+    assert "FAIL-9" in failed
+    assert line in done.out.splitlines()
+    assert "  MUST: The consumer gets the plain error, never an exception group.\n" in done.out
+    assert ">>> expected the plain error, got unhandled errors in a TaskGroup" in done.out
+
+
+def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> None:
+    """What is not the operator's fault is no failure of a rule, and is not green either."""
+    outside.write(
+        "gate.py",
+        """
+        from asyncwait.conformance import StreamBackend
+        from asyncwait.reference import open_operator
+
+
+        class Broken(StreamBackend, frozen=True):
+            def run(self, scenarios):
+                raise RuntimeError("out of order")
+
+
+        def backend():
+            return Broken(open_operator)
+        """,
+    )
+
+    done = outside.pytest(*SUITE, BACKEND, "gate:backend", "--asyncwait-count", "1")
+
+    assert done.code == 1
+    assert "::test_harness_and_backend_worked" in done.out
+    assert "the backend raised RuntimeError: out of order" in done.out
+    assert "gate:backend: inconclusive (0 rules pass, 77 blocked, 3 runs in error)" in done.out
+
+
+@pytest.mark.parametrize(
+    ("backend", "said"),
+    [
+        ("pol-asyncio", "ERROR: no backend is named 'pol-asyncio'; known: "),
+        ("gate:backend", "ERROR: backend 'gate:backend': can't import it: ModuleNotFoundError("),
+    ],
+)
+def test_a_backend_that_cant_be_had_is_a_usage_error(
+    outside: Folder, backend: str, said: str
+) -> None:
+    """Before anything is collected, in one line."""
+    done = outside.pytest(*SUITE, BACKEND, backend)
+
+    assert done.code == 4
+    assert said in done.err
+    assert "Traceback" not in done.out + done.err
+
+
+def test_a_missing_hypothesis_is_a_usage_error(outside: Folder) -> None:
+    """As it is for the command."""
+    outside.block("hypothesis")
+
+    done = outside.pytest(*SUITE, BACKEND, "pool-asyncio", "-p", "no:hypothesispytest")
+
+    assert done.code == 4
+    assert (
+        "ERROR: hypothesis is not installed; try: pip install 'asyncwait[conformance]'" in done.err
+    )

@@ -1,0 +1,232 @@
+"""From counts to statuses, from statuses to one word and an exit code."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import History, Judgement, Violation
+from asyncwait.conformance.verdict import (
+    EXIT_CODES,
+    Count,
+    Failure,
+    RuleResult,
+    Status,
+    Tally,
+    Verdict,
+    Word,
+    conclude,
+)
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.rules import Rule, rules
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Ending,
+    Leg,
+    Plan,
+    Scenario,
+    Step,
+    Timed,
+    Trace,
+)
+
+MUST = rules()["ORD-1"]
+SHOULD = rules()["CAP-5"]
+ON_DEMAND = rules()["SNAP-8"]
+SCENARIO = Scenario()
+FAILURE = Failure("one", SCENARIO, Trace((Leg(Ending("finished")),)), Violation("wrong", 0))
+
+
+def tally_of(rule: Rule, applied: int = 0, failure: Failure | None = None) -> Tally:
+    """A tally that counts one rule, with one trace judged."""
+    tally = Tally([rule.id])
+    tally.counts[rule.id].add(applied, failure)
+    return tally
+
+
+def status_of(
+    tally: Tally,
+    rule: Rule,
+    *,
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES,
+    excused: str = "",
+    blocked: str = "",
+) -> tuple[Status, str]:
+    """The status that one rule gets, and its note."""
+    exceptions = {rule.id: excused} if excused else {}
+    (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, blocked=blocked)
+    return result.status, result.note
+
+
+def verdict_of(*results: tuple[Rule, Status], errors: Iterable[str] = ()) -> Verdict:
+    """A verdict with these results."""
+    found = tuple(RuleResult(rule, status) for rule, status in results)
+    return Verdict("mine", found, 2, 2, tuple(errors))
+
+
+def test_a_rule_that_applied_and_held_passes() -> None:
+    """Nothing else is needed."""
+    assert status_of(tally_of(MUST, 1), MUST) == ("pass", "")
+
+
+def test_a_rule_that_was_broken_fails() -> None:
+    """However often it held besides."""
+    assert status_of(tally_of(MUST, 9, FAILURE), MUST) == ("fail", "")
+
+
+def test_a_rule_that_is_known_to_be_broken_fails_as_expected() -> None:
+    """The reason that the backend gives stands beside it."""
+    found = status_of(tally_of(MUST, 1, FAILURE), MUST, excused="see our issue 7")
+
+    assert found == ("expected-fail", "see our issue 7")
+
+
+def test_a_rule_that_is_wrongly_excused_passes_unexpectedly() -> None:
+    """An exception that is no longer one has to go."""
+    found = status_of(tally_of(MUST, 1), MUST, excused="see our issue 7")
+
+    assert found == ("unexpected-pass", "see our issue 7")
+
+
+def test_a_rule_that_never_applied_is_untested() -> None:
+    """A check that had nothing to look at is no pass."""
+    assert status_of(tally_of(MUST), MUST) == ("untested", "it never applied")
+
+
+def test_a_rule_that_never_applied_is_untested_even_if_it_is_excused() -> None:
+    """An exception does not stand for a failure that nobody saw."""
+    found = status_of(tally_of(MUST), MUST, excused="see our issue 7")
+
+    assert found == ("untested", "it never applied")
+
+
+def test_a_rule_that_something_stood_before_is_blocked() -> None:
+    """What stood in the way is told."""
+    found = status_of(tally_of(MUST), MUST, blocked="3 runs died")
+
+    assert found == ("blocked", "3 runs died")
+
+
+def test_a_rule_whose_ability_is_missing_does_not_apply() -> None:
+    """The note names the ability, whatever was counted."""
+    some = ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT}
+
+    found = status_of(tally_of(ON_DEMAND, 1, FAILURE), ON_DEMAND, capabilities=some)
+
+    assert found == ("not-applicable", "needs on-demand-snapshot")
+
+
+def test_a_rule_whose_check_breaks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug of the suite is neither a pass nor the operator's fault."""
+
+    def broken(_history: History) -> Judgement:
+        raise KeyError("call 7")
+
+    monkeypatch.setitem(CHECKS, MUST.id, broken)
+    tally = Tally([MUST.id, "END-8"])
+    tally.add("one", SCENARIO, play(open_operator, SCENARIO))
+
+    assert status_of(tally, MUST) == ("error", "one: its check failed: KeyError: 'call 7'")
+    assert tally.counts["END-8"].applied == 1
+    assert tally.errors == []
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        ("pass", "conformant"),
+        ("not-applicable", "conformant"),
+        ("expected-fail", "conformant with exceptions"),
+        ("fail", "not conformant"),
+        ("unexpected-pass", "not conformant"),
+        ("untested", "inconclusive"),
+        ("blocked", "inconclusive"),
+        ("error", "inconclusive"),
+    ],
+)
+def test_one_status_beside_a_pass_decides_the_word(status: Status, word: Word) -> None:
+    """The worst wins, and untested or an error is never green."""
+    assert verdict_of((MUST, "pass"), (ON_DEMAND, status)).word == word
+
+
+@pytest.mark.parametrize("status", ["fail", "untested", "blocked"])
+def test_a_should_leaves_the_word_as_it_is(status: Status) -> None:
+    """Only a MUST that fails or was not tested counts."""
+    assert verdict_of((MUST, "pass"), (SHOULD, status)).word == "conformant"
+
+
+def test_an_error_beside_the_operator_is_inconclusive() -> None:
+    """Although each rule passes."""
+    assert verdict_of((MUST, "pass"), errors=["one: no trace"]).word == "inconclusive"
+
+
+def test_not_conformant_is_worse_than_inconclusive() -> None:
+    """A rule that is broken stays broken, whatever else went wrong."""
+    verdict = verdict_of((MUST, "fail"), (ON_DEMAND, "untested"), errors=["one: no trace"])
+
+    assert verdict.word == "not conformant"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [("pass", 0), ("expected-fail", 0), ("fail", 1), ("error", 3)]
+)
+def test_the_exit_code_follows_the_word(status: Status, code: int) -> None:
+    """Conformant with exceptions is conformant to a gate."""
+    assert verdict_of((MUST, status)).exit_code == code
+    assert set(EXIT_CODES.values()) == {0, 1, 3}
+
+
+def test_the_line_counts_everything_that_is_not_plain_green() -> None:
+    """Whoever reads one line only is not deceived."""
+    verdict = verdict_of(
+        (MUST, "pass"),
+        (MUST, "expected-fail"),
+        (MUST, "unexpected-pass"),
+        (SHOULD, "fail"),
+        (ON_DEMAND, "not-applicable"),
+        (MUST, "not-applicable"),
+        (MUST, "blocked"),
+        (MUST, "untested"),
+        (MUST, "error"),
+        errors=["one: no trace"],
+    )
+
+    assert verdict.line == (
+        "mine: not conformant (1 rules pass, 1 fail, 1 expected-fail, 1 unexpected-pass, "
+        "2 not-applicable, 1 blocked, 1 untested, 1 error, "
+        "1 of the failures SHOULD only, 1 runs in error)"
+    )
+
+
+def test_the_line_of_a_clean_verdict_is_short() -> None:
+    """And says whose words the traces are."""
+    verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, self_reported=True)
+
+    assert verdict.line == "mine: conformant (1 rules pass, self-reported)"
+
+
+def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:
+    """The failures that are kept are the three that are easiest to read."""
+    count = Count()
+    for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
+        scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))
+        name = f"{size}{'g' if generated else ''}"
+        count.add(1, Failure(name, scenario, FAILURE.trace, FAILURE.violation, generated))
+
+    assert [failure.name for failure in count.failures] == ["7", "9", "1g"]
+    assert (count.applied, count.broken) == (5, 5)
+
+
+def test_a_tally_remembers_what_generated_scenarios_break() -> None:
+    """Shrinking repeats them first, and plays none of them again."""
+    scenario = Scenario(inputs=(Timed(0, Record("a")),))
+    tally = Tally(rules())
+
+    tally.add("one", scenario, play(open_operator, scenario), key=b"generated")
+    tally.add("two", scenario, play(open_operator, scenario))
+
+    assert tally.broken_by == {b"generated": frozenset()}
+    assert tally.judged == 2

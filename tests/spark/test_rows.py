@@ -1,0 +1,77 @@
+"""Elements as rows: each kind comes back as it was, and what can't is refused by name."""
+
+import pyarrow as pa
+import pytest
+
+from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    NotPortable,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+
+ROWS = ElementRows()
+
+ELEMENTS: list[Element] = [
+    Record("a"),
+    Record(None, 0, 0),
+    Record("", -5, ""),
+    Record([1, 2.5, {"b": None}], 2**62, ["k", 1]),
+    Record(False, key=False),
+    Watermark(-(2**63)),
+    Watermark(7),
+    WatermarkStatus(idle=True),
+    WatermarkStatus(idle=False),
+    LatencyMarker(3),
+    LatencyMarker(0, "upstream"),
+    Barrier(0),
+    Snapshot(9, (Record("a", 1, "k"), Watermark(1)), 3, Snapshot(9, (WatermarkStatus(idle=True),))),
+]
+
+
+def test_every_element_comes_back_as_it_was() -> None:
+    """One row for each, in order, equal and of the same type."""
+    batch = ROWS.encode(ELEMENTS)
+    assert batch.schema == ELEMENT_SCHEMA
+    assert batch.num_rows == len(ELEMENTS)
+    assert list(ROWS.decode(batch)) == ELEMENTS
+
+
+def test_no_elements_are_no_rows() -> None:
+    """An empty batch has the schema of any other."""
+    batch = ROWS.encode([])
+    assert batch.schema == ELEMENT_SCHEMA
+    assert list(ROWS.decode(batch)) == []
+
+
+def test_other_columns_are_passed_over() -> None:
+    """The order of the columns does not count, nor what else there is."""
+    batch = ROWS.encode(ELEMENTS)
+    names = [*reversed(ELEMENT_SCHEMA.names), "more"]
+    arrays = [*reversed(batch.columns), pa.nulls(batch.num_rows)]
+    assert list(ROWS.decode(pa.RecordBatch.from_arrays(arrays, names))) == ELEMENTS
+
+
+@pytest.mark.parametrize(
+    ("record", "what"),
+    [
+        (Record({1, 2}, 5), r"Record \{1, 2\} @ 5: value does not fit into a row"),
+        (Record("a", key=float("nan")), "key does not fit into a row"),
+    ],
+)
+def test_what_json_cannot_carry_is_refused_by_name(record: Record, what: str) -> None:
+    """The error names the record and the part of it."""
+    with pytest.raises(NotPortable, match=what):
+        ROWS.encode([Record("a"), record])
+
+
+def test_rows_of_something_else_are_refused() -> None:
+    """A kind that is none of ours is named."""
+    batch = ROWS.encode([Record("a")]).set_column(0, "kind", pa.array(["recrod"]))
+    with pytest.raises(ValueError, match="kind of an element, got 'recrod'"):
+        list(ROWS.decode(batch))
