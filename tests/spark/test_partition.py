@@ -69,14 +69,17 @@ def batches_of(elements: Sequence[Element], size: int = 4) -> Iterator[pa.Record
 
 
 def records(*values: Any) -> list[Element]:
+    """A record for each value."""
     return [Record(value) for value in values]
 
 
 def elements_of(batches: Iterator[pa.RecordBatch]) -> list[Element]:
+    """All elements in `batches`."""
     return [element for batch in batches for element in ROWS.decode(batch)]
 
 
 async def echo(value: Any) -> list[Any]:
+    """Answer with the value."""
     return [value]
 
 
@@ -105,10 +108,8 @@ def test_results_come_as_they_are_ready(virtual: Virtual) -> None:
     """A batch waits for its first row only, and holds all that is there with it."""
     config = OperatorConfig("unordered", capacity=4)
     fn = answering({"a": 0.2, "b": 0.1, "c": 0.1, "d": 0.3})
-    seen = []
     with Partition(batches_of(records(*"abcd")), config, fn, ROWS, **virtual.options) as partition:
-        for batch in partition:
-            seen.append((virtual.now(), [e.value for e in ROWS.decode(batch)]))
+        seen = [(virtual.now(), [e.value for e in ROWS.decode(batch)]) for batch in partition]
     assert seen == [(100, ["b!", "c!"]), (200, ["a!"]), (300, ["d!"])]
 
 
@@ -215,6 +216,7 @@ def test_a_snapshot_is_gone_on_from(virtual: Virtual) -> None:
 
 
 async def fail_on_x(value: str) -> list[str]:
+    """Answer with the value, but raise for x."""
     if value == "x":
         raise LookupError("no such thing")
     return [value]
@@ -301,10 +303,10 @@ def test_an_error_of_the_input_comes_last_and_unchanged(reader: Any) -> None:
         yield ROWS.encode(records("a", "b"))
         raise error
 
-    seen = []
+    seen: list[Element] = []
+    results = run_partition(batches(), OperatorConfig(), echo, ROWS, reader=reader)
     with pytest.raises(OSError, match="connection is gone") as raised:
-        for batch in run_partition(batches(), OperatorConfig(), echo, ROWS, reader=reader):
-            seen += ROWS.decode(batch)
+        seen.extend(element for batch in results for element in ROWS.decode(batch))
     assert raised.value is error
     assert seen == records("a", "b")
 
@@ -315,10 +317,10 @@ def test_a_row_that_cannot_be_decoded_is_an_error_of_the_input(reader: Any) -> N
     kinds = pa.array(["record", "recrod", "record"])
     bad = ROWS.encode(records("b", "x", "c")).set_column(0, "kind", kinds)
     batches = iter([ROWS.encode(records("a")), bad, ROWS.encode(records("d"))])
-    seen = []
+    seen: list[Element] = []
+    results = run_partition(batches, OperatorConfig(), echo, ROWS, reader=reader)
     with pytest.raises(ValueError, match="got 'recrod'"):
-        for batch in run_partition(batches, OperatorConfig(), echo, ROWS, reader=reader):
-            seen += ROWS.decode(batch)
+        seen.extend(element for batch in results for element in ROWS.decode(batch))
     assert seen == records("a", "b")
     assert list(batches) == []
 
@@ -376,7 +378,7 @@ def test_closing_early_while_the_input_stalls() -> None:
         next(partition)
         opener = threading.Timer(0, gate.set)
         partition._loop.ask(partition._host.close())
-        opener.start()
+        opener.start()  # what is read from now on comes too late
     opener.join()
     assert called == ["a"]
     assert list(rest) == []
@@ -479,12 +481,13 @@ def test_an_interrupt_of_the_reader_closes_everything(monkeypatch: pytest.Monkey
         def cancel(self) -> None:
             self._future.cancel()
 
-    with pytest.raises(KeyboardInterrupt), results:
-        monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", Interrupted)
-        try:
+    with results:
+        with monkeypatch.context() as patch:
+            patch.setattr(asyncio, "run_coroutine_threadsafe", Interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                next(results)
+        with pytest.raises(KeyboardInterrupt):
             next(results)
-        finally:
-            monkeypatch.undo()
 
 
 def test_tasks_that_user_code_leaves_behind_are_ended() -> None:

@@ -20,9 +20,11 @@ class NumberRows:
     """Plain rows as records and back, as a function over DataFrames will want them."""
 
     def decode(self, batch: pa.RecordBatch) -> Iterator[Element]:
+        """A record for each number."""
         return (Record(number) for number in batch.column("id").to_pylist())
 
     def encode(self, elements: Sequence[Any]) -> pa.RecordBatch:
+        """A row for each answer."""
         return pa.RecordBatch.from_pydict({"answer": [element.value for element in elements]})
 
 
@@ -54,6 +56,7 @@ def answers(spark: EmbeddedSpark, config: OperatorConfig, count: int) -> list[st
 
 
 def expected(count: int) -> list[str]:
+    """The answers about the numbers below `count`, in order."""
     return [text for n in range(count) for text in answers_to(n)]
 
 
@@ -83,5 +86,5 @@ def test_driver_is_told_of_record_and_cause(spark: EmbeddedSpark) -> None:
         "asyncwait.spec._errors.CallFailed: Record 1313: "
         "the call failed: LookupError('there is no such number')"
     ) in text
-    assert "in answer\n    raise LookupError(\"there is no such number\")" in text
+    assert 'in answer\n    raise LookupError("there is no such number")' in text
     assert text.rstrip().endswith("LookupError: there is no such number")

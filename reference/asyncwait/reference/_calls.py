@@ -21,11 +21,11 @@ from asyncwait.reference._queues import RecordEntry
 from asyncwait.reference._timers import Post, Timer, TimerService
 from asyncwait.spec import FunctionParts, ResultFuture, TooManyAbandonedCalls, awaitable_of
 
-GRACE = 0.001
-"""Seconds that a cancelled call has to end; a call that takes longer is abandoned.
+GRACE = 0.005
+"""Seconds that a cancelled call has to end; a call that takes longer is abandoned."""
 
-By then the loop has run the call, and the tasks that the call may be waiting for in its turn.
-"""
+SECOND_LOOKS = 3
+"""Mails that it has besides: a loop that stalled for so long has not given the call its turn."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,6 +37,7 @@ class Call:
         begun: set in the step in which the function is called.
         scope: cancels the call.
         overdue: fires when the call should have ended, once it is cancelled.
+        looks: how often it is looked at again before it counts as abandoned.
         abandoned: whether it did not.
     """
 
@@ -44,6 +45,7 @@ class Call:
     begun: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     overdue: Timer | None = None
+    looks: int = SECOND_LOOKS
     abandoned: bool = False
 
 
@@ -102,8 +104,10 @@ class CallRunner:
         call = self._running.get(entry)
         if call is not None:
             call.scope.cancel()
-            due = self._timers.now() + GRACE
-            call.overdue = self._timers.register(due, lambda: self._on_overdue(call))
+            self._watch(call, self._timers.now() + GRACE)
+
+    def _watch(self, call: Call, due: float) -> None:
+        call.overdue = self._timers.register(due, lambda: self._on_overdue(call))
 
     def _start_callback(
         self, entry: RecordEntry, invoke: Callable[[Any, ResultFuture], None]
@@ -163,6 +167,10 @@ class CallRunner:
             TooManyAbandonedCalls: more of them run than there is capacity (TIME-9). They hold no
                 room, so a function that never lets go would else pile up calls for ever.
         """
+        if call.looks:
+            call.looks -= 1
+            self._watch(call, self._timers.now())
+            return
         call.abandoned = True
         self.abandoned += 1
         self._abandoned_now += 1

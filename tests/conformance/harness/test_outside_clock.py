@@ -1,4 +1,4 @@
-"""The virtual clock of a loop in a thread: who waits, what moves it, and that chance has no part."""
+"""The virtual clock of a loop in a thread: who waits, what moves it, and what chance can do."""
 
 import asyncio
 import random
@@ -35,6 +35,7 @@ def ask(loop: OutsideVirtualLoop) -> Ask:
 
 
 async def now() -> float:
+    """Return the time of the loop."""
     return asyncio.get_running_loop().time()
 
 
@@ -188,7 +189,9 @@ def test_each_submission_is_announced() -> None:
 class LittleOperator:
     """An operator in plain asyncio: a few calls at a time, a bounded queue, deadlines."""
 
-    def __init__(self, plan: random.Random, note: Callable[..., None], shake: Callable[[], None]):
+    def __init__(
+        self, plan: random.Random, note: Callable[..., None], shake: Callable[[], None]
+    ) -> None:
         self.count = plan.randrange(1, 12)
         self._room = asyncio.Semaphore(plan.randrange(1, 5))
         self._durations = [plan.choice([0, 0, 0.04, 0.08, 5]) for _ in range(self.count)]
@@ -198,6 +201,7 @@ class LittleOperator:
         self._shake = shake
 
     async def open(self) -> None:
+        """Begin."""
         self._note("open")
         self._task = asyncio.create_task(self._serve())
 
@@ -230,12 +234,14 @@ class LittleOperator:
         await event.wait()
 
     async def take(self) -> list[int | None]:
+        """Wait for a result, and take all that are ready; None is the end."""
         taken = [await self._results.get()]
         while taken[-1] is not None and not self._results.empty():
             taken.append(self._results.get_nowait())
         return taken
 
     async def close(self) -> None:
+        """End, which takes a while."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await asyncio.sleep(0.05)

@@ -95,7 +95,7 @@ class ThreadedSource:
     def join(self) -> None:
         """Wait until the batches are read to their end."""
         if self._loop is None:
-            _exhaust(self._batches)
+            exhaust(self._batches)
         else:
             self._thread.join()
 
@@ -108,7 +108,7 @@ class ThreadedSource:
         except BaseException as raised:
             error = raised
         self._tell(None, error)
-        _exhaust(self._batches)
+        exhaust(self._batches)
 
     def _read_chunk(self, rows: pa.RecordBatch) -> None:
         """Wait for room, and hand over what can be decoded, also where a later row can't."""
@@ -147,7 +147,7 @@ class InMemorySource:
                 self._elements.extend(rows.decode(batch))
         except Exception as error:
             self._error = error
-        _exhaust(batches)
+        exhaust(batches)
 
     def __aiter__(self) -> "InMemorySource":
         return self
@@ -166,7 +166,7 @@ class InMemorySource:
         """Return at once: everything was read at the beginning."""
 
 
-def _exhaust(batches: Iterator[pa.RecordBatch]) -> None:
+def exhaust(batches: Iterator[pa.RecordBatch]) -> None:
     """Read `batches` to the end, or until they raise."""
     with suppress(BaseException):
         for _ in batches:

@@ -7,7 +7,7 @@ from asyncwait.conformance.judging import NEVER, Call, Finding, Item, LegHistory
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import HandlerAsked
 
-_TURN = 1
+_TURN = 20.0
 """Milliseconds that a cancelled call has to end in before it must be counted as abandoned."""
 
 

@@ -45,6 +45,7 @@ _KINDS = st.sampled_from(
 _LEAST = st.sampled_from([1, 0, 1, 2, 3, 4, 4, 6, 6])
 """So many inputs or more; hypothesis alone likes lists short."""
 _GAPS = st.sampled_from([0, 0, 0, 0, 0, 1, 1, 2, 4])
+_AT_ONCE = st.sampled_from([0] * 9 + [1, 2, 4])
 _DURATIONS = st.sampled_from([0, 1, 1, 2, 2, 3, 3, 5, 8])
 _COUNTS = st.sampled_from([1, 1, 1, 1, 0, 2, 3])
 _RARELY = st.sampled_from([False, False, False, False, False, True])
@@ -72,11 +73,16 @@ def scenarios(draw: Draw) -> Scenario:
     timeouts = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
     timeout = draw(st.sampled_from(timeouts))
     handled = timeout is not None and (flavour != "failing" or draw(_SOMETIMES))
-    inputs = draw(_inputs())
-    plans = tuple(
+    # What comes in at once runs at once, and then several calls can fail.
+    inputs = draw(_inputs(_AT_ONCE if flavour == "failing" else _GAPS))
+    restore = draw(_restores()) if draw(_RARELY) else None
+    # Drawn whether they are used or not: what is drawn later must not move when inputs go.
+    drawn = [
         draw(_plans(value, flavour, endless=handled or flavour == "leaving"))
         for value in VALUES[: draw(st.integers(1, len(VALUES)))]
-    )
+    ]
+    used = _values(inputs, restore)
+    plans = tuple(plan for plan in drawn if plan.value in used)
     if not handled and flavour != "failing":
         timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
     return Scenario(
@@ -94,15 +100,21 @@ def scenarios(draw: Draw) -> Scenario:
         cancel_at=draw(_TICKS) * TICK if flavour == "leaving" else None,
         requests=draw(_requests()),
         crashes=draw(_crashes()) if flavour == "crash" else (),
-        restore=draw(_restores()) if draw(_RARELY) else None,
+        restore=restore,
     )
 
 
+def _values(inputs: tuple[Timed, ...], restore: Snapshot | None) -> set[Any]:
+    """Return the values that are called: only these are worth a plan."""
+    elements = [timed.element for timed in inputs] + list(restore.in_flight if restore else ())
+    return {element.value for element in elements if isinstance(element, Record)}
+
+
 @st.composite
-def _inputs(draw: Draw) -> tuple[Timed, ...]:
+def _inputs(draw: Draw, gaps: st.SearchStrategy[int]) -> tuple[Timed, ...]:
     inputs: list[Timed] = []
     at = stamp = 0
-    element = st.tuples(_KINDS, _GAPS, st.sampled_from(VALUES), _STAMPS)
+    element = st.tuples(_KINDS, gaps, st.sampled_from(VALUES), _STAMPS)
     for kind, gap, value, step in draw(st.lists(element, min_size=draw(_LEAST), max_size=14)):
         at += gap * TICK
         stamp += step or 0

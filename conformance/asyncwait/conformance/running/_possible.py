@@ -24,13 +24,31 @@ def impossible(scenario: Scenario, trace: Trace) -> str | None:
         return "it has no leg"
     if len(trace.legs) > len(scenario.crashes) + 1:
         return f"it has {len(trace.legs)} legs, the scenario crashes {len(scenario.crashes)} times"
+    began_at = 0
     for number, leg in enumerate(trace.legs):
-        if (why := _impossible_leg(scenario, leg)) is not None:
+        why = _impossible_setting(scenario, number, leg) or _impossible_leg(scenario, leg, began_at)
+        if why is not None:
             return f"leg {number}: {why}"
+        began_at += scenario.crashes[number].at if number < len(scenario.crashes) else 0
     return None
 
 
-def _impossible_leg(scenario: Scenario, leg: Leg) -> str | None:
+def _impossible_setting(scenario: Scenario, number: int, leg: Leg) -> str | None:
+    """Compare how the operator was opened with what is planned; nothing is known if it never was."""
+    if not leg.events:
+        return None
+    mode, capacity = scenario.mode, scenario.capacity
+    for crash in scenario.crashes[:number]:
+        mode = crash.mode or mode
+        capacity = crash.capacity or capacity
+    if (leg.mode, leg.capacity) != (mode, capacity):
+        return f"{leg.mode}, capacity {leg.capacity}; planned is {mode}, capacity {capacity}"
+    if number == 0 and (leg.restored, leg.first_index) != (scenario.restore, 0):
+        return f"it was restored from {leg.restored}, planned is {scenario.restore}"
+    return None
+
+
+def _impossible_leg(scenario: Scenario, leg: Leg, began_at: int) -> str | None:
     taken, at, waiting = leg.first_index, 0.0, False
     calls: dict[int, CallStarted] = {}
     ended: set[int] = set()
@@ -41,6 +59,8 @@ def _impossible_leg(scenario: Scenario, leg: Leg) -> str | None:
         match event:
             case Taken() if event.index != taken or taken >= len(scenario.inputs):
                 return f"input {event.index} was taken, the next one is {taken}"
+            case Taken() if began_at + at < scenario.inputs[taken].at:
+                return f"input {taken} was taken before its time"
             case Taken():
                 taken += 1
             case CallStarted() if event.call in calls:

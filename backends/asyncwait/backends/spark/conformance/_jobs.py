@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
@@ -19,6 +20,7 @@ from asyncwait.backends.spark._session import EmbeddedSpark, pandas_notice_ignor
 from asyncwait.backends.spark.conformance._real_time import paced
 from asyncwait.backends.spark.conformance._task import (
     OUTPUT_SCHEMA,
+    REAL_SECONDS,
     Assignment,
     LegReport,
     read_reports,
@@ -53,7 +55,12 @@ class JobResult(Struct, frozen=True):
 
 
 def play_legs(
-    spark: EmbeddedSpark, plans: Sequence[LegPlan], *, real: bool = False, raises: bool = False
+    spark: EmbeddedSpark,
+    plans: Sequence[LegPlan],
+    *,
+    real: bool = False,
+    raises: bool = False,
+    patience: float = REAL_SECONDS,
 ) -> JobResult:
     """Play all legs in one job.
 
@@ -62,6 +69,7 @@ def play_legs(
         plans: of the legs.
         real: on the real clock.
         raises: a leg that fails fails its task, and with it the job.
+        patience: seconds of the real clock for one leg.
     """
     context = spark.session.sparkContext
     # On the real clock rows are worth a batch each: there is something to read while calls run.
@@ -69,11 +77,11 @@ def play_legs(
     error, rows = "", None
     broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
     with tempfile.TemporaryDirectory(prefix="asyncwait-") as folder, pandas_notice_ignored():
-        job = Assignment(broadcast, folder, real, raises)
+        job = Assignment(broadcast, folder, real, raises, patience)
         frame = _input(spark.session, plans)
         try:
             rows = frame.mapInArrow(lambda b: run_task(b, job), _ddl(OUTPUT_SCHEMA)).toArrow()
-        except PySparkException as raised:
+        except (PySparkException, Py4JError) as raised:
             error = str(raised)
         finally:
             broadcast.destroy()

@@ -69,8 +69,11 @@ class LoopSide:
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
 
-    def set_alarms(self) -> None:
-        """Set the end that is planned for the leg, and the bounds that end a hang or a spin."""
+    async def set_alarms(self) -> None:
+        """Set the end that is planned for the leg, and the bounds that end a hang or a spin.
+
+        An end at 0 has come when this returns: it needs nobody who waits.
+        """
         scenario, crash = self._plan.scenario, self._plan.crash
         self._alarm(PATIENCE * scenario.horizon + 1_000, "hung")
         if crash is not None:

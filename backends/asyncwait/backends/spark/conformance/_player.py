@@ -83,19 +83,19 @@ class PartitionPlayer:
             # By single elements a script of reads and pauses is followed to the letter.
             batch_size=1 if self._script else BATCH_SIZE,
         )
-        side.loop.call_soon_threadsafe(side.set_alarms)
+        asyncio.run_coroutine_threadsafe(side.set_alarms(), side.loop).result()
         return partition
 
     def _consume(self, partition: Partition) -> Iterator[pa.RecordBatch]:
         for step in self._steps():
+            if self._side.ending is not None:
+                return
             if step.does == "pause":
                 self._pause(step.n)
             elif step.does == "leave":
                 self._side.note_end("left")
             elif (batch := self._pull(partition, step)) is not None:
                 yield batch
-            if self._side.ending is not None:
-                return
 
     def _steps(self) -> Iterator[SinkStep]:
         for step in self._script:

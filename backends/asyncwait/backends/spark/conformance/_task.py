@@ -15,13 +15,14 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
+from asyncwait.backends.spark._reader import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
 from asyncwait.conformance.harness import LegPlan
 from asyncwait.spec.scenario import Capability, Ending, Leg
 
 REAL_SECONDS = 30.0
-"""How long one leg may take on the real clock; then its worker prints its stacks and dies."""
+"""How long one leg may take on the real clock."""
 
 _NAP, _PUNCTUAL_NAPS, _MOST_NAPS = 0.002, 8, 150
 
@@ -49,12 +50,14 @@ class Assignment(Struct, frozen=True):
         folder: where the reports go.
         real: the legs are played on the real clock.
         raises: a leg's failure is raised in the end, for the driver to see.
+        patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
     """
 
     plans: Any
     folder: str
     real: bool = False
     raises: bool = False
+    patience: float = REAL_SECONDS
 
 
 def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
@@ -64,21 +67,22 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     _freeze()
     context = TaskContext.get()
     number = context.partitionId()
-    plan = msgspec.msgpack.decode(job.plans.value[number], type=LegPlan)
     leg: Leg | None = None
     failure: BaseException | None = None
-    if job.real:
-        batches = _arrived(batches)
-        if Capability.TIMED_INPUT not in plan.scenario.needs:
-            _await_quiet()
-    faulthandler.dump_traceback_later(REAL_SECONDS, exit=True)
+    faulthandler.dump_traceback_later(job.patience, exit=True)
     try:
+        plan = msgspec.msgpack.decode(job.plans.value[number], type=LegPlan)
+        if job.real:
+            batches = _arrived(batches)
+            if Capability.TIMED_INPUT not in plan.scenario.needs:
+                _await_quiet()
         player = PartitionPlayer(plan, real=job.real)
         for batch in player.play(batches):
             yield _numbered(batch, number)
         leg, failure = player.leg, player.failure
     except Exception:
         leg = Leg(Ending("error", detail=traceback.format_exc()))
+        exhaust(batches)
     finally:
         faulthandler.cancel_dump_traceback_later()
     assert leg is not None

@@ -1,0 +1,73 @@
+"""Checks are pure functions of what was observed: they reach for nothing that runs."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from asyncwait.conformance import checks, judging
+
+FOLDERS = [Path(package.__path__[0]) for package in (checks, judging)]
+FILES = [file for folder in FOLDERS for file in sorted(folder.rglob("*.py"))]
+
+# What a check may import: data, judging itself, and what the standard library has for data.
+ALLOWED = {
+    "asyncwait.conformance.checks",
+    "asyncwait.conformance.judging",
+    "asyncwait.spec",
+    "collections",
+    "dataclasses",
+    "functools",
+    "heapq",
+    "itertools",
+    "math",
+    "msgspec",
+    "operator",
+    "typing",
+}
+
+
+def imported(file: Path) -> set[str]:
+    """Every module that a file imports from, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names.add(str(node.module))
+    return names
+
+
+def is_allowed(name: str) -> bool:
+    """Whether a check may import it."""
+    return any(name == each or name.startswith(f"{each}.") for each in ALLOWED)
+
+
+def test_there_are_files_to_judge() -> None:
+    """The test below is none if it finds nothing."""
+    assert {"_order.py", "_check.py", "_history.py"} <= {file.name for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_no_check_imports_a_backend_pytest_or_a_clock(file: Path) -> None:
+    """Nothing but data: the same trace is judged the same way everywhere and at any time."""
+    assert [name for name in sorted(imported(file)) if not is_allowed(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "asyncio",
+        "anyio",
+        "time",
+        "pytest",
+        "asyncwait.backends.pool",
+        "asyncwait.reference",
+        "asyncwait.conformance.harness",
+        "asyncwait.specimen",
+    ],
+)
+def test_what_runs_is_refused(name: str) -> None:
+    """The test above would notice."""
+    assert not is_allowed(name)

@@ -1,0 +1,170 @@
+"""One way through the suite: play, judge, shrink, conclude."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from outside import Folder
+
+from asyncwait.conformance._verify import Plan, verify
+from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import rules
+
+# No example has this capacity, so only generated scenarios find out.
+AT_CAPACITY_SIX = """
+from contextlib import asynccontextmanager
+
+import anyio
+from msgspec.structs import replace
+
+from asyncwait.conformance import stream_backend
+from asyncwait.reference import open_operator as sound
+
+
+@asynccontextmanager
+async def open_operator(config, fn, elements, restore=None):
+    {before}
+    async with sound(config, fn, elements, restore) as results:
+        yield results
+
+
+def backend():
+    return stream_backend(open_operator{more})
+"""
+UNORDERED = "if config.capacity == 6: config = replace(config, mode='unordered')"
+
+
+@pytest.fixture
+def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+    """A folder whose module `gate` is found by this process and its children."""
+    monkeypatch.syspath_prepend(outside.path)
+    yield outside
+    sys.modules.pop("gate", None)
+
+
+def write(gate: Folder, before: str = "pass", more: str = "") -> Path:
+    """Write the module."""
+    return gate.write("gate.py", AT_CAPACITY_SIX.format(before=before, more=more))
+
+
+def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Folder) -> None:
+    """The child process looks for modules wherever its parent does."""
+    write(gate)
+
+    verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
+
+    assert verdict.line == "gate:backend: conformant (1 rules pass)"
+    assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 1, len(EXAMPLES) + 1)
+
+
+def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder) -> None:
+    """The smallest failure stands in front of the others: two records that change places."""
+    write(gate, UNORDERED)
+
+    verdict = verify("gate:backend", Plan(300, 1, ("ORD-1",)))
+
+    (result,) = verdict.results
+    smallest, *others = result.failures
+    assert result.status == "fail"
+    assert (smallest.name, len(smallest.scenario.inputs)) == ("shrunk", 2)
+    assert others[0].name.startswith("generated ")
+    assert smallest.violation.text.startswith("results of Record ")
+
+
+def test_nothing_is_shrunk_on_demand(gate: Folder) -> None:
+    """A search costs time that not everybody has."""
+    write(gate, UNORDERED)
+
+    verdict = verify("gate:backend", Plan(300, 1, ("ORD-1",), shrinks=False))
+
+    assert verdict.results[0].failures[0].name.startswith("generated ")
+
+
+def test_a_failing_example_is_not_shrunk(gate: Folder) -> None:
+    """It is as small as somebody could make it."""
+    write(gate, UNORDERED.replace("== 6", "== 4"))
+
+    verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
+
+    names = {example.name for example in EXAMPLES}
+    assert verdict.results[0].failures[0].name in names
+
+
+def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
+    """With exceptions, which the line says."""
+    write(gate, UNORDERED.replace("== 6", "== 4"), ", exceptions={'ORD-1': 'we promise no order'}")
+
+    verdict = verify("gate:backend", Plan(1, rules=("ORD-1", "END-8")))
+
+    assert verdict.line == (
+        "gate:backend: conformant with exceptions (1 rules pass, 1 expected-fail)"
+    )
+    assert verdict.results[0].note == "we promise no order"
+
+
+def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
+    """And the line counts them."""
+    write(gate, more=", lacks=['on-demand-snapshot']")
+
+    verdict = verify("gate:backend", Plan(1, rules=("SNAP-8", "SNAP-9", "SNAP-1")))
+
+    assert verdict.line == "gate:backend: conformant (1 rules pass, 2 not-applicable)"
+
+
+def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> None:
+    """What was not played is blocked, and the reason says how the last run ended."""
+    write(gate, "import os; os._exit(3)")
+
+    verdict = verify("gate:backend", Plan(1, rules=("ORD-1", "END-8")))
+
+    left = len(EXAMPLES) + 1 - 3
+    assert [(r.rule.id, r.status) for r in verdict.results] == [
+        ("ORD-1", "blocked"),
+        ("END-8", "fail"),
+    ]
+    assert verdict.results[0].note == (
+        f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
+    )
+    assert verdict.scenarios == 3
+
+
+def test_a_module_that_only_the_child_cant_import_is_an_error(gate: Folder) -> None:
+    """It is not the operator's fault."""
+    file = write(gate)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(
+        "import sys\nif 'pytest' not in sys.modules: raise OSError('no disk')\n" + text,
+        encoding="utf-8",
+    )
+
+    verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
+
+    assert verdict.word == "inconclusive"
+    assert verdict.errors[0].endswith("backend 'gate:backend': can't import it: OSError('no disk')")
+
+
+def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
+    """Once for each scenario, and at the end."""
+    write(gate)
+    told: list[tuple[int, int]] = []
+
+    verify("gate:backend", Plan(1, rules=("ORD-1",)), lambda *figures: told.append(figures))
+
+    total = len(EXAMPLES) + 1
+    assert told == [(number, total) for number in range(total + 1)]
+
+
+def test_an_unknown_rule_is_refused_before_anything_is_played() -> None:
+    """With all that are known."""
+    with pytest.raises(InvalidConfig, match=r"^rule must be one of ELEM-1, .*, got 'X-1' \(str\)$"):
+        verify("reference-asyncio", Plan(rules=("X-1",)))
+
+
+def test_rules_are_judged_in_the_order_of_the_chapters() -> None:
+    """However they were asked for."""
+    verdict = verify("reference-asyncio", Plan(1, rules=("END-1", "ELEM-1")))
+
+    assert [r.rule.id for r in verdict.results] == ["ELEM-1", "END-1"]
+    assert set(rules()) >= {"ELEM-1", "END-1"}

@@ -1,0 +1,212 @@
+"""Legs on the real clock: which are played, how lateness is noticed, and the data path itself."""
+
+from collections.abc import Sequence
+
+import pytest
+from judged import broken_rules
+from msgspec.structs import replace
+
+from asyncwait.backends.spark import EmbeddedSpark
+from asyncwait.backends.spark.conformance import _backend
+from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
+from asyncwait.backends.spark.conformance._jobs import JobResult
+from asyncwait.backends.spark.conformance._real_time import LONGEST, OF_THE_DATA_PATH, short
+from asyncwait.backends.spark.conformance._task import LegReport
+from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance.harness import LegPlan, Recorder
+from asyncwait.conformance.running import adapted, checked
+from asyncwait.conformance.witnesses import Run
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Crash,
+    Ending,
+    HandlerAsked,
+    Leg,
+    Plan,
+    Scenario,
+    SinkStep,
+    SinkTook,
+    Step,
+    Taken,
+    Timed,
+    Trace,
+)
+
+
+class Clock:
+    """A clock that the test sets, in ms."""
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+
+    def __call__(self) -> float:
+        """The seconds of a clock that began long ago."""
+        return 5 + self.ms / 1000
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock at its beginning."""
+    return Clock()
+
+
+@pytest.mark.parametrize(
+    ("ms", "instant", "late"),
+    [(0, 0, 0), (3, 0, 3), (39.9, 40, 0), (40, 40, 0), (59, 40, 19), (61, 80, 21), (115, 120, 35)],
+)
+def test_times_are_those_of_the_nearest_instant(
+    clock: Clock, ms: float, instant: float, late: float
+) -> None:
+    """The lateness is that behind the instant before, where it is not a hair's breadth early."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    clock.ms = ms
+    assert recorder.now() == instant
+    assert recorder.late_by == pytest.approx(late, abs=0.01)
+
+
+def test_the_greatest_lateness_is_kept(clock: Clock) -> None:
+    """Also that of something that was known to be due."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    for clock.ms in (47, 82):
+        recorder.now()
+    assert recorder.late_by == pytest.approx(7, abs=0.01)
+    clock.ms = 125
+    recorder.was_due(75)
+    assert recorder.late_by == pytest.approx(50, abs=0.01)
+
+
+def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:
+    """Without a grid nothing is late."""
+    recorder = Recorder(Scenario(), clock)
+    clock.ms = 61.23456
+    assert recorder.now() == 61.235
+    assert recorder.late_by == 0
+
+
+def test_at_least_sixty_short_scenarios_are_chosen() -> None:
+    """Among the examples alone, and only such that a real clock can play."""
+    fitting = {e.name: adapted(e.scenario, ALL_CAPABILITIES - LACKS) for e in EXAMPLES}
+    chosen = short(fitting)
+    assert len(chosen) >= 60
+    assert chosen.items() <= fitting.items()
+    assert not any(scenario.crashes for scenario in chosen.values())
+
+
+def answered_after(ms: int) -> Scenario:
+    """One record, whose call takes so long."""
+    return Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=ms),)),))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "fits"),
+    [
+        (answered_after(LONGEST), True),
+        (answered_after(LONGEST + 40), False),
+        (replace(answered_after(0), crashes=(Crash(40),)), False),
+        (replace(answered_after(0), cancel_at=40), False),
+        (replace(answered_after(0), sink=(SinkStep("give_up", 40),)), False),
+        (replace(answered_after(0), sink=(SinkStep("pause", LONGEST),)), True),
+        (replace(answered_after(0), sink=(SinkStep("leave"),)), True),
+    ],
+)
+def test_what_a_real_clock_can_play(scenario: Scenario, fits: bool) -> None:  # noqa: FBT001
+    """Short ones, in which no wait is cut short."""
+    assert (short({"it": scenario}) == {"it": scenario}) is fits
+
+
+class Machine:
+    """Plays nothing; each run of a scenario is late by what its name says for that run."""
+
+    def __init__(self) -> None:
+        self.jobs: list[list[str]] = []
+        self._runs: dict[str, int] = {}
+
+    def __call__(self, _: object, plans: Sequence[LegPlan], *, real: bool) -> JobResult:
+        """Stand in for `play_legs`."""
+        assert real
+        self.jobs.append([plan.scenario.name for plan in plans])
+        return JobResult(tuple(self._report(plan.scenario.name) for plan in plans))
+
+    def _report(self, name: str) -> LegReport:
+        run = self._runs[name] = self._runs.get(name, 0) + 1
+        late = float(name.split()[run - 1])
+        return LegReport(Leg(Ending("finished", at=run), late_by=late), 1)
+
+
+def endings_of(monkeypatch: pytest.MonkeyPatch, *names: str) -> tuple[Machine, dict[str, Ending]]:
+    """Play scenarios of these names; return the machine, and how each of them ended."""
+    machine = Machine()
+    monkeypatch.setattr(_backend, "play_legs", machine)
+    monkeypatch.setattr(_backend, "embedded_spark", lambda: None)
+    scenarios = {name: Scenario(name=name) for name in names}
+    runs = SparkBackend().in_real_time(scenarios)
+    return machine, {name: trace.legs[0].ending for name, _, trace in runs}
+
+
+def test_punctual_runs_take_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a step is late enough to be in time."""
+    machine, endings = endings_of(monkeypatch, "3", "20")
+    assert machine.jobs == [["3", "20"]]
+    assert endings == {
+        "3, in real time": Ending("finished", at=1),
+        "20, in real time": Ending("finished", at=1),
+    }
+
+
+def test_late_runs_are_repeated_twice_in_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run that is in time counts; where all three are late, there is no trace."""
+    machine, endings = endings_of(monkeypatch, "0", "21 4 5", "22 90 6", "25 25 21")
+    late = ["21 4 5", "22 90 6", "25 25 21"]
+    assert machine.jobs == [["0", *late], [name for name in late for _ in range(2)]]
+    assert [ending.at for ending in endings.values()] == [1, 2, 3, 0]
+    last = endings["25 25 21, in real time"]
+    assert (last.how, last.detail) == ("error", "more than 20 ms late in 3 runs")
+
+
+@pytest.fixture(scope="module")
+def traces(spark: EmbeddedSpark) -> dict[str, tuple[Scenario, Trace]]:
+    """Each scenario of the data path, played."""
+    runs = SparkBackend().in_real_time(OF_THE_DATA_PATH)
+    return {name: (scenario, trace) for name, scenario, trace in runs}
+
+
+@pytest.mark.timeout(300)
+def test_no_rule_is_broken(traces: dict[str, tuple[Scenario, Trace]]) -> None:
+    """All are played, and judged by all rules."""
+    assert len(traces) == len(OF_THE_DATA_PATH)
+    for scenario, trace in traces.values():
+        assert checked(scenario, trace) == trace
+        assert broken_rules(Run(scenario, trace)) == {}
+
+
+@pytest.mark.timeout(300)
+def test_the_source_really_pauses(traces: dict[str, tuple[Scenario, Trace]]) -> None:
+    """Rows arrive at their times, and results leave before the next one is there."""
+    _, trace = traces["results come out while the source pauses, in real time"]
+    events = trace.legs[0].events
+    assert [event.at for event in events if isinstance(event, Taken)] == [0, 120, 240]
+    assert [event.at for event in events if isinstance(event, SinkTook)] == [40, 200, 280]
+
+
+@pytest.mark.timeout(300)
+def test_deadlines_are_kept_meanwhile(traces: dict[str, tuple[Scenario, Trace]]) -> None:
+    """The handler is asked when the call is due, long before the next row."""
+    _, trace = traces["deadlines are kept while the source pauses, in real time"]
+    events = trace.legs[0].events
+    assert [event.at for event in events if isinstance(event, HandlerAsked)] == [80]
+    assert [event.at for event in events if isinstance(event, Taken)] == [0, 200]
+
+
+@pytest.mark.timeout(300)
+def test_unread_output_times_no_call_out(traces: dict[str, tuple[Scenario, Trace]]) -> None:
+    """The consumer is away for three timeouts, and gets everything in the end."""
+    for name in ("is not read", "is not read any more"):
+        scenario, trace = traces[f"output that {name} for three timeouts, in real time"]
+        assert scenario.timeout == 80
+        assert SinkStep("pause", 240) in scenario.sink
+        ending = trace.legs[0].ending
+        assert ending.how == "finished"
+        assert ending.at >= 240
+        took = sum(isinstance(event, SinkTook) for event in trace.legs[0].events)
+        assert took == len(scenario.inputs)
