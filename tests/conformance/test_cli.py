@@ -57,8 +57,7 @@ def test_an_unknown_backend_is_told_the_known_ones() -> None:
             "expected a backend from its factory, got 'fine'; return stream_backend(open_operator)",
         ),
         (
-            "from asyncwait.conformance import stream_backend\n"
-            "def backend(): return stream_backend(None)",
+            "import asyncwait.conformance as c\ndef backend(): return c.stream_backend(None)",
             "gate:backend",
             "open_operator must be callable, got None (NoneType)",
         ),

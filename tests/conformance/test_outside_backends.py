@@ -64,7 +64,9 @@ def backend""",
     assert "gate:backend: ORD-1 Ordered results come in input order: fail in" in done.out
     assert "  MUST: In ordered mode" in done.out
     assert re.search(r"^ +ms  input +calls +output$", done.out, re.MULTILINE)
-    assert re.search(r"^ +\d+  >>> results of Record .* came after those of ", done.out, re.M)
+    assert re.search(
+        r"^ +\d+  >>> results of Record .* came after those of ", done.out, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(

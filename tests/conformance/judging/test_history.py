@@ -203,7 +203,7 @@ def test_a_check_of_legs_counts_where_it_applied_and_names_the_leg() -> None:
 
 def test_a_rule_has_one_check() -> None:
     """A second one would hide the first."""
-    with pytest.raises(ValueError, match="^ORD-1 has a check already$"):
+    with pytest.raises(ValueError, match=r"^ORD-1 has a check already$"):
         check("ORD-1")(CHECKS["ORD-1"])
 
 

@@ -141,6 +141,9 @@ def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Fin
             yield f"expected read between {low} and {len(taken)}, got {read}", output.at
         else:
             yield None
+    for output in leg.snapshots:
+        if _barrier_of(leg, output) is not None and output.element.read is not None:  # type: ignore[union-attr]
+            yield f"{output.element} is of a barrier: its place says what was read", output.at
 
 
 @leg_check("SNAP-10")
@@ -148,12 +151,12 @@ def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]
     """The Snapshot for a barrier that was one itself holds it as `upstream`, as it came."""
     for output in leg.snapshots:
         barrier = _barrier_of(leg, output)
-        if barrier is None or not isinstance(barrier.element, Snapshot):
-            continue
+        came = None if barrier is None else barrier.element
+        upstream = came if isinstance(came, Snapshot) else None
         assert isinstance(output.element, Snapshot)
-        if output.element.upstream != barrier.element:
-            yield f"expected upstream {barrier.element}, got {output.element.upstream}", output.at
-        else:
+        if output.element.upstream != upstream:
+            yield f"expected upstream {upstream}, got {output.element.upstream}", output.at
+        elif upstream is not None:
             yield None
 
 

@@ -77,9 +77,12 @@ def a_deadline_without_results_is_a_timeout_error(leg: LegHistory) -> Iterator[F
 
 @leg_check("TIME-5")
 def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Finding]:
-    """A cancellation reaches a call in the instant of its record's deadline."""
+    """A cancellation reaches a call in the instant of its record's deadline, and not before."""
     if leg.scenario.form == "callback":
         return
+    for early in leg.calls:
+        if early.cancelled_at < min(early.at + leg.timeout, leg.over_at, leg.end_at):
+            yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
         call, deadline = item.call, leg.deadline(item)
         if call is None or not item.timed_out:

@@ -7,6 +7,7 @@ clock calls `on_spin` once, and the run it belongs to is ended from outside.
 import asyncio
 import selectors
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
@@ -74,7 +75,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Return the virtual time in seconds."""
         return self._now
 
-    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> asyncio.Handle:
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.Handle:
         """Refuse other threads, as asyncio does in debug mode: they have `call_soon_threadsafe`.
 
         Without this a call from another thread works by luck: the harness waits for its threads.

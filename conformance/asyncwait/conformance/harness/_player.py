@@ -120,12 +120,10 @@ def last_snapshot(plan: LegPlan, leg: Leg) -> tuple[Snapshot | None, int]:
     if not snapshots:
         return plan.restored, plan.first_index
     last = snapshots[-1]
-    if last.read is not None:
-        return last, plan.first_index + last.read
     for index, timed in enumerate(plan.scenario.inputs):
         if getattr(timed.element, "checkpoint_id", None) == last.checkpoint_id:
             return last, index + 1
-    return last, plan.first_index
+    return last, plan.first_index + (last.read or 0)
 
 
 def play(open_operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyncio") -> Trace:
@@ -170,6 +168,8 @@ class _LegPlayer:
         self._sink = ScriptedSink(script, self._recorder, error)
         self._results: Any = None
         self._ending: Ending | None = None
+        self._doing = ""
+        """What the harness waits for the operator to do; empty while it only consumes."""
 
     async def play(self) -> Leg:
         """Open, consume, leave; then count what is left."""
@@ -179,11 +179,15 @@ class _LegPlayer:
             with anyio.move_on_after(limit) as bound:
                 self._spin.on_spin = lambda: self._stop(bound, "livelock")
                 await self._operate(helpers)
-            if bound.cancel_called:
-                self._ending = self._ending or Ending("hung", self._recorder.now())
+            if bound.cancel_called and self._doing != "done":
+                self._note_hang()
             helpers.cancel_scope.cancel()
         # The harness's own tasks are gone now: what is still there is the operator's.
         return self._leg(_Census.take().beyond(before))
+
+    def _note_hang(self) -> None:
+        if self._ending is None or self._ending.how != "livelock":
+            self._ending = Ending("hung", self._recorder.now(), detail=self._doing)
 
     def _stop(self, scope: anyio.CancelScope, how: Any) -> None:
         self._ending = Ending(how, self._recorder.now())
@@ -200,16 +204,24 @@ class _LegPlayer:
                     ending = await self._sink.consume(self._results)
                     # From here on no alarm changes how it ended, however long leaving takes.
                     self._ending = self._ending or ending
+                    self._doing = "while it is read again"
                     again = "" if ending.how == "left" else await self._sink.again(self._results)
+                    self._doing = "while it is left"
             except Exception as error:
                 # Opening or leaving the context raised: the operator's doing.
-                self._ending = describe_failure(error, recorder.now())
+                self._fail(error)
+                self._doing = "done"
                 return
             finally:
                 recorder.events.append(Left(recorder.now()))
+            self._doing = "while it is read after leaving"
             after = await self._sink.again(self._results)
             if self._ending is ending:
                 self._ending = msgspec.structs.replace(ending, again=again, after=after)
+        self._doing = "done"
+
+    def _fail(self, error: BaseException) -> None:
+        self._ending = describe_failure(error, self._recorder.now())
 
     def _set_alarms(self, helpers: Any, life: anyio.CancelScope) -> None:
         scenario, crash = self._plan.scenario, self._plan.crash
@@ -218,24 +230,40 @@ class _LegPlayer:
         if scenario.cancel_at is not None and self._plan.number == 0:
             helpers.start_soon(self._end_at, scenario.cancel_at, life, "left")
         for request in self._plan.requests:
-            helpers.start_soon(self._request, request)
+            helpers.start_soon(self._request, request, life)
 
     async def _end_at(self, at: int, life: anyio.CancelScope, how: Any) -> None:
         await anyio.sleep(at / 1000)
         if self._ending is None:
             self._ending = Ending(how, self._recorder.now())
             self._recorder.events.append(SinkLeft(self._recorder.now()))
+            self._doing = "while it is left"
             life.cancel()
 
-    async def _request(self, request: SnapshotRequest) -> None:
+    async def _request(self, request: SnapshotRequest, life: anyio.CancelScope) -> None:
         await anyio.sleep(request.at / 1000)
         recorder = self._recorder
         if self._ending is None:
             recorder.events.append(SnapshotAsked(recorder.now(), request.checkpoint_id))
-            self._results.request_snapshot(request.checkpoint_id)
+            try:
+                self._results.request_snapshot(request.checkpoint_id)
+            except Exception as error:
+                self._fail(error)
+                life.cancel()
+
+    def _abandoned(self) -> int:
+        """Return the operator's own count; asking for it must not raise either."""
+        if self._results is None:
+            return 0
+        try:
+            abandoned: int = self._results.statistics().abandoned
+        except Exception as error:
+            self._fail(error)
+            return 0
+        return abandoned
 
     def _leg(self, left: "_Census") -> Leg:
-        statistics = None if self._results is None else self._results.statistics()
+        abandoned = self._abandoned()
         return Leg(
             ending=self._ending or Ending("error", detail="the leg ended without an ending"),
             events=tuple(self._recorder.events),
@@ -246,7 +274,7 @@ class _LegPlayer:
             tasks_left=left.tasks,
             timers_left=left.timers,
             refused=self._recorder.refused,
-            abandoned=0 if statistics is None else statistics.abandoned,
+            abandoned=abandoned,
         )
 
 

@@ -39,12 +39,21 @@ class ScriptedSource:
         self._recorder = recorder
         self._first_index = first_index
         self._next = 0
+        self._asked = False
 
     def __aiter__(self) -> "ScriptedSource":
         return self
 
     async def __anext__(self) -> Element:
         """Return the next element when it is due."""
+        self._refuse_company("__anext__")
+        self._asked = True
+        try:
+            return await self._give()
+        finally:
+            self._asked = False
+
+    async def _give(self) -> Element:
         recorder = self._recorder
         recorder.events.append(SourceAsked(recorder.now()))
         if self._next == len(self._inputs):
@@ -59,7 +68,12 @@ class ScriptedSource:
 
     async def aclose(self) -> None:
         """Note that the operator has closed its input."""
+        self._refuse_company("aclose")
         self._recorder.events.append(SourceClosed(self._recorder.now()))
+
+    def _refuse_company(self, name: str) -> None:
+        if self._asked:
+            raise RuntimeError(f"{name}() while another task waits in __anext__()")
 
     async def _wait_until(self, at: int) -> None:
         wait = at - self._recorder.now()

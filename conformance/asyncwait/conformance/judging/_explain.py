@@ -4,15 +4,15 @@ from asyncwait.conformance.judging._check import CHECKS
 from asyncwait.conformance.judging._rest import History
 from asyncwait.spec.scenario import Scenario, Trace
 
-MOST_WAYS = 64
-"""Explanations that are tried; a few records that are alike and tie have fewer."""
+MOST_WAYS = 1_000
+"""Explanations that are tried: half of twelve records that are alike and tie have fewer."""
 
 
 def explain(scenario: Scenario, trace: Trace) -> History:
     """Return the history of `trace` that the checks have to judge.
 
     Where records can't be told apart there may be several. An operator is wrong only if each of
-    them breaks a rule; then it is the likeliest one.
+    them, up to `MOST_WAYS`, breaks a rule; then it is the likeliest one.
     """
     likeliest = History(scenario, trace)
     if likeliest.ways == 1:

@@ -10,8 +10,10 @@ handler may have been asked for either. Then there are several ways to explain a
 legal if one of them is.
 """
 
+import math
 from collections import defaultdict
 from functools import cached_property
+from itertools import combinations, islice
 from typing import Any
 
 from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
@@ -151,30 +153,33 @@ class LinkedLeg:
                 self.extra_calls.append(call)
 
     def _link_handlers(self) -> None:
+        asked: dict[tuple[float, str], list[tuple[int, HandlerAsked]]] = defaultdict(list)
         for seq, event in enumerate(self.leg.events):
             if isinstance(event, HandlerAsked):
-                item = self._timed_out_item(event)
-                if item is None:
-                    self.untimely_handlers.append(event)
-                else:
-                    item.asked_at, item.decided_seq = event.at, seq
+                asked[event.at, identity(event.value)].append((seq, event))
+        for requests in asked.values():
+            items = self._timed_out_items(requests[0][1], len(requests))
+            for item, (seq, event) in zip(items, requests, strict=False):
+                item.asked_at, item.decided_seq = event.at, seq
+            self.untimely_handlers += [event for _, event in requests[len(items) :]]
 
-    def _timed_out_item(self, asked: HandlerAsked) -> Item | None:
-        """Return the record that the handler is asked for: due now, and undecided till now.
+    def _timed_out_items(self, asked: HandlerAsked, count: int) -> list[Item]:
+        """Return the records that the handler is asked for: due now, and undecided till now.
 
-        Of several that are alike it may be any; rather one whose call gives nothing, then rather
-        one whose own results never come out.
+        Of more that are alike it may be any; rather those whose call gives nothing, then rather
+        those whose own results never come out.
         """
         due = [item for item in self.records if self._may_be_due(item, asked)]
-        return self._choose(sorted(due, key=self._likely_answered))
+        likely = sorted(due, key=self._likely_answered)
+        chosen = self._choose(likely, min(count, len(due)))
+        return sorted(chosen, key=lambda item: item.pos)
 
-    def _choose(self, alike: list[Item]) -> Item | None:
-        """Choose one of several records that may each be meant, the likeliest first."""
-        if not alike:
-            return None
-        self.ways *= len(alike)
-        self._way, choice = divmod(self._way, len(alike))
-        return alike[choice]
+    def _choose(self, alike: list[Item], count: int) -> list[Item]:
+        """Choose `count` of several records that may each be meant, the likeliest first."""
+        options = math.comb(len(alike), count)
+        self.ways *= options
+        self._way, choice = divmod(self._way, options)
+        return list(next(islice(combinations(alike, count), choice, None)))
 
     def _may_be_due(self, item: Item, asked: HandlerAsked) -> bool:
         call = item.call
@@ -234,7 +239,8 @@ class LinkedLeg:
         named = [i for i in self.records if i.element == ending.record and i.call is not None]
         if any(i.call.ended_at > self.deadline(i) <= ending.at for i in named):  # type: ignore[union-attr]
             return None
-        return self._choose([i for i in named if i.call.ended_at == self.deadline(i)])  # type: ignore[union-attr]
+        tied = [i for i in named if i.call.ended_at == self.deadline(i)]  # type: ignore[union-attr]
+        return next(iter(self._choose(tied, min(1, len(tied)))), None)
 
     def _decide_by_deadline(self, item: Item, deadline: float) -> None:
         assert isinstance(item.element, Record)
@@ -277,7 +283,9 @@ class LinkedLeg:
         element, results = output.element, item.results or ()
         part = len(item.outputs)
         return (
-            isinstance(element, Record) and part < len(results) and element.value == results[part]
+            isinstance(element, Record)
+            and part < len(results)
+            and is_same(element.value, results[part])
         )
 
     def _attach(self, item: Item, output: Output) -> None:
@@ -295,7 +303,7 @@ class LinkedLeg:
             for item in self.records
             if not item.outputs
             and item.results
-            and item.results[0] == element.value
+            and is_same(item.results[0], element.value)
             and item.decided_seq < output.seq
         ]
         for item in candidates:
@@ -316,6 +324,11 @@ class LinkedLeg:
             self._attach(free[0], output)
         elif not output.trouble:
             output.trouble = "repeated" if same else "invented"
+
+
+def is_same(value: Any, other: Any) -> bool:
+    """Whether two results are equal and of the same type: 1 is not True."""
+    return type(value) is type(other) and bool(value == other)
 
 
 def expected_error(does: str, error: str) -> str:

@@ -112,8 +112,11 @@ class Rest:
         return index < len(inputs) and inputs[index].at - history.began_at <= self.at
 
     def input_is_over(self) -> bool:
-        """Whether the source has reported its end."""
-        return self.history.source_ended_at <= self.at
+        """Whether the source has no more to give, and would say so."""
+        history = self.history
+        taken = sum(item.index is not None and item.seq <= self.seq for item in history.items)
+        rest = len(history.scenario.inputs) - history.leg.first_index - taken
+        return not rest and history.scenario.source_ends_at - history.began_at <= self.at
 
     def snapshot_owed(self) -> str | None:
         """Return which snapshot has been asked for and not been emitted, or None.

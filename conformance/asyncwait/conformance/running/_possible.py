@@ -34,7 +34,7 @@ def impossible(scenario: Scenario, trace: Trace) -> str | None:
 
 
 def _impossible_setting(scenario: Scenario, number: int, leg: Leg) -> str | None:
-    """Compare how the operator was opened with what is planned; nothing is known if it never was."""
+    """Compare how the operator was opened with the plan; a leg without events tells nothing."""
     if not leg.events:
         return None
     mode, capacity = scenario.mode, scenario.capacity

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from asyncwait.conformance.verdict._tally import Failure, Tally
-from asyncwait.spec.rules import Rule
+from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Capability
 
 Status: TypeAlias = Literal[
@@ -32,6 +32,8 @@ EXIT_CODES: Mapping[Word, int] = {
 }
 USAGE_ERROR = 2
 
+_OPEN: frozenset[Status] = frozenset({"error", "untested", "blocked"})
+
 
 class RuleResult(Struct, frozen=True):
     """What the suite says of one rule.
@@ -54,8 +56,11 @@ class RuleResult(Struct, frozen=True):
 
     @property
     def is_forgiven(self) -> bool:
-        """Whether it leaves the verdict as it is: only a MUST that fails or is untested counts."""
-        return self.rule.level != "MUST" and self.status in {"fail", "untested", "blocked"}
+        """Whether it leaves the verdict as it is: only a MUST makes an operator wrong.
+
+        That nothing was seen is never forgiven, whatever the level.
+        """
+        return self.rule.level != "MUST" and self.status == "fail"
 
 
 class Verdict(Struct, frozen=True):
@@ -87,7 +92,7 @@ class Verdict(Struct, frozen=True):
         found = {r.status for r in self.results if not r.is_forgiven}
         if found & {"fail", "unexpected-pass"}:
             return "not conformant"
-        if self.errors or found & {"error", "untested", "blocked"}:
+        if self.scenarios < self.planned or self.errors or found & _OPEN:
             return "inconclusive"
         if "expected-fail" in found:
             return "conformant with exceptions"
@@ -105,7 +110,7 @@ class Verdict(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The verdict in one line, with everything that is not plain green."""
-        shoulds = sum(r.is_forgiven and r.status == "fail" for r in self.results)
+        forgiven = sum(r.is_forgiven for r in self.results)
         parts = [
             f"{self.count('pass')} rules pass",
             *(
@@ -113,16 +118,18 @@ class Verdict(Struct, frozen=True):
                 for status in get_args(Status)
                 if status != "pass" and self.count(status)
             ),
-            *([f"{shoulds} of the failures SHOULD only"] if shoulds else []),
+            *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
             *([f"{len(self.errors)} runs in error"] if self.errors else []),
             *(["self-reported"] if self.self_reported else []),
         ]
-        return f"{self.backend}: {self.word} ({', '.join(parts)})"
+        only = [result.rule.id for result in self.results]
+        part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
+        return f"{self.backend}: {self.word}{part} ({', '.join(parts)})"
 
 
 def conclude(
     tally: Tally,
-    rules: Mapping[str, Rule],
+    chosen: Mapping[str, Rule],
     capabilities: frozenset[Capability],
     exceptions: Mapping[str, str],
     *,
@@ -132,14 +139,14 @@ def conclude(
 
     Args:
         tally: all judgements.
-        rules: by id; those that the tally counts.
+        chosen: rules by id; those that the tally counts.
         capabilities: of the backend.
         exceptions: rules that the backend is known to break, with the reason.
         blocked: why rules that never applied could not; empty if nothing stood in the way.
     """
     return tuple(
-        _conclude(tally, rules[rule], capabilities, exceptions.get(rule), blocked)
-        for rule in rules
+        _conclude(tally, chosen[rule], capabilities, exceptions.get(rule), blocked)
+        for rule in chosen
         if rule in tally.counts
     )
 
@@ -166,4 +173,3 @@ def _conclude(
     else:
         status = "unexpected-pass" if excused else "pass"
     return RuleResult(rule, status, count.applied, count.broken, tuple(count.failures), note)
-
