@@ -247,7 +247,7 @@ def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
 
     assert done.code == 0, done.err
     assert done.out.splitlines()[-1] == (
-        f"exec:{sys.executable} program.py: conformant (1 rules pass, self-reported)"
+        f"exec:{sys.executable} program.py: conformant as to ORD-1 (1 rules pass, self-reported)"
     )
 
 

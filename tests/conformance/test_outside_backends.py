@@ -33,7 +33,10 @@ def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) 
 
     done = outside.asyncwait("verify", "mine", "--count", "1", *RULES)
 
-    assert (done.code, done.out.splitlines()[-1]) == (0, "mine: conformant (2 rules pass)")
+    assert (done.code, done.out.splitlines()[-1]) == (
+        0,
+        "mine: conformant as to ORD-1, END-8 (2 rules pass)",
+    )
     assert "mine" in outside.asyncwait("backends").out.splitlines()
 
 
@@ -60,7 +63,10 @@ def backend""",
     done = outside.asyncwait("verify", "gate:backend", "--count", "1", "--rule", "ORD-1")
 
     assert done.code == 1
-    assert done.out.splitlines()[-1] == "gate:backend: not conformant (0 rules pass, 1 fail)"
+    assert (
+        done.out.splitlines()[-1]
+        == "gate:backend: not conformant as to ORD-1 (0 rules pass, 1 fail)"
+    )
     assert "gate:backend: ORD-1 Ordered results come in input order: fail in" in done.out
     assert "  MUST: In ordered mode" in done.out
     assert re.search(r"^ +ms  input +calls +output$", done.out, re.MULTILINE)
@@ -146,7 +152,9 @@ def test_a_backend_that_lies_about_its_results_is_an_error(
     assert done.code == 3
     assert re.search(said, done.out)
     assert re.search(
-        r"^gate:backend: inconclusive \(.*\d+ runs in error\)$", done.out, re.MULTILINE
+        r"^gate:backend: inconclusive as to ORD-1, END-8 \(.*\d+ runs in error\)$",
+        done.out,
+        re.MULTILINE,
     )
     assert "Traceback" not in done.out + done.err
 

@@ -55,7 +55,7 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
 
     verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
 
-    assert verdict.line == "gate:backend: conformant (1 rules pass)"
+    assert verdict.line == "gate:backend: conformant as to ORD-1 (1 rules pass)"
     assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 1, len(EXAMPLES) + 1)
 
 
@@ -99,7 +99,8 @@ def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
     verdict = verify("gate:backend", Plan(1, rules=("ORD-1", "END-8")))
 
     assert verdict.line == (
-        "gate:backend: conformant with exceptions (1 rules pass, 1 expected-fail)"
+        "gate:backend: conformant with exceptions as to ORD-1, END-8 "
+        "(1 rules pass, 1 expected-fail)"
     )
     assert verdict.results[0].note == "we promise no order"
 
@@ -110,7 +111,10 @@ def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
 
     verdict = verify("gate:backend", Plan(1, rules=("SNAP-8", "SNAP-9", "SNAP-1")))
 
-    assert verdict.line == "gate:backend: conformant (1 rules pass, 2 not-applicable)"
+    assert (
+        verdict.line
+        == "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rules pass, 2 not-applicable)"
+    )
 
 
 def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> None:

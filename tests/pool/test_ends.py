@@ -335,6 +335,52 @@ async def test_an_error_on_closing_the_source_is_raised_on_leaving(feed: Any, sl
             await anext(results)
 
 
+async def test_what_closing_raises_is_told_by_notes_on_what_went_wrong_first(feed: Any) -> None:
+    """Of the body, the source and `close`, the first that raises is raised; no error is lost."""
+
+    class Hooked:
+        async def __call__(self, value: str) -> list[str]:
+            return [value]
+
+        def close(self) -> None:
+            raise OSError("close")
+
+    async def stuck() -> None:
+        raise OSError("stuck")
+
+    notes = [f"Closing the operator raised, too: OSError('{name}')" for name in ("stuck", "close")]
+    for error in (LookupError("body"), None):
+        source = feed("a")
+        source.aclose = stuck
+        with pytest.raises(LookupError if error else OSError) as caught:  # noqa: PT012 - two ways
+            async with open_operator(OperatorConfig(), Hooked(), source):
+                if error is not None:
+                    raise error
+        assert caught.value.__notes__ == (notes if error else notes[1:])
+
+
+async def test_an_error_of_open_is_not_hidden_by_one_of_closing_the_source(feed: Any) -> None:
+    """The source is closed because of the first, which is the one to look at."""
+
+    class Hooked:
+        async def __call__(self, value: str) -> list[str]:
+            return [value]
+
+        def open(self) -> None:
+            raise LookupError("open")
+
+    async def stuck() -> None:
+        raise OSError("stuck")
+
+    source = feed("a")
+    source.aclose = stuck
+    with pytest.raises(LookupError, match=r"^open$") as caught:
+        async with open_operator(OperatorConfig(), Hooked(), source):
+            pytest.fail("the body must not run")
+
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('stuck')"]
+
+
 async def test_an_iterable_without_aclose_will_do(sleeper: Any, read: Any) -> None:
     """What its `__aiter__` makes is closed if it can be."""
     log = []
@@ -400,7 +446,7 @@ async def test_an_operator_leaves_nothing_for_the_garbage_collector_to_complain_
         ({"restore": b"x"}, "restore must be a Snapshot or None, got b'x' (bytes)"),
         (
             {"restore": Snapshot(1, (7,))},  # type: ignore[arg-type]
-            "restore must be a snapshot of records and watermarks, got 7 (int)",
+            "restore.in_flight must be records, watermarks and statuses, got 7 (int)",
         ),
         (
             {"config": OperatorConfig(max_held=3)},

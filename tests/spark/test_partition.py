@@ -1,6 +1,7 @@
 """The partition operator without Spark: batches in, batches out, and a loop in its own thread."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
@@ -445,6 +446,31 @@ def test_a_wrong_argument_is_refused_when_it_is_given() -> None:
     """`InvalidConfig` comes out of opening, as it does from any operator."""
     with pytest.raises(InvalidConfig, match="fn must be"):
         Partition(iter([]), OperatorConfig(), 5, ROWS)
+
+
+class Stubborn(InMemorySource):
+    """An input that does not let itself be closed."""
+
+    async def aclose(self) -> None:
+        """Raise."""
+        raise ConnectionError("stays open")
+
+
+def test_an_input_that_does_not_close_is_told_of() -> None:
+    """Everything came out, and the error comes after it."""
+    results = run_partition(batches_of(records("a")), OperatorConfig(), echo, ROWS, reader=Stubborn)
+    assert elements_of(itertools.islice(results, 1)) == records("a")
+    with pytest.raises(ConnectionError, match="stays open"):
+        next(results)
+
+
+def test_an_input_that_does_not_close_hides_no_failure() -> None:
+    """What went wrong first is what is raised."""
+    results = run_partition(
+        batches_of(records("x")), OperatorConfig(), fail_on_x, ROWS, reader=Stubborn
+    )
+    with pytest.raises(CallFailed):
+        next(results)
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])

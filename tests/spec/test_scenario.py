@@ -1,6 +1,7 @@
 """Scenarios and traces are data: they survive JSON, and say where they break their schema."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -160,6 +161,26 @@ BREAK = "the scenarios break their schema: "
             b'[{"inputs": [%s, %s]}]' % (timed_at(5), timed_at(4)),
             f"{BREAK}inputs must be in the order of their times, from 0 on, got [5, 4] (list)",
         ),
+        (
+            b'[{"plans": [{"value": 1, "steps": [{"does": "raise", "error": "OSError"}]}]}]',
+            f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
+            "'CancelledError', 'Unpicklable', '' where the plan is to 'raise', got 'OSError' (str)"
+            " - at `$[0].plans[0].steps[0]`",
+        ),
+        (
+            b'[{"plans": [{"value": 1, "handler": {"does": "misreturn"}}]}]',
+            f"{BREAK}error must be one of 'none', 'text', 'bytes', 'number', 'broken' where the "
+            "plan is to 'misreturn', got '' (str) - at `$[0].plans[0].handler`",
+        ),
+        (
+            b'[{"plans": [{"value": 1, "steps": [{"after": -1}]}]}]',
+            f"{BREAK}after must be a whole number >= 0, got -1 (int) - at "
+            "`$[0].plans[0].steps[0]`",
+        ),
+        (
+            b'[{"sink": [{"does": "pause", "n": -40}]}]',
+            f"{BREAK}n must be a whole number >= 0, got -40 (int) - at `$[0].sink[0]`",
+        ),
     ],
 )
 def test_a_broken_scenario_file_says_where(data: bytes, message: str) -> None:
@@ -180,12 +201,36 @@ def test_a_broken_scenario_file_says_where(data: bytes, message: str) -> None:
             {"inputs": (Timed(-1, Record(1)),)},
             "inputs must be in the order of their times, from 0 on, got [-1] (list)",
         ),
+        ({"source_ends_at": -1}, "source_ends_at must be a whole number >= 0, got -1 (int)"),
+        ({"cancel_at": -1}, "cancel_at must be a whole number >= 0, got -1 (int)"),
     ],
 )
 def test_a_scenario_that_cannot_be_played_is_refused(changes: Any, message: str) -> None:
     """It is told when it is built, not when it is played."""
     with pytest.raises(InvalidConfig) as caught:
         Scenario(**changes)
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Step("reply", error="ValueError"), "error must be one of '' where the plan is to"),
+        (lambda: Step("misreturn", error="gold"), "error must be one of 'none', 'text', 'bytes'"),
+        (lambda: Step(clean_up=-1), "clean_up must be a whole number >= 0, got -1 (int)"),
+        (lambda: Handler("raise", error="OS"), "error must be one of 'ValueError', 'StopIt"),
+        (lambda: SnapshotRequest(-1, 1), "at must be a whole number >= 0, got -1 (int)"),
+        (lambda: Crash(-1), "at must be a whole number >= 0, got -1 (int)"),
+        (lambda: Crash(0, 0), "capacity must be a whole number >= 1, got 0 (int)"),
+    ],
+)
+def test_a_part_that_cannot_be_played_is_refused(
+    build: Callable[[], object], message: str
+) -> None:
+    """Each part of a scenario is checked by itself, so that the path leads to it."""
+    with pytest.raises(InvalidConfig) as caught:
+        build()
 
     assert str(caught.value).startswith(message)
 
@@ -311,6 +356,26 @@ def to_json(trace: Trace) -> Any:
         (
             b'{"legs": [{"ending": {"how": "won"}}]}',
             "the trace breaks its schema: Invalid enum value 'won' - at `$.legs[0].ending.how`",
+        ),
+        (
+            b'{"legs": [], "selfreported": true}',
+            "the trace breaks its schema: Object contains unknown field `selfreported`",
+        ),
+        (
+            b'{"legs": [{"ending": {"how": "finished"}, "task_left": 1}]}',
+            "the trace breaks its schema: Object contains unknown field `task_left` - at "
+            "`$.legs[0]`",
+        ),
+        (
+            b'{"legs": [{"ending": {"how": "failed", "eror": "CallFailed"}}]}',
+            "the trace breaks its schema: Object contains unknown field `eror` - at "
+            "`$.legs[0].ending`",
+        ),
+        (
+            b'{"legs": [{"ending": {"how": "finished"}, "events": '
+            b'[{"type": "call-ended", "at": 0, "call": 0, "reslts": []}]}]}',
+            "the trace breaks its schema: Object contains unknown field `reslts` - at "
+            "`$.legs[0].events[0]`",
         ),
     ],
 )

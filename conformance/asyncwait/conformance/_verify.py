@@ -90,7 +90,7 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
     tally = Tally(rules)
     with open_player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
-        further = 0 if blocked else _judge_further(tally, backend, scenarios)
+        further = 0 if blocked else _judge_further(tally, backend, scenarios, progress)
         results = conclude(tally, rules, backend.capabilities, backend.exceptions, blocked=blocked)
         if plan.shrinks and not blocked:
             search = _Search(tally, play, backend)
@@ -159,7 +159,9 @@ class PlaysFurther(Protocol):
         ...
 
 
-def _judge_further(tally: Tally, backend: Backend, scenarios: list[Played]) -> int:
+def _judge_further(
+    tally: Tally, backend: Backend, scenarios: list[Played], progress: Progress
+) -> int:
     """Judge the runs that a backend makes besides those that it is asked for; count them."""
     number = 0
     if not isinstance(backend, PlaysFurther):
@@ -167,6 +169,7 @@ def _judge_further(tally: Tally, backend: Backend, scenarios: list[Played]) -> i
     try:
         for name, scenario, trace in backend.further_runs({p.name: p.scenario for p in scenarios}):
             number += 1
+            progress(len(scenarios) + number, len(scenarios) + number)
             run = checked(scenario, trace)
             if isinstance(run, Broken):
                 tally.errors.append(f"{name}: {run.text}")

@@ -3,9 +3,8 @@
 import sys
 
 from asyncwait.conformance._extras import importing_the_suite
+from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import MissingExtra
-
-USAGE_ERROR = 2
 
 
 def main() -> None:
@@ -16,9 +15,10 @@ def main() -> None:
     except MissingExtra as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - click may be what is missing
         sys.exit(USAGE_ERROR)
-    # A backend may stand in a module of the present folder, as it may for `python -m`.
+    # A backend may stand in a module of the present folder, but none of its modules may stand in
+    # for one that is installed.
     if "" not in sys.path:
-        sys.path.insert(0, "")
+        sys.path.append("")
     asyncwait(prog_name="asyncwait")
 
 

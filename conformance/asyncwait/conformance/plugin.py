@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # The backend may stand in a module of the present folder, as it may for the command.
     folder = str(config.invocation_params.dir)
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.append(folder)
     with _usage_errors():
         with importing_the_suite():
             import asyncwait.conformance._verify  # noqa: F401 - it needs all that may be missing

@@ -21,6 +21,7 @@ from asyncwait.spec import (
     OperatorConfig,
     Snapshot,
     Statistics,
+    check_restore,
     run_hook,
 )
 
@@ -57,8 +58,7 @@ class Operator(StreamHandling):
         config.require_only("the reference operator")
         if not isinstance(elements, AsyncIterable):
             raise InvalidConfig.of("elements", elements, "an async iterable of elements")
-        if restore is not None and not isinstance(restore, Snapshot):
-            raise InvalidConfig.of("restore", restore, "a Snapshot or None")
+        check_restore(restore)
         stored = () if restore is None else restore.in_flight
         super().__init__(config, FunctionParts.of(fn), elements, stored)
 
@@ -88,8 +88,9 @@ class Operator(StreamHandling):
         self._set_up()
         try:
             await self._open()
-        except BaseException:
+        except BaseException as error:
             await self._source.close()
+            _join(error, self._source.trouble)
             raise
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
@@ -106,6 +107,9 @@ class Operator(StreamHandling):
 
         The task group is not told what the body raised, as it would wrap that into a group. It
         is shielded: a cancellation from outside changes nothing any more.
+
+        Raises:
+            Exception: closing the source or the function raised it, and the body nothing.
         """
         self._output.cut(None)
         self._group.cancel_scope.cancel()
@@ -115,22 +119,36 @@ class Operator(StreamHandling):
         except BaseExceptionGroup as group:
             raise _plain(group) from None
         finally:
-            await self._close()
+            trouble = await self._close()
+        first = _join(error, self._source.trouble, trouble)
+        if error is None and first is not None:
+            raise first
 
     async def _open(self) -> None:
         """Run the function's own `open`, before any call (END-6)."""
         await run_hook(self._parts.open)
 
-    async def _close(self) -> None:
+    async def _close(self) -> Exception | None:
         """Close the source if that is yet to be done, and run the function's own `close`.
 
         Both run to their ends even where a cancellation from outside is the reason for leaving.
+
+        Returns:
+            What `close` raised; what the source raised is to be found with its reader.
         """
         with anyio.CancelScope(shield=True):
             try:
                 await self._source.close()
             finally:
-                await run_hook(self._parts.close)
+                trouble = await self._close_function()
+        return trouble
+
+    async def _close_function(self) -> Exception | None:
+        try:
+            await run_hook(self._parts.close)
+        except Exception as error:
+            return error
+        return None
 
     # The operator's task
 
@@ -176,6 +194,17 @@ def open_with(operator_class: type[Operator]) -> OpenOperator:
         return operator_class(config, fn, elements, restore)
 
     return open_operator
+
+
+def _join(*errors: BaseException | None) -> BaseException | None:
+    """Return the first error, with a note on it of each other; None if there is none."""
+    first: BaseException | None = None
+    for error in errors:
+        if first is None:
+            first = error
+        elif error is not None:
+            first.add_note(f"Closing the operator raised, too: {error!r}")
+    return first
 
 
 def _plain(group: BaseExceptionGroup[Any]) -> BaseException:

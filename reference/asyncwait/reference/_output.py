@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from asyncwait.reference._queues import ElementQueue, Entry
-from asyncwait.spec import Element, Snapshot
+from asyncwait.spec import Element, LatencyMarker, Snapshot
 
 
 class Output:
@@ -20,11 +20,18 @@ class Output:
     Args:
         queue: what was admitted.
         on_taken: told of an entry that is gone: its last output was taken.
+        on_overtaker_taken: told when something was taken that had overtaken the queue.
     """
 
-    def __init__(self, queue: ElementQueue, on_taken: Callable[[Entry], Any]) -> None:
+    def __init__(
+        self,
+        queue: ElementQueue,
+        on_taken: Callable[[Entry], Any],
+        on_overtaker_taken: Callable[[], Any],
+    ) -> None:
         self._queue = queue
         self._on_taken = on_taken
+        self._on_overtaker_taken = on_overtaker_taken
         self._ahead: deque[Element] = deque()  # what overtakes the queue
         self._begun: Entry | None = None  # of which some outputs were taken, and some not
         self._news: anyio.Event | None = None
@@ -35,6 +42,11 @@ class Output:
     def slots(self) -> int:
         """Slots taken by what has left the queue and is not gone: a record taken in part."""
         return 0 if self._begun is None else 1
+
+    @property
+    def overtakers(self) -> int:
+        """How much waits for the consumer that takes no slot: it has overtaken the queue."""
+        return len(self._ahead)
 
     @property
     def is_over(self) -> bool:
@@ -56,6 +68,8 @@ class Output:
                 self._raise_end()
             element = self._next()
             if element is not None:
+                if isinstance(element, LatencyMarker | Snapshot):
+                    self._on_overtaker_taken()
                 return element
             if self._finished:
                 self._raise_end()

@@ -81,7 +81,7 @@ class OperatorParts:
         self._own = MailboxExecutor(self._mailbox, OPERATOR)
         self._timers = self.timers_class(loop, self._post, self._spawn)
         self._queue = self.queue_classes[self._config.mode]()
-        self._output = self.output_class(self._queue, self._on_taken)
+        self._output = self.output_class(self._queue, self._on_taken, self._on_overtaker_taken)
         self._source = self.source_class(self._elements, self._on_element, self._on_end)
         self._calls = self.calls_class(
             self._parts,
@@ -110,6 +110,9 @@ class OperatorParts:
         raise NotImplementedError
 
     def _on_taken(self, entry: Entry) -> None:
+        raise NotImplementedError
+
+    def _on_overtaker_taken(self) -> None:
         raise NotImplementedError
 
     def _on_element(self, element: Element) -> None:

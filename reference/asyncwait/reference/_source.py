@@ -37,6 +37,8 @@ class SourceReader:
         self._on_end = on_end
         self._wanted = anyio.Event()
         self._closed = False
+        self.trouble: Exception | None = None
+        """What closing the source raised."""
 
     def proceed(self) -> None:
         """Let the next element be taken."""
@@ -50,21 +52,26 @@ class SourceReader:
             await self.close()
 
     async def close(self) -> None:
-        """Close the source if it can be closed, once; a cancellation can't cut that short."""
+        """Close the source if it can be closed, once; a cancellation can't cut that short.
+
+        What it raises is noted, and raised on leaving: by then all that it gave may be out.
+        """
         if self._closed:
             return
         self._closed = True
         aclose = getattr(self._elements, "aclose", None)
         if aclose is not None:
-            with anyio.CancelScope(shield=True):
-                await aclose()
+            try:
+                with anyio.CancelScope(shield=True):
+                    await aclose()
+            except Exception as error:
+                self.trouble = error
 
     async def _read_all(self) -> BaseException | None:
-        """Return what the source raised, be it when it was closed at its end, or None."""
+        """Return what the source raised, or None."""
         try:
             async for element in self._elements:
                 await self._hand_over(element)
-            await self.close()
         except BaseException as error:
             if must_pass(error) or was_asked_for(error):
                 raise

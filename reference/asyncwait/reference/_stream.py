@@ -70,18 +70,28 @@ class StreamHandling(RecordHandling):
 
     async def _process_marker(self, marker: LatencyMarker) -> None:
         """Let a latency marker overtake what is queued (ELEM-6)."""
+        await self._wait_to_overtake()
         self._leave_backlog()
         self._output.put_ahead(marker)
 
     async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        """Take the snapshot that a barrier asks for, waiting for nothing (SNAP-1, SNAP-5).
+        """Take the snapshot that a barrier asks for, waiting for no call (SNAP-1, SNAP-5).
 
         A Snapshot in place of a barrier is carried along (SNAP-10).
         """
+        await self._wait_to_overtake()
         self._leave_backlog()
         upstream = barrier if isinstance(barrier, Snapshot) else None
         snapshot = Snapshot(barrier.checkpoint_id, self._in_flight_elements(), upstream=upstream)
         self._output.put_ahead(snapshot)
+
+    async def _wait_to_overtake(self) -> None:
+        """Run mails while all that may overtake lies there and nobody takes it (CAP-6).
+
+        A consumer that waits has taken everything, and so this never lasts for one.
+        """
+        while self._output.overtakers >= self._config.capacity:
+            await self._own.run_one()
 
     # Snapshots
 
@@ -115,6 +125,11 @@ class StreamHandling(RecordHandling):
     def _on_end(self, end: End) -> None:
         self._end = end
         self._post_main(_look_again)
+
+    # The consumer
+
+    def _on_overtaker_taken(self) -> None:
+        self._post(_look_again)
 
 
 def _look_again() -> None:

@@ -35,7 +35,13 @@ from asyncwait.spec._function import (
     collect_results,
     run_hook,
 )
-from asyncwait.spec._operator import OpenOperator, OperatorResults, SnapshotOnDemand, Statistics
+from asyncwait.spec._operator import (
+    OpenOperator,
+    OperatorResults,
+    SnapshotOnDemand,
+    Statistics,
+    check_restore,
+)
 from asyncwait.spec._plain import PlainWait, plain_wait
 from asyncwait.spec._snapshot import (
     Codec,
@@ -84,6 +90,7 @@ __all__ = [
     "WatermarkStatus",
     "awaitable_of",
     "call_failed",
+    "check_restore",
     "collect_results",
     "decode_snapshot",
     "encode_snapshot",

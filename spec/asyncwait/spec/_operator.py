@@ -7,7 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from asyncwait.spec._config import OperatorConfig
-from asyncwait.spec._elements import Element, Snapshot
+from asyncwait.spec._elements import Element, Snapshot, Stored
+from asyncwait.spec._errors import InvalidConfig
 
 
 class Statistics(Struct, frozen=True, kw_only=True):
@@ -70,6 +71,11 @@ class OpenOperator(Protocol):
     Leaving the context before the end is cancel: nothing more is emitted, running calls are
     cancelled and waited for, and `elements` is closed.
 
+    What closing `elements` raises, or `close()` of the function, is raised plainly on leaving. If
+    something was raised before, by the body or by the other of the two, that comes out and the
+    error of closing is a note on it. `open()` that raises keeps the context from being entered;
+    again, an error of closing `elements` is then a note.
+
     Args:
         config: mode, capacity, timeout and the rest.
         fn: the user's function; see `AsyncFunction`.
@@ -78,7 +84,7 @@ class OpenOperator(Protocol):
         restore: what an earlier operator had in flight; called afresh before new input.
 
     Raises:
-        InvalidConfig: `config` or `fn` is not what it should be.
+        InvalidConfig: `config`, `fn`, `elements` or `restore` is not what it should be.
     """
 
     def __call__(
@@ -90,3 +96,25 @@ class OpenOperator(Protocol):
     ) -> AbstractAsyncContextManager[OperatorResults]:
         """Open an operator."""
         ...
+
+
+def check_restore(restore: Any) -> None:
+    """Refuse what an operator can't go on with.
+
+    Args:
+        restore: as it was given to `OpenOperator`.
+
+    Raises:
+        InvalidConfig: it is neither None nor a Snapshot that holds records, watermarks and
+            statuses alone.
+    """
+    if restore is None:
+        return
+    if not isinstance(restore, Snapshot):
+        raise InvalidConfig.of("restore", restore, "a Snapshot or None")
+    name, held = "restore.in_flight", restore.in_flight
+    if not isinstance(held, tuple):
+        raise InvalidConfig.of(name, held, "a tuple of elements")
+    for element in held:
+        if not isinstance(element, Stored):
+            raise InvalidConfig.of(name, element, "records, watermarks and statuses")

@@ -125,8 +125,8 @@ def test_a_report_ends_with_one_line_for_each_backend() -> None:
     bad = Verdict("bad", (result("ORD-1", "fail"),), 1, 1)
 
     assert printed(good, bad).splitlines()[-2:] == [
-        "good: conformant (1 rules pass)",
-        "bad: not conformant (0 rules pass, 1 fail)",
+        "good: conformant as to ORD-1 (1 rules pass)",
+        "bad: not conformant as to ORD-1 (0 rules pass, 1 fail)",
     ]
 
 

@@ -134,6 +134,8 @@ def test_a_wait_that_nothing_ends_is_drawn() -> None:
         "  1000  hung",
     ]
 
+FAILING = Step("raise", 40, error="ValueError")
+
 
 def test_a_scenario_is_described_in_a_few_lines() -> None:
     """Everything that is planned and can't be seen from the timeline."""
@@ -143,7 +145,7 @@ def test_a_scenario_is_described_in_a_few_lines() -> None:
         80,
         handled=True,
         plans=(
-            Plan("a", (Step(), Step("raise", 40, error="ValueError")), Handler("raise", (), "OS")),
+            Plan("a", (Step(), FAILING), Handler("raise", error="ValueError")),
             Plan(1, (Step("misreturn", error="text"), Step("never", swallow=True, clean_up=40))),
             Plan("c", (Step(results=("x",), thread=True, twice=True),), Handler("reply", ("y",))),
         ),
@@ -159,7 +161,7 @@ def test_a_scenario_is_described_in_a_few_lines() -> None:
     assert describe_scenario(scenario) == lines(
         """
     unordered, capacity 3, timeout 80 ms, handled, callback
-      call of 'a': give nothing, then raise ValueError after 40 ms; at its deadline raise OS
+      call of 'a': give nothing, then raise ValueError after 40 ms; at its deadline raise ValueError
       call of 1: give text instead of results, then never answer (go on 40 ms when cancelled); \
 at its deadline give no results
       call of 'c': give 'x' (from a thread) (twice); at its deadline give 'y'

@@ -152,10 +152,20 @@ def test_one_status_beside_a_pass_decides_the_word(status: Status, word: Word) -
     assert verdict_of((MUST, "pass"), (ON_DEMAND, status)).word == word
 
 
-@pytest.mark.parametrize("status", ["fail", "untested", "blocked"])
-def test_a_should_leaves_the_word_as_it_is(status: Status) -> None:
-    """Only a MUST that fails or was not tested counts."""
-    assert verdict_of((MUST, "pass"), (SHOULD, status)).word == "conformant"
+def test_a_should_that_fails_leaves_the_word_as_it_is() -> None:
+    """Only a MUST makes an operator wrong."""
+    assert verdict_of((MUST, "pass"), (SHOULD, "fail")).word == "conformant"
+
+
+@pytest.mark.parametrize("status", ["untested", "blocked", "error"])
+def test_that_nothing_was_seen_is_never_forgiven(status: Status) -> None:
+    """Whatever the level of the rule."""
+    assert verdict_of((MUST, "pass"), (SHOULD, status)).word == "inconclusive"
+
+
+def test_what_was_not_played_is_never_green() -> None:
+    """Although each rule passes in the scenarios that were."""
+    assert Verdict("mine", (RuleResult(MUST, "pass"),), 1, 2).word == "inconclusive"
 
 
 def test_an_error_beside_the_operator_is_inconclusive() -> None:
@@ -182,22 +192,23 @@ def test_the_exit_code_follows_the_word(status: Status, code: int) -> None:
 def test_the_line_counts_everything_that_is_not_plain_green() -> None:
     """Whoever reads one line only is not deceived."""
     verdict = verdict_of(
-        (MUST, "pass"),
-        (MUST, "expected-fail"),
-        (MUST, "unexpected-pass"),
+        (rules()["ORD-1"], "pass"),
+        (rules()["ORD-2"], "expected-fail"),
+        (rules()["ORD-3"], "unexpected-pass"),
         (SHOULD, "fail"),
         (ON_DEMAND, "not-applicable"),
-        (MUST, "not-applicable"),
-        (MUST, "blocked"),
-        (MUST, "untested"),
-        (MUST, "error"),
+        (rules()["ORD-4"], "not-applicable"),
+        (rules()["ORD-5"], "blocked"),
+        (rules()["WM-1"], "untested"),
+        (rules()["WM-2"], "error"),
         errors=["one: no trace"],
     )
 
     assert verdict.line == (
-        "mine: not conformant (1 rules pass, 1 fail, 1 expected-fail, 1 unexpected-pass, "
+        "mine: not conformant as to ORD-1, ORD-2, ORD-3, CAP-5, SNAP-8, ORD-4, ORD-5, WM-1, WM-2 "
+        "(1 rules pass, 1 fail, 1 expected-fail, 1 unexpected-pass, "
         "2 not-applicable, 1 blocked, 1 untested, 1 error, "
-        "1 of the failures SHOULD only, 1 runs in error)"
+        "1 of the failures not of a MUST, 1 runs in error)"
     )
 
 
@@ -205,7 +216,7 @@ def test_the_line_of_a_clean_verdict_is_short() -> None:
     """And says whose words the traces are."""
     verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, self_reported=True)
 
-    assert verdict.line == "mine: conformant (1 rules pass, self-reported)"
+    assert verdict.line == "mine: conformant as to ORD-1 (1 rules pass, self-reported)"
 
 
 def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:

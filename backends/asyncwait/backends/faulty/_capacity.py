@@ -43,10 +43,18 @@ class CountsRecordsOnly(Operator):
         return self._in_flight < self._config.capacity
 
 
+class TakesMarkersWithoutEnd(Operator):
+    """Lets any number of markers and snapshots overtake while nobody takes them, and reads on."""
+
+    async def _wait_to_overtake(self) -> None:
+        pass
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
     Faulty(RestoresAllAtOnce, rule="CAP-2"),
     Faulty(ReadsAhead, rule="CAP-3", loop="trio"),
     Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),
     Faulty(CountsRecordsOnly, rule="CAP-5"),
+    Faulty(TakesMarkersWithoutEnd, rule="CAP-6"),
 )

@@ -19,7 +19,7 @@ from asyncwait.spec import (
     InvalidConfig,
     OperatorConfig,
     Snapshot,
-    Stored,
+    check_restore,
     plain_wait,
     run_hook,
 )
@@ -45,22 +45,12 @@ def open_operator(
     config.require_only("pool")
     if not isinstance(elements, AsyncIterable):
         raise InvalidConfig.of("elements", elements, "an async iterable")
-    _check_restored(restore)
+    check_restore(restore)
     return _Pool(config, FunctionParts.of(fn), elements, restore)
 
 
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
-
-
-def _check_restored(restore: Any) -> None:
-    if restore is None:
-        return
-    if not isinstance(restore, Snapshot):
-        raise InvalidConfig.of("restore", restore, "a Snapshot or None")
-    for element in restore.in_flight:
-        if not isinstance(element, Stored):
-            raise InvalidConfig.of("restore", element, "a snapshot of records and watermarks")
 
 
 class _Pool(AbstractAsyncContextManager[PoolResults]):
@@ -82,8 +72,9 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         self._feeder = Feeder(self._core, self._elements)
         try:
             await run_hook(self._parts.open)
-        except BaseException:
+        except BaseException as error:
             await self._feeder.close()
+            _add_notes(error, [self._feeder.trouble])
             raise
         self._group = await anyio.create_task_group().__aenter__()
         self._sweep = Sweep(self._core, self._parts, self._config, self._group)
@@ -113,12 +104,13 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         try:
             await self._end_tasks()
         finally:
-            trouble = await self._close_function() or self._feeder.trouble
-        if trouble is not None:
-            if exc is None:
-                raise trouble
-            # What the body raised passes through unchanged.
-            exc.add_note(f"Closing the operator raised, too: {trouble!r}")
+            troubles = [self._feeder.trouble, await self._close_function()]
+        # What the body raised passes through; else the first that went wrong is raised.
+        raised = next((error for error in (exc, *troubles) if error is not None), None)
+        if raised is not None:
+            _add_notes(raised, troubles)
+            if raised is not exc:
+                raise raised
 
     async def _end_tasks(self) -> None:
         # Whoever wants us to be elsewhere: calls that clean up are waited for.
@@ -144,3 +136,10 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first plain error in `group`."""
     error = group.exceptions[0]
     return _first_of(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _add_notes(error: BaseException, troubles: list[Exception | None]) -> None:
+    """Tell on `error` what else went wrong."""
+    for trouble in troubles:
+        if trouble is not None and trouble is not error:
+            error.add_note(f"Closing the operator raised, too: {trouble!r}")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import Finding, LegHistory, Rest, leg_check
+from asyncwait.spec import LatencyMarker
 
 
 @leg_check("CAP-1")
@@ -80,3 +81,27 @@ def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
                 yield f"{inside} elements are inside, capacity {leg.capacity}", rest.at
                 return
             yield None
+
+
+@leg_check("CAP-6")
+def markers_and_snapshots_do_not_pile_up(leg: LegHistory) -> Iterator[Finding]:
+    """When time goes on without the consumer, few markers and barriers are taken and not out."""
+    for rest in leg.rests:
+        if rest.failed or rest.waiting:
+            continue
+        if overtaking := _not_out(leg, rest):
+            if overtaking > leg.capacity + 1:
+                yield f"{overtaking} markers and snapshots wait, capacity {leg.capacity}", rest.at
+                return
+            yield None
+
+
+def _not_out(leg: LegHistory, rest: Rest) -> int:
+    """Count the markers and barriers that were taken by now and have not come out."""
+    out = {o.element.checkpoint_id for o in leg.snapshots if o.seq <= rest.seq}  # type: ignore[union-attr]
+    taken = [item for item in leg.items if item.seq <= rest.seq]
+    markers = [item for item in taken if isinstance(item.element, LatencyMarker)]
+    return sum(not -1 < item.emitted_seq <= rest.seq for item in markers) + sum(
+        item.is_barrier and item.element.checkpoint_id not in out  # type: ignore[union-attr]
+        for item in taken
+    )

@@ -2,7 +2,7 @@
 
 from asyncwait.conformance.examples._example import Example
 from asyncwait.conformance.examples._write import at, outlives, replies
-from asyncwait.spec import LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
 EXAMPLES: tuple[Example, ...] = (
@@ -192,6 +192,31 @@ EXAMPLES: tuple[Example, ...] = (
             capacity=2,
             inputs=at(0, *(Watermark(number) for number in range(5)), Record("a")),
             sink=(SinkStep("pause", 80), SinkStep("read", 1), SinkStep("pause", 80)),
+        ),
+    ),
+    Example(
+        "markers-and-nobody-reads",
+        ("CAP-6",),
+        "Of markers and barriers that nobody takes, one waits, and one more is taken.",
+        Scenario(
+            capacity=1,
+            inputs=at(0, LatencyMarker(1), Barrier(2), LatencyMarker(3), Barrier(4), Record("a")),
+            plans=(replies("a", 40, "a1"),),
+            sink=(SinkStep("pause", 80), SinkStep("read", 1), SinkStep("pause", 80)),
+        ),
+    ),
+    Example(
+        "snapshots-before-a-record-and-nobody-reads",
+        ("CAP-6",),
+        "While a call runs there is room for records, and not for all the snapshots.",
+        Scenario(
+            mode="unordered",
+            capacity=2,
+            inputs=at(
+                0, Record("a"), *(Snapshot(number) for number in range(5)), LatencyMarker(5)
+            ),
+            plans=(replies("a", 120, "a1"),),
+            sink=(SinkStep("pause", 80), SinkStep("read", 2), SinkStep("pause", 80)),
         ),
     ),
 )

@@ -9,7 +9,8 @@ def adapted(scenario: Scenario, capabilities: frozenset[Capability]) -> Scenario
     """Return `scenario` as a backend with `capabilities` can play it.
 
     Without timed input everything is available at once; without snapshots on demand none is
-    requested; without a view of the cancelled operator it is not left before its end.
+    requested. A backend that can't watch its cancellation is left and cancelled all the same: only
+    the rule about what is seen of it does not apply.
     """
     changes: dict[str, object] = {}
     if Capability.ON_DEMAND_SNAPSHOT not in capabilities and scenario.requests:

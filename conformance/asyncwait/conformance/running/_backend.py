@@ -19,6 +19,8 @@ GROUP = "asyncwait.backends"
 """Entry points: name -> factory of one backend."""
 FAMILIES = "asyncwait.backend_families"
 """Entry points: name -> function that returns a mapping of names to factories."""
+DISTRIBUTION = "asyncwait"
+"""Whose entry points are shipped; all others are someone else's."""
 
 
 @runtime_checkable
@@ -138,13 +140,33 @@ class UnknownBackend(InvalidConfig):
 
 
 def known_backends() -> dict[str, Callable[[], Backend]]:
-    """Return a loader for each backend that is installed, by name."""
+    """Return a loader for each backend that is installed, by name; see `broken_families`."""
     known: dict[str, Callable[[], Backend]] = {}
-    for entry in entry_points(group=GROUP):
-        known[entry.name] = partial(_make, entry)
+    for members in _families().values():
+        if not isinstance(members, str):
+            known.update(members)
+    return known | _registered()
+
+
+def broken_families() -> dict[str, str]:
+    """Return why each family that can't be loaded can't, by its name."""
+    return {name: why for name, why in _families().items() if isinstance(why, str)}
+
+
+def _registered() -> dict[str, Callable[[], Backend]]:
+    """Return the backends that are registered one by one: none is loaded for it."""
+    return {entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}
+
+
+def _families() -> dict[str, Mapping[str, Callable[[], Backend]] | str]:
+    """Load each family: its members by name, or why it has none."""
+    found: dict[str, Mapping[str, Callable[[], Backend]] | str] = {}
     for entry in entry_points(group=FAMILIES):
-        known.update(entry.load()())
-    return known
+        try:
+            found[entry.name] = dict(entry.load()())
+        except (Exception, SystemExit) as error:
+            found[entry.name] = repr(error)
+    return found
 
 
 def _make(entry: EntryPoint) -> Backend:
@@ -153,8 +175,12 @@ def _make(entry: EntryPoint) -> Backend:
 
 
 def shipped_backends() -> list[str]:
-    """Return the names that are registered one by one; families stay out."""
-    return sorted(entry.name for entry in entry_points(group=GROUP))
+    """Return the names that this distribution registers one by one; families stay out."""
+    return sorted(
+        entry.name
+        for entry in entry_points(group=GROUP)
+        if entry.dist is not None and entry.dist.name.lower() == DISTRIBUTION
+    )
 
 
 def load_backend(reference: str) -> Backend:
@@ -205,11 +231,15 @@ def _found(reference: str) -> Callable[[], Any]:
     """Return the factory that `reference` names."""
     module_name, colon, attribute = reference.partition(":")
     if not colon:
-        known = known_backends()
+        # Families are loaded only for a name that is not registered by itself.
+        known = _registered()
+        if reference not in known:
+            known = known_backends()
         if reference not in known:
             names = ", ".join(sorted(known))
             msg = f"no backend is named {reference!r}; known: {names}; or give module:callable"
-            raise UnknownBackend(msg)
+            broken = [f"; {name}: can't be loaded: {why}" for name, why in broken_families().items()]
+            raise UnknownBackend(msg + "".join(broken))
         return known[reference]
     if not module_name or not attribute:
         raise UnknownBackend(f"backend {reference!r}: expected module:callable")

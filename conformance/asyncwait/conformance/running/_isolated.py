@@ -2,11 +2,14 @@
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Self
 
 import msgspec
@@ -20,9 +23,17 @@ REAL_SECONDS = 10.0
 START_SECONDS = 30.0
 """How long a child may take to its first line: an interpreter starts, a backend is imported."""
 
+END_SECONDS = 5.0
+"""How long a child may take to its end when it has closed its output, or was killed."""
+
 AHEAD = 8
-"""Scenarios sent before the first is answered: the child plays while the parent judges. They fit
-into a pipe, so that neither ever waits for the other to read."""
+"""Scenarios sent before the first is answered: the child plays while the parent judges."""
+
+LONGEST_LINE = 64 << 20
+"""Bytes; a child that goes on and on without an end of line is ended."""
+
+_LAST_WORDS = 4096  # bytes
+_AT_ONCE = 1 << 16  # bytes
 
 
 class ChildPlayer:
@@ -85,9 +96,10 @@ class ChildPlayer:
 def python_child(reference: str) -> list[str]:
     """Return the command that serves the backend `reference` names.
 
-    The child finds the modules that this process finds, however it came to know their folders.
+    The child finds the modules that this process finds, however it came to know their folders; the
+    present folder stands where it does here, and not in front.
     """
-    return [sys.executable, "-m", "asyncwait.conformance.running._child", reference, *sys.path]
+    return [sys.executable, "-P", "-m", "asyncwait.conformance.running._child", reference, *sys.path]
 
 
 def _read(line: bytes) -> Trace:
@@ -105,57 +117,111 @@ def _failed(how: Outcome, detail: str) -> Trace:
 
 
 class _Child:
-    """One child process and its pipes."""
+    """One child process and its pipes.
+
+    Neither side ever waits for the other to read: what does not fit into the pipe to the child is
+    written while its answers are read. The child leads a session of its own, so that whatever it
+    has started can be ended with it.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kill() closes it
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            command,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests = self._process.stdin
-        self._replies = self._process.stdout.fileno()
-        self._buffer = b""
+        self._replies = self._process.stdout
+        os.set_blocking(self._requests.fileno(), False)
+        self._unsent = bytearray()
+        self._received = bytearray()
         self._has_spoken = False
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._requests.close()
+        self._replies.close()
         self._errors.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS)
 
     def send(self, scenario: Scenario) -> None:
+        self._unsent += msgspec.json.encode(Request(scenario)) + b"\n"
+        self._write()
+
+    def _write(self) -> None:
+        """Write as much as the pipe takes now."""
         try:
-            self._requests.write(msgspec.json.encode(Request(scenario)) + b"\n")
-            self._requests.flush()
+            while self._unsent:
+                del self._unsent[: os.write(self._requests.fileno(), self._unsent[:_AT_ONCE])]
+        except BlockingIOError:
+            pass  # It is full; `_exchange` goes on.
         except BrokenPipeError:
-            pass  # It is dead; the next reply says so.
+            self._unsent.clear()  # It is dead; the next reply says so.
 
     def reply(self, real_seconds: float) -> bytes | Ending:
-        """Return the next line, or how the child ended instead; empty lines only say: ready."""
-        while True:
-            patience = real_seconds if self._has_spoken else max(real_seconds, START_SECONDS)
-            line = self._line(patience)
-            self._has_spoken = True
-            if line:
-                return line
+        """Return the next line, or how the child ended instead; empty lines only say: ready.
 
-    def _line(self, real_seconds: float) -> bytes | Ending:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._replies, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                if not selector.select(real_seconds):
-                    return Ending("blocked", detail=f"no answer for {real_seconds:g} s")
-                data = os.read(self._replies, 1 << 16)
+        All of the line has to be there in time, whatever else comes meanwhile.
+        """
+        patience = real_seconds if self._has_spoken else max(real_seconds, START_SECONDS)
+        deadline = time.monotonic() + patience
+        searched = 0
+        while True:
+            end = self._received.find(b"\n", searched)
+            if end < 0:
+                searched = len(self._received)
+                if searched > LONGEST_LINE:
+                    return Ending("error", detail=f"a line of more than {LONGEST_LINE} bytes")
+                data = self._receive(deadline)
+                if data is None:
+                    return Ending("blocked", detail=f"no answer for {patience:g} s")
                 if not data:
                     return self._death()
-                self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
+                self._received += data
+                continue
+            line = bytes(self._received[:end])
+            del self._received[: end + 1]
+            searched = 0
+            if not self._has_spoken:
+                self._has_spoken = True
+                patience = real_seconds
+                deadline = time.monotonic() + patience
+            if line.strip():
+                return line
+
+    def _receive(self, deadline: float) -> bytes | None:
+        """Return what comes next, empty at the end, or None when the time is over.
+
+        What is unsent is written meanwhile.
+        """
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._replies, selectors.EVENT_READ)
+            if self._unsent:
+                selector.register(self._requests, selectors.EVENT_WRITE)
+            while (left := deadline - time.monotonic()) > 0:
+                ready = {key.fileobj for key, _ in selector.select(left)}
+                if self._replies in ready:
+                    return os.read(self._replies.fileno(), _AT_ONCE)
+                if self._requests in ready:
+                    self._write()
+                    if not self._unsent:
+                        selector.unregister(self._requests)
+        return None
 
     def _death(self) -> Ending:
-        code = self._process.wait()
-        self._errors.seek(0)
+        try:
+            code = f"exit code {self._process.wait(END_SECONDS)}"
+        except subprocess.TimeoutExpired:
+            code = "it closed its output and went on"
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _LAST_WORDS))
         said = self._errors.read().decode(errors="replace").strip().splitlines()
         last = f": {said[-1]}" if said else ""
-        return Ending("died", detail=f"exit code {code}{last}")
+        return Ending("died", detail=f"{code}{last}")

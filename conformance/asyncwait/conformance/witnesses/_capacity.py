@@ -10,7 +10,7 @@ from asyncwait.conformance.witnesses._write import (
     took,
     waits,
 )
-from asyncwait.spec import Record, Snapshot, Watermark
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Scenario, SinkStep
 
 _PAUSED = Scenario(
@@ -52,6 +52,12 @@ _WATERMARKS = Scenario(
     plans=(replies("a", 40, "a1"),),
 )
 _ALL_OUT = (answered(40, 0, "a1"), took(40, Record("a1"), Watermark(1)))
+_MARKERS = Scenario(
+    capacity=1,
+    inputs=at(0, LatencyMarker(1), Barrier(2), LatencyMarker(3)),
+    sink=(SinkStep("pause", 80),),
+)
+_FIRST_TWO_OUT = took(80, LatencyMarker(1), Snapshot(2))
 
 WITNESSES: tuple[Witness, ...] = (
     Witness(
@@ -160,5 +166,24 @@ WITNESSES: tuple[Witness, ...] = (
             took(40, Watermark(2)),
         ),
         "3 elements are inside, capacity 1",
+    ),
+    Witness(
+        "CAP-6",
+        finished(
+            _MARKERS,
+            taken(0, 0, 1, 2),
+            waits(80),
+            _FIRST_TWO_OUT,
+            took(80, LatencyMarker(3)),
+        ),
+        finished(
+            _MARKERS,
+            taken(0, 0, 1),
+            waits(80),
+            _FIRST_TWO_OUT,
+            taken(80, 2),
+            took(80, LatencyMarker(3)),
+        ),
+        "3 markers and snapshots wait, capacity 1",
     ),
 )

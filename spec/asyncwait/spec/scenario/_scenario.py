@@ -5,18 +5,45 @@ value follows step k of its plan (the last step once they run out), counted by t
 """
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
 
-from asyncwait.spec._config import Mode, OperatorConfig
+from asyncwait.spec._config import Mode, OperatorConfig, require_whole
 from asyncwait.spec._elements import Element, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._capability import Capability
 
 StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
+
+_ERRORS: Mapping[str, tuple[str, ...]] = {
+    "raise": (
+        "ValueError",
+        "StopIteration",
+        "StopAsyncIteration",
+        "CancelledError",
+        "Unpicklable",
+        "",
+    ),
+    "misreturn": ("none", "text", "bytes", "number", "broken"),
+}
+"""What `error` can be where something is raised or misreturned; elsewhere it is empty."""
+
+
+def _require_error(does: str, error: str) -> None:
+    known = _ERRORS.get(does, ("",))
+    if error not in known:
+        names = ", ".join(repr(name) for name in known)
+        raise InvalidConfig.of("error", error, f"one of {names} where the plan is to {does!r}")
+
+
+def _require_not_negative(**numbers: int | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and value < 0:
+            raise InvalidConfig.of(name, value, "a whole number >= 0")
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -29,11 +56,14 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         after: milliseconds until then; 0 is without any await.
         results: of a reply.
         error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError" or
-            "Unpicklable"; or what a misreturn gives.
+            "Unpicklable", or empty for an error of the harness's own; or what a misreturn gives.
         thread: the answer comes from another thread.
         twice: a second, different answer follows in the same instant (callback form).
         swallow: a cancelled call goes on for `clean_up` ms, then returns `results` all the same.
         clean_up: how long a cancelled call still runs, in ms.
+
+    Raises:
+        InvalidConfig: `error` names none that is known, or a time is negative.
     """
 
     does: StepKind = "reply"
@@ -45,6 +75,10 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     swallow: bool = False
     clean_up: int = 0
 
+    def __post_init__(self) -> None:
+        _require_error(self.does, self.error)
+        _require_not_negative(after=self.after, clean_up=self.clean_up)
+
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the timeout handler gives for a value: results, None, an error, or a misreturn."""
@@ -52,6 +86,9 @@ class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     does: Literal["reply", "none", "raise", "misreturn"] = "reply"
     results: tuple[Any, ...] = ()
     error: str = ""
+
+    def __post_init__(self) -> None:
+        _require_error(self.does, self.error)
 
 
 class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -85,12 +122,18 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     does: Literal["read", "pause", "give_up", "leave"]
     n: int = 0
 
+    def __post_init__(self) -> None:
+        _require_not_negative(n=self.n)
+
 
 class SnapshotRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """A snapshot asked for at a time, not by a barrier."""
 
     at: int
     checkpoint_id: int
+
+    def __post_init__(self) -> None:
+        _require_not_negative(at=self.at)
 
 
 class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -105,6 +148,11 @@ class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     at: int
     capacity: int | None = None
     mode: Mode | None = None
+
+    def __post_init__(self) -> None:
+        _require_not_negative(at=self.at)
+        if self.capacity is not None:
+            require_whole("capacity", self.capacity)
 
 
 class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
@@ -148,6 +196,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     def __post_init__(self) -> None:
         self.config()
+        _require_not_negative(source_ends_at=self.source_ends_at, cancel_at=self.cancel_at)
         times = [timed.at for timed in self.inputs]
         if times != sorted(times) or any(at < 0 for at in times):
             raise InvalidConfig.of("inputs", times, "in the order of their times, from 0 on")

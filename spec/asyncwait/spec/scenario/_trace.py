@@ -14,33 +14,33 @@ from asyncwait.spec._elements import Element, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
 
 
-class SourceAsked(Struct, frozen=True, tag="asked"):
+class SourceAsked(Struct, frozen=True, tag="asked", forbid_unknown_fields=True):
     """The operator asks the source for its next element."""
 
     at: float
 
 
-class Taken(Struct, frozen=True, tag="taken"):
+class Taken(Struct, frozen=True, tag="taken", forbid_unknown_fields=True):
     """The source hands over the element number `index` of the scenario's inputs."""
 
     at: float
     index: int
 
 
-class SourceEnded(Struct, frozen=True, tag="source-ended"):
+class SourceEnded(Struct, frozen=True, tag="source-ended", forbid_unknown_fields=True):
     """The source reports the end of input, or raises its error."""
 
     at: float
     raised: bool = False
 
 
-class SourceClosed(Struct, frozen=True, tag="source-closed"):
+class SourceClosed(Struct, frozen=True, tag="source-closed", forbid_unknown_fields=True):
     """The operator closes the source."""
 
     at: float
 
 
-class CallStarted(Struct, frozen=True, tag="call"):
+class CallStarted(Struct, frozen=True, tag="call", forbid_unknown_fields=True):
     """The function is called; `call` numbers the calls of a leg from 0."""
 
     at: float
@@ -48,14 +48,14 @@ class CallStarted(Struct, frozen=True, tag="call"):
     value: Any
 
 
-class CallCancelled(Struct, frozen=True, tag="call-cancelled"):
+class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fields=True):
     """A cancellation reaches the running call."""
 
     at: float
     call: int
 
 
-class CallEnded(Struct, frozen=True, tag="call-ended", omit_defaults=True):
+class CallEnded(Struct, frozen=True, tag="call-ended", omit_defaults=True, forbid_unknown_fields=True):
     """A call ends: it returned, raised, gave something else than results, or ended cancelled."""
 
     at: float
@@ -64,53 +64,53 @@ class CallEnded(Struct, frozen=True, tag="call-ended", omit_defaults=True):
     results: tuple[Any, ...] = ()
 
 
-class HandlerAsked(Struct, frozen=True, tag="handler"):
+class HandlerAsked(Struct, frozen=True, tag="handler", forbid_unknown_fields=True):
     """The timeout handler is asked for the results of `value`."""
 
     at: float
     value: Any
 
 
-class HookRun(Struct, frozen=True, tag="hook"):
+class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
     """The function's `open` or `close` ran."""
 
     at: float
     hook: Literal["open", "close"]
 
 
-class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked"):
+class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fields=True):
     """A snapshot is requested on demand."""
 
     at: float
     checkpoint_id: int
 
 
-class SinkWaits(Struct, frozen=True, tag="waits"):
+class SinkWaits(Struct, frozen=True, tag="waits", forbid_unknown_fields=True):
     """The consumer begins to wait for the next element."""
 
     at: float
 
 
-class SinkTook(Struct, frozen=True, tag="took"):
+class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
     """The consumer takes an element: it is emitted."""
 
     at: float
     element: Element
 
 
-class SinkGaveUp(Struct, frozen=True, tag="gave-up"):
+class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True):
     """The consumer cancelled its wait, and got nothing."""
 
     at: float
 
 
-class SinkLeft(Struct, frozen=True, tag="left"):
+class SinkLeft(Struct, frozen=True, tag="left", forbid_unknown_fields=True):
     """The consumer leaves the context before the end, or is cancelled."""
 
     at: float
 
 
-class Left(Struct, frozen=True, tag="closed"):
+class Left(Struct, frozen=True, tag="closed", forbid_unknown_fields=True):
     """The context is left: the operator says that it is gone."""
 
     at: float
@@ -140,7 +140,7 @@ Outcome: TypeAlias = Literal[
 """How a leg ended. The last five are set by a bound of the harness, not by the operator."""
 
 
-class Ending(Struct, frozen=True, omit_defaults=True):
+class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How a leg ended.
 
     Args:
@@ -167,7 +167,7 @@ class Ending(Struct, frozen=True, omit_defaults=True):
     detail: str = ""
 
 
-class Leg(Struct, frozen=True, omit_defaults=True):
+class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One life of an operator, from opening to its end or crash.
 
     Args:
@@ -197,7 +197,7 @@ class Leg(Struct, frozen=True, omit_defaults=True):
     late_by: float = 0
 
 
-class Trace(Struct, frozen=True, omit_defaults=True):
+class Trace(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """All legs of one scenario.
 
     Args:
