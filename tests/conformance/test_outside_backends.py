@@ -20,7 +20,7 @@ def test_a_sound_operator_is_conformant_by_module_and_callable(outside: Folder) 
     done = outside.asyncwait("verify", "gate:backend", "--count", "1")
 
     assert done.code == 0
-    assert done.out.endswith("gate:backend: conformant (77 rules pass)\n")
+    assert done.out.endswith("gate:backend: conformant (78 rules pass)\n")
 
 
 def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) -> None:

@@ -374,7 +374,7 @@ async def test_an_error_of_open_is_not_hidden_by_one_of_closing_the_source(feed:
 
     source = feed("a")
     source.aclose = stuck
-    with pytest.raises(LookupError, match=r"^open$") as caught:
+    with pytest.raises(LookupError, match=r"^open") as caught:
         async with open_operator(OperatorConfig(), Hooked(), source):
             pytest.fail("the body must not run")
 

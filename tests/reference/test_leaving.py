@@ -341,7 +341,7 @@ async def test_the_first_of_two_errors_on_closing_comes_out() -> None:
         async def close(self) -> None:
             raise OSError("still busy")
 
-    with pytest.raises(OSError, match=r"^source$") as caught:
+    with pytest.raises(OSError, match="source") as caught:
         async with open_operator(OperatorConfig(), Broken(), Source(OSError("source"))):
             await anyio.sleep(0.5)
 

@@ -137,6 +137,13 @@ def test_scenarios_without_any_input_run_too(jobs: Jobs) -> None:
     assert jobs.tasks == [3]
 
 
+def test_on_the_virtual_clock_everything_is_there_at_once(spark: EmbeddedSpark) -> None:
+    """What the suite has not taken out of a scenario is passed over."""
+    timed = Scenario(inputs=(Timed(0, Record("a")), Timed(3_600_000, Record("b"))))
+    traces = list(SparkBackend().run([timed, SHORT]))
+    assert [trace.legs[0].ending.at for trace in traces] == [0, 0]
+
+
 def test_no_scenarios_take_no_job(jobs: Jobs) -> None:
     """There is nothing to play."""
     assert list(SparkBackend().run([])) == []

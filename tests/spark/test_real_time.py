@@ -76,6 +76,14 @@ def test_the_greatest_lateness_is_kept(clock: Clock) -> None:
     assert recorder.late_by == pytest.approx(50, abs=0.01)
 
 
+def test_too_early_is_out_of_time_as_well(clock: Clock) -> None:
+    """What comes before it is due, beside others that came late, is no less wrong."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    clock.ms = 5
+    recorder.was_due(205)
+    assert recorder.late_by == pytest.approx(200, abs=0.01)
+
+
 def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:
     """Without a grid nothing is late."""
     recorder = Recorder(Scenario(), clock)

@@ -40,7 +40,7 @@ def test_something_that_is_no_snapshot_is_refused(restore: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "element", ["a", None, LatencyMarker(1), Barrier(1), Snapshot(1)], ids=lambda e: repr(e)
+    "element", ["a", None, LatencyMarker(1), Barrier(1), Snapshot(1)], ids=repr
 )
 def test_a_snapshot_that_holds_anything_else_is_refused(element: Any) -> None:
     """The error names the first such element, with its type."""

@@ -163,19 +163,22 @@ BREAK = "the scenarios break their schema: "
         ),
         (
             b'[{"plans": [{"value": 1, "steps": [{"does": "raise", "error": "OSError"}]}]}]',
-            f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
-            "'CancelledError', 'Unpicklable', '' where the plan is to 'raise', got 'OSError' (str)"
-            " - at `$[0].plans[0].steps[0]`",
+            (
+                f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
+                "'CancelledError', 'Unpicklable', '' where the plan is to 'raise', "
+                "got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
+            ),
         ),
         (
             b'[{"plans": [{"value": 1, "handler": {"does": "misreturn"}}]}]',
-            f"{BREAK}error must be one of 'none', 'text', 'bytes', 'number', 'broken' where the "
-            "plan is to 'misreturn', got '' (str) - at `$[0].plans[0].handler`",
+            (
+                f"{BREAK}error must be one of 'none', 'text', 'bytes', 'number', 'broken' where "
+                "the plan is to 'misreturn', got '' (str) - at `$[0].plans[0].handler`"
+            ),
         ),
         (
             b'[{"plans": [{"value": 1, "steps": [{"after": -1}]}]}]',
-            f"{BREAK}after must be a whole number >= 0, got -1 (int) - at "
-            "`$[0].plans[0].steps[0]`",
+            f"{BREAK}after must be a whole number >= 0, got -1 (int) - at `$[0].plans[0].steps[0]`",
         ),
         (
             b'[{"sink": [{"does": "pause", "n": -40}]}]',
@@ -214,23 +217,23 @@ def test_a_scenario_that_cannot_be_played_is_refused(changes: Any, message: str)
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("kind", "fields", "message"),
     [
-        (lambda: Step("reply", error="ValueError"), "error must be one of '' where the plan is to"),
-        (lambda: Step("misreturn", error="gold"), "error must be one of 'none', 'text', 'bytes'"),
-        (lambda: Step(clean_up=-1), "clean_up must be a whole number >= 0, got -1 (int)"),
-        (lambda: Handler("raise", error="OS"), "error must be one of 'ValueError', 'StopIt"),
-        (lambda: SnapshotRequest(-1, 1), "at must be a whole number >= 0, got -1 (int)"),
-        (lambda: Crash(-1), "at must be a whole number >= 0, got -1 (int)"),
-        (lambda: Crash(0, 0), "capacity must be a whole number >= 1, got 0 (int)"),
+        (Step, {"error": "ValueError"}, "error must be one of '' where the plan is to 'reply'"),
+        (Step, {"does": "misreturn", "error": "gold"}, "error must be one of 'none', 'text'"),
+        (Step, {"clean_up": -1}, "clean_up must be a whole number >= 0, got -1 (int)"),
+        (Handler, {"does": "raise", "error": "OS"}, "error must be one of 'ValueError', 'Stop"),
+        (SnapshotRequest, {"at": -1, "checkpoint_id": 1}, "at must be a whole number >= 0"),
+        (Crash, {"at": -1}, "at must be a whole number >= 0, got -1 (int)"),
+        (Crash, {"at": 0, "capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
     ],
 )
 def test_a_part_that_cannot_be_played_is_refused(
-    build: Callable[[], object], message: str
+    kind: Callable[..., object], fields: dict[str, object], message: str
 ) -> None:
     """Each part of a scenario is checked by itself, so that the path leads to it."""
     with pytest.raises(InvalidConfig) as caught:
-        build()
+        kind(**fields)
 
     assert str(caught.value).startswith(message)
 
@@ -363,19 +366,27 @@ def to_json(trace: Trace) -> Any:
         ),
         (
             b'{"legs": [{"ending": {"how": "finished"}, "task_left": 1}]}',
-            "the trace breaks its schema: Object contains unknown field `task_left` - at "
-            "`$.legs[0]`",
+            (
+                "the trace breaks its schema: Object contains unknown field `task_left` - at "
+                "`$.legs[0]`"
+            ),
         ),
         (
             b'{"legs": [{"ending": {"how": "failed", "eror": "CallFailed"}}]}',
-            "the trace breaks its schema: Object contains unknown field `eror` - at "
-            "`$.legs[0].ending`",
+            (
+                "the trace breaks its schema: Object contains unknown field `eror` - at "
+                "`$.legs[0].ending`"
+            ),
         ),
         (
-            b'{"legs": [{"ending": {"how": "finished"}, "events": '
-            b'[{"type": "call-ended", "at": 0, "call": 0, "reslts": []}]}]}',
-            "the trace breaks its schema: Object contains unknown field `reslts` - at "
-            "`$.legs[0].events[0]`",
+            (
+                b'{"legs": [{"ending": {"how": "finished"}, "events": '
+                b'[{"type": "call-ended", "at": 0, "call": 0, "reslts": []}]}]}'
+            ),
+            (
+                "the trace breaks its schema: Object contains unknown field `reslts` - at "
+                "`$.legs[0].events[0]`"
+            ),
         ),
     ],
 )

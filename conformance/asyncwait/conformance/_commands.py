@@ -1,15 +1,17 @@
 """The subcommands of `asyncwait`."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from asyncwait.conformance._guard import GuardedGroup
 from asyncwait.conformance._verify import Plan, verify
 from asyncwait.conformance.checks import CHECKS
 from asyncwait.conformance.generation import FULL, QUICK
@@ -18,6 +20,8 @@ from asyncwait.conformance.report import describe_scenario, draw, print_report
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     Broken,
+    adapted,
+    broken_families,
     checked,
     exec_reference,
     known_backends,
@@ -28,7 +32,7 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR, Verdict, Word
 from asyncwait.spec import AsyncWaitError, InvalidConfig
-from asyncwait.spec.rules import rules
+from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_from_json, trace_from_json
 
 WORST_FIRST: tuple[Word, ...] = (
@@ -39,7 +43,7 @@ WORST_FIRST: tuple[Word, ...] = (
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=GuardedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="asyncwait")
 def asyncwait() -> None:
     """Hold operators for asynchronous I/O on streams to their specification."""
@@ -88,9 +92,7 @@ def verify_command(
             load_backend(name)
         verdicts = [_verify_with_progress(name, plan) for name in names]
     print_report(verdicts, _console())
-    words = {verdict.word for verdict in verdicts}
-    worst: Word = next(word for word in WORST_FIRST if word in words)
-    sys.exit(EXIT_CODES[worst])
+    sys.exit(EXIT_CODES[_worst(verdict.word for verdict in verdicts)])
 
 
 @asyncwait.command("backends")
@@ -98,6 +100,8 @@ def backends_command() -> None:
     """List the backends that are installed."""
     for name in sorted(known_backends()):
         click.echo(name)
+    for name, why in broken_families().items():
+        click.echo(f"{name}: can't be loaded: {why}", err=True)
 
 
 @asyncwait.command("rules")
@@ -120,26 +124,37 @@ def rules_command(wanted: tuple[str, ...]) -> None:
 @click.argument("backend")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def play_command(backend: str, file: Path) -> None:
-    """Play the scenarios in FILE (a JSON list) on BACKEND; draw and judge each."""
+    """Play the scenarios in FILE (a JSON list) on BACKEND; draw and judge each.
+
+    They are adapted to what BACKEND can do, and judged as `asyncwait verify` judges them.
+    """
     with _usage_errors():
         loaded = load_backend(backend)
-        scenarios = scenarios_from_json(file.read_bytes())
+        capabilities = loaded.capabilities
+        scenarios = [adapted(s, capabilities) for s in scenarios_from_json(file.read_bytes())]
         with open_player(backend, loaded, REAL_SECONDS) as play:
             played = list(runs(play, scenarios))
-    codes = [_show_run(*pair) for pair in zip(scenarios, played, strict=False)]
-    codes += [_show_broken(run) for run in played[len(scenarios) :]]
-    sys.exit(max(codes, default=0))
+    by = {name: rule for name, rule in rules().items() if rule.needs <= capabilities}
+    words: list[Word] = [
+        _show_run(s, run, by, loaded.exceptions) for s, run in zip(scenarios, played, strict=False)
+    ]
+    words += [_show_broken(run) for run in played[len(scenarios) :]]
+    sys.exit(EXIT_CODES[_worst(words)])
 
 
 @asyncwait.command("judge")
 @click.argument("scenario", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def judge_command(scenario: Path, trace: Path) -> None:
-    """Judge a TRACE that a program wrote of a SCENARIO (both JSON; the scenario in a list)."""
+    """Judge a TRACE that a program wrote of a SCENARIO (both JSON; the scenario in a list).
+
+    Nobody knows who wrote it: it is judged as the program's own words, by all rules.
+    """
     with _usage_errors():
         planned = _only(scenarios_from_json(scenario.read_bytes()))
         observed = trace_from_json(trace.read_bytes())
-    sys.exit(_show_run(planned, checked(planned, observed)))
+    told = msgspec.structs.replace(observed, self_reported=True)
+    sys.exit(EXIT_CODES[_show_run(planned, checked(planned, told), rules(), {})])
 
 
 @contextmanager
@@ -188,27 +203,46 @@ def _only(scenarios: tuple[Scenario, ...]) -> Scenario:
     return scenarios[0]
 
 
-def _show_run(scenario: Scenario, run: Trace | Broken) -> int:
-    """Print one run and what it breaks; return the exit code that it is worth."""
+def _worst(words: Iterable[Word]) -> Word:
+    """Return the worst of `words`; where there is none, nothing speaks against anybody."""
+    found = set(words)
+    return next(word for word in WORST_FIRST if word in {"conformant", *found})
+
+
+def _show_run(
+    scenario: Scenario, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Mapping[str, str]
+) -> Word:
+    """Print one run and which of the rules in `by` it breaks; return what it says of its operator.
+
+    Only a MUST that is no declared exception speaks against it, as in a verdict.
+    """
     if isinstance(run, Broken):
         return _show_broken(run)
     console = _console()
     history = explain(scenario, run)
-    known = rules()
-    found = [(rule, v) for rule in known for v in CHECKS[rule](history).violations[:1]]
+    found = [(rule, v) for rule in by.values() for v in CHECKS[rule.id](history).violations[:1]]
     shown = found[0][1] if found else None
     for line in (*describe_scenario(scenario), *draw(scenario, run, shown)):
         console.print(Text(line), soft_wrap=True)
+    if run.self_reported:
+        console.print("self-reported: these are the words of whoever wrote the trace")
+    words: list[Word] = []
     for rule, violation in found:
-        console.print(Text(f"{rule} broken: {known[rule].sentence} {violation.text}"))
+        excused = exceptions.get(rule.id)
+        note = f" (a known exception: {excused})" if excused else ""
+        level = "" if rule.level == "MUST" else f" ({rule.level})"
+        said = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{note}"
+        console.print(Text(said))
+        if rule.level == "MUST":
+            words.append("conformant with exceptions" if excused else "not conformant")
     if not found:
         console.print("no rule is broken")
-    return EXIT_CODES["not conformant" if found else "conformant"]
+    return _worst(words)
 
 
-def _show_broken(run: Trace | Broken) -> int:
+def _show_broken(run: Trace | Broken) -> Word:
     click.echo(f"error: {run.text if isinstance(run, Broken) else run}", err=True)
-    return EXIT_CODES["inconclusive"]
+    return "inconclusive"
 
 
 __all__ = ["asyncwait"]

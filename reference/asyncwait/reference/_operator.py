@@ -21,6 +21,7 @@ from asyncwait.spec import (
     OperatorConfig,
     Snapshot,
     Statistics,
+    Stored,
     check_restore,
     run_hook,
 )
@@ -74,7 +75,7 @@ class Operator(StreamHandling):
         """Return the present figures."""
         return Statistics(
             in_flight=self._in_flight,
-            waiting=min(self._read, len(self._backlog)),
+            waiting=min(self._read, sum(isinstance(e, Stored) for e in self._backlog)),
             held=self._in_flight - self._undecided,
             calls=self._calls.started,
             timeouts=self._timeouts,
@@ -136,6 +137,7 @@ class Operator(StreamHandling):
         Returns:
             What `close` raised; what the source raised is to be found with its reader.
         """
+        trouble: Exception | None = None
         with anyio.CancelScope(shield=True):
             try:
                 await self._source.close()

@@ -70,28 +70,27 @@ class StreamHandling(RecordHandling):
 
     async def _process_marker(self, marker: LatencyMarker) -> None:
         """Let a latency marker overtake what is queued (ELEM-6)."""
-        await self._wait_to_overtake()
-        self._leave_backlog()
-        self._output.put_ahead(marker)
+        await self._overtake(marker)
 
     async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        """Take the snapshot that a barrier asks for, waiting for no call (SNAP-1, SNAP-5).
+        """Take the snapshot that a barrier asks for, waiting for nothing (SNAP-1, SNAP-5).
 
         A Snapshot in place of a barrier is carried along (SNAP-10).
         """
-        await self._wait_to_overtake()
-        self._leave_backlog()
         upstream = barrier if isinstance(barrier, Snapshot) else None
         snapshot = Snapshot(barrier.checkpoint_id, self._in_flight_elements(), upstream=upstream)
-        self._output.put_ahead(snapshot)
+        await self._overtake(snapshot)
 
-    async def _wait_to_overtake(self) -> None:
-        """Run mails while all that may overtake lies there and nobody takes it (CAP-6).
+    async def _overtake(self, element: LatencyMarker | Snapshot) -> None:
+        """Let out ahead of the queue what takes no slot, at once (ELEM-6, SNAP-5).
 
-        A consumer that waits has taken everything, and so this never lasts for one.
+        If the consumer leaves more of its kind untaken than there is capacity, nothing is read
+        until it takes some (CAP-6). That is never so while it waits.
         """
-        while self._output.overtakers >= self._config.capacity:
+        self._output.put_ahead(element)
+        while self._output.overtakers > self._config.capacity:
             await self._own.run_one()
+        self._leave_backlog()
 
     # Snapshots
 

@@ -6,6 +6,7 @@ from judged import (
     each_loop,
     each_operator,
     each_witness,
+    judge,
     texts,
 )
 
@@ -25,8 +26,8 @@ from asyncwait.conformance.witnesses._write import (
     took,
     waits,
 )
-from asyncwait.spec import Record, Snapshot, Watermark
-from asyncwait.spec.scenario import Plan, Scenario, Step, Timed
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
+from asyncwait.spec.scenario import Plan, Scenario, SinkGaveUp, SinkStep, SnapshotAsked, Step, Timed
 
 LATE_B = Scenario(
     inputs=(Timed(0, Record("a")), Timed(40, Record("b"))),
@@ -37,6 +38,11 @@ RESTORED = Scenario(
     inputs=(Timed(0, Watermark(1)), Timed(0, Watermark(2))),
     plans=(Plan("a", (Step(after=80, results=("a",)),)),),
     restore=Snapshot(1, (Record("a"), Watermark(0), Watermark(0), Record("a"))),
+)
+OVERTAKERS = Scenario(
+    capacity=1,
+    inputs=tuple(Timed(0, e) for e in (LatencyMarker(1), Barrier(2), LatencyMarker(3), Barrier(4))),
+    sink=(SinkStep("pause", 40), SinkStep("read", 2), SinkStep("pause", 40)),
 )
 SILENT = Scenario(
     mode="unordered",
@@ -109,3 +115,26 @@ def test_a_silent_record_may_be_gone_already() -> None:
     given = (taken(0, 0, 1), called(0, "a"), answered(0, 0), called(0, "b", first=1))
     paused = run(SILENT, leg(ends("crashed", 40), *given))
     assert texts("CAP-1", paused) == []
+
+
+def test_snapshots_on_request_do_not_count_among_those_that_wait() -> None:
+    """Two that were read are legal; how many are requested is up to whoever asks."""
+    requests = tuple(SnapshotAsked(0, number) for number in (7, 8, 9))
+    paused = run(OVERTAKERS, leg(ends("crashed", 40), taken(0, 0, 1), requests))
+    assert judge("CAP-6", paused).applied
+    assert texts("CAP-6", paused) == []
+
+
+def test_what_came_out_makes_way_for_as_many_others() -> None:
+    """Four were read before the second pause, and two of them are out."""
+    events = (taken(0, 0, 1), waits(40), took(40, LatencyMarker(1), Snapshot(2)), taken(40, 2, 3))
+    given_up = (SinkGaveUp(80),)
+    paused = run(OVERTAKERS, leg(ends("crashed", 120), *events, given_up))
+    assert judge("CAP-6", paused).applied == 2
+    assert texts("CAP-6", paused) == []
+
+
+def test_a_barrier_waits_as_a_marker_does() -> None:
+    """Its Snapshot is made when it is read, or when it is taken: nobody can tell."""
+    paused = run(OVERTAKERS, leg(ends("crashed", 40), taken(0, 0, 1, 2, 3)))
+    assert texts("CAP-6", paused) == ["4 markers and snapshots wait, capacity 1"]

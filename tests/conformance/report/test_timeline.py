@@ -134,6 +134,7 @@ def test_a_wait_that_nothing_ends_is_drawn() -> None:
         "  1000  hung",
     ]
 
+
 FAILING = Step("raise", 40, error="ValueError")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import Operator, SourceReader
+from asyncwait.spec import LatencyMarker, Snapshot
 
 
 class FreesTheSlotOnCompletion(Operator):
@@ -46,8 +47,9 @@ class CountsRecordsOnly(Operator):
 class TakesMarkersWithoutEnd(Operator):
     """Lets any number of markers and snapshots overtake while nobody takes them, and reads on."""
 
-    async def _wait_to_overtake(self) -> None:
-        pass
+    async def _overtake(self, element: LatencyMarker | Snapshot) -> None:
+        self._leave_backlog()
+        self._output.put_ahead(element)
 
 
 FAULTY: tuple[Faulty, ...] = (

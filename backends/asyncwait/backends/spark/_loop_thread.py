@@ -35,15 +35,13 @@ class LoopThread:
         try:
             answer: T = asked.result()
         except CancelledError:
-            if self._thrown is None:
-                raise
+            self._raise_thrown()
+            raise
         finally:
             # Where an interrupt has ended the wait, nobody wants the answer any more.
             asked.cancel()
             self._asked = None
-        thrown, self._thrown = self._thrown, None
-        if thrown is not None:
-            raise thrown
+        self._raise_thrown()
         return answer
 
     def stop(self) -> None:
@@ -55,6 +53,11 @@ class LoopThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    def _raise_thrown(self) -> None:
+        thrown, self._thrown = self._thrown, None
+        if thrown is not None:
+            raise thrown from None
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

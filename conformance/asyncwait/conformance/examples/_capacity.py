@@ -212,9 +212,7 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             mode="unordered",
             capacity=2,
-            inputs=at(
-                0, Record("a"), *(Snapshot(number) for number in range(5)), LatencyMarker(5)
-            ),
+            inputs=at(0, Record("a"), *(Snapshot(number) for number in range(5)), LatencyMarker(5)),
             plans=(replies("a", 120, "a1"),),
             sink=(SinkStep("pause", 80), SinkStep("read", 2), SinkStep("pause", 80)),
         ),

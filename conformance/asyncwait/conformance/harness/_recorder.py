@@ -57,8 +57,11 @@ class Recorder:
         return float(round(passed / self._grid) * self._grid)
 
     def was_due(self, at: float) -> None:
-        """Note how late something is that was due at `at` ms: `now` sees less than a step of it."""
-        self.late_by = max(self.late_by, self._passed() - at)
+        """Note how far from its time something is that was due at `at` ms.
+
+        Of that `now` sees less than a step.
+        """
+        self.late_by = max(self.late_by, abs(self._passed() - at))
 
     def _passed(self) -> float:
         return (self._clock() - self._began) * 1000

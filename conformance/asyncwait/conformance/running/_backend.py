@@ -238,7 +238,9 @@ def _found(reference: str) -> Callable[[], Any]:
         if reference not in known:
             names = ", ".join(sorted(known))
             msg = f"no backend is named {reference!r}; known: {names}; or give module:callable"
-            broken = [f"; {name}: can't be loaded: {why}" for name, why in broken_families().items()]
+            broken = [
+                f"; {name}: can't be loaded: {why}" for name, why in broken_families().items()
+            ]
             raise UnknownBackend(msg + "".join(broken))
         return known[reference]
     if not module_name or not attribute:

@@ -99,7 +99,14 @@ def python_child(reference: str) -> list[str]:
     The child finds the modules that this process finds, however it came to know their folders; the
     present folder stands where it does here, and not in front.
     """
-    return [sys.executable, "-P", "-m", "asyncwait.conformance.running._child", reference, *sys.path]
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "asyncwait.conformance.running._child",
+        reference,
+        *sys.path,
+    ]
 
 
 def _read(line: bytes) -> Trace:

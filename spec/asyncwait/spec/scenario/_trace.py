@@ -55,7 +55,9 @@ class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fi
     call: int
 
 
-class CallEnded(Struct, frozen=True, tag="call-ended", omit_defaults=True, forbid_unknown_fields=True):
+class CallEnded(
+    Struct, frozen=True, tag="call-ended", omit_defaults=True, forbid_unknown_fields=True
+):
     """A call ends: it returned, raised, gave something else than results, or ended cancelled."""
 
     at: float

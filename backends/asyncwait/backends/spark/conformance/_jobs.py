@@ -72,19 +72,23 @@ def play_legs(
         patience: seconds of the real clock for one leg.
     """
     context = spark.session.sparkContext
-    # On the real clock rows are worth a batch each: there is something to read while calls run.
-    spark.session.conf.set(_ROWS_PER_BATCH, 1 if real else 10_000)
+    if real:
+        # Each row is a batch: there is something to read while calls run.
+        spark.session.conf.set(_ROWS_PER_BATCH, 1)
     error, rows = "", None
     broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
-    with tempfile.TemporaryDirectory(prefix="asyncwait-") as folder, pandas_notice_ignored():
+    # Where a job fails, its other tasks may go on for a moment.
+    side_files = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
+    with side_files as folder, pandas_notice_ignored():
         job = Assignment(broadcast, folder, real, raises, patience)
-        frame = _input(spark.session, plans)
+        frame = (_timed if real else _placed)(spark.session, plans)
         try:
             rows = frame.mapInArrow(lambda b: run_task(b, job), _ddl(OUTPUT_SCHEMA)).toArrow()
         except (PySparkException, Py4JError) as raised:
             error = str(raised)
         finally:
             broadcast.destroy()
+            spark.session.conf.unset(_ROWS_PER_BATCH)
         reports = read_reports(Path(folder))
     if rows is not None:
         reports = _confirmed(reports, rows)
@@ -92,10 +96,10 @@ def play_legs(
     return JobResult(tuple(reports.get(n, missing) for n in range(len(plans))), error)
 
 
-def _input(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
-    """Return the elements of all plans as rows, each plan's in a partition of its own, in order.
+def _timed(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
+    """Return what `_placed` does, each row when it is due.
 
-    Plans with timed inputs come last; their rows go through a stage that keeps the times.
+    Plans with timed inputs have to come last; their rows go through a stage that keeps the times.
     """
     timed = sum(_is_timed(plan) for plan in plans)
     assert not any(map(_is_timed, plans[: len(plans) - timed])), "timed plans come last"
@@ -113,6 +117,7 @@ def _is_timed(plan: LegPlan) -> bool:
 
 
 def _placed(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
+    """Return the elements of all plans as rows, each plan's in a partition of its own, in order."""
     placed = [
         (number, index, timed.at, timed.element)
         for number, plan in enumerate(plans)

@@ -17,6 +17,7 @@ from asyncwait.conformance.harness import (
 )
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
+    Capability,
     Ending,
     Outcome,
     SinkLeft,
@@ -53,6 +54,7 @@ class LoopSide:
         self.closing = False
         self.tasks_left = self.timers_left = 0
         self._plan = plan
+        self._real = real
         self._source = ThreadedSource if real else InMemorySource
         self._alarms: list[asyncio.TimerHandle] = []
         self._patience: asyncio.TimerHandle
@@ -60,8 +62,17 @@ class LoopSide:
 
     def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
         """Return the operator's source: the real one, watched."""
+        if self._real and Capability.TIMED_INPUT in self._plan.scenario.needs:
+            batches = self._watch_arrivals(batches)
         source = self._source(batches, rows)
         return _WatchedSource(source, self.recorder, self._plan.first_index, self.source_error)
+
+    def _watch_arrivals(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Note how far from their times the rows arrive; each is a batch."""
+        inputs = iter(self._plan.inputs)
+        for batch in batches:
+            self.recorder.was_due(next(inputs).at)
+            yield batch
 
     def spawn(self, answer: Callable[[], Any]) -> None:
         """Start a coroutine function beside the operator, for answers in callback form."""

@@ -21,6 +21,9 @@ MOST = 120
 _FLUSHES = 80_000
 """Bytes beside a row that push the row before it out of every buffer on its way."""
 
+_RUSH = 0.2
+"""Seconds after which both workers of a task have surely started."""
+
 
 def short(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
     """Return those of `scenarios` that a real clock can play as planned, in little time.
@@ -49,7 +52,8 @@ def paced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     one before it: all rows arrive one gap late, if the gaps are equal.
     """
     rows = [batch.slice(n, 1) for batch in batches for n in range(batch.num_rows)]
-    gap = rows[-1].column("at")[0].as_py() / (len(rows) - 1) / 1000
+    gap = rows[-1].column("at")[0].as_py() / max(1, len(rows) - 1) / 1000
+    time.sleep(_RUSH)
     began = time.monotonic()
     for number, row in enumerate(rows, 1):
         load = pa.array([os.urandom(_FLUSHES)], row.schema.field("load").type)

@@ -25,6 +25,7 @@ REAL_SECONDS = 30.0
 """How long one leg may take on the real clock."""
 
 _NAP, _PUNCTUAL_NAPS, _MOST_NAPS = 0.002, 8, 150
+_UNFINISHED = ".part"
 
 OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *ELEMENT_SCHEMA])
 """The rows of a task: elements, and the number of the partition that they come from."""
@@ -87,9 +88,15 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
         faulthandler.cancel_dump_traceback_later()
     assert leg is not None
     report = msgspec.msgpack.encode(LegReport(leg, os.getpid()))
-    (Path(job.folder) / f"{number}.{context.taskAttemptId()}").write_bytes(report)
+    _file(report, Path(job.folder), f"{number}.{context.taskAttemptId()}")
     if job.raises and failure is not None:
         raise failure.with_traceback(None)
+
+
+def _file(report: bytes, folder: Path, name: str) -> None:
+    """Write a report, whole or not at all: the end of its job may kill the worker meanwhile."""
+    (folder / f"{name}{_UNFINISHED}").write_bytes(report)
+    (folder / f"{name}{_UNFINISHED}").rename(folder / name)
 
 
 def read_reports(folder: Path) -> dict[int, LegReport]:
@@ -100,6 +107,8 @@ def read_reports(folder: Path) -> dict[int, LegReport]:
     """
     reports: dict[int, LegReport] = {}
     for file in folder.iterdir():
+        if file.suffix == _UNFINISHED:
+            continue
         number = int(file.name.partition(".")[0])
         if number in reports:
             raise ValueError(f"partition {number} was played by two tasks")

@@ -1,0 +1,28 @@
+"""What the shipped backends can do: abilities are no way out of a rule."""
+
+import pytest
+
+from asyncwait.conformance.running import load_backend, shipped_backends
+from asyncwait.spec.scenario import ALL_CAPABILITIES
+
+
+def test_the_shipped_backends_are_these() -> None:
+    """A backend that is shipped is in the list that the main job verifies."""
+    assert shipped_backends() == [
+        "pool-asyncio",
+        "pool-trio",
+        "reference-asyncio",
+        "reference-trio",
+        "spark",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["pool-asyncio", "pool-trio", "reference-asyncio", "reference-trio"]
+)
+def test_a_backend_in_one_process_lacks_nothing_and_excuses_nothing(name: str) -> None:
+    """Every rule applies to the reference and to the pool."""
+    backend = load_backend(name)
+
+    assert backend.capabilities == ALL_CAPABILITIES
+    assert backend.exceptions == {}
