@@ -1,7 +1,8 @@
 """Which traces can be what a run gave, and which only a writer of traces can have made up."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -9,18 +10,29 @@ from msgspec.structs import replace
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import impossible
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record, Snapshot
+from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
     Crash,
+    Ending,
     Event,
+    HandlerAsked,
+    HookRun,
     Leg,
+    Outcome,
     Plan,
     Scenario,
+    SinkGaveUp,
+    SinkLeft,
+    SinkStep,
     SinkTook,
     SinkWaits,
+    SnapshotAsked,
+    SnapshotRequest,
+    SourceClosed,
+    SourceEnded,
     Step,
     Taken,
     Timed,
@@ -141,6 +153,195 @@ def test_a_trace_has_no_more_legs_than_the_plan() -> None:
     assert impossible(crashing, Trace(SOUND.legs * 3)) == (
         "it has 3 legs, the scenario crashes 1 times"
     )
+
+
+PLANNED = Scenario(
+    inputs=(Timed(0, Record("a")), Timed(40, Record("b"))),
+    plans=(
+        Plan("a", (Step("never", swallow=True, clean_up=40, results=("late",)),)),
+        Plan("b", (Step("raise", 80, error="ValueError"),)),
+        Plan("c", (Step("misreturn", 80, error="text"),)),
+        Plan("d", (Step("never"),)),
+    ),
+    source_ends_at=120,
+    requests=(SnapshotRequest(40, 100),),
+)
+ALL_TAKEN = (Taken(0, 0), Taken(40, 1))
+CANCELLED = (CallStarted(0, 0, "a"), CallCancelled(40, 0))
+
+
+def leg_of(*events: Event, how: Outcome = "hung", at: float = 500, **fields: Any) -> Leg:
+    """A leg with these events and no others."""
+    return Leg(Ending(how, at), events, **fields)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Some events, and what is impossible in them; nothing for what is possible."""
+
+    events: tuple[Event, ...]
+    said: str | None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def call_of(value: str, *, at: float, how: Any) -> tuple[Event, ...]:
+    """A call that began at 0."""
+    return (CallStarted(0, 0, value), CallEnded(at, 0, how))
+
+
+CASES = {
+    "an error of a call that never answers": Case(
+        call_of("d", at=80, how="raised"), "call 0 of 'd' raised, planned is Step("
+    ),
+    "no error where one is planned": Case(
+        call_of("b", at=80, how="misreturned"), "call 0 of 'b' misreturned, planned is Step("
+    ),
+    "an error before its time": Case(
+        call_of("b", at=40, how="raised"), "call 0 of 'b' answered before its time"
+    ),
+    "an error in time": Case(call_of("b", at=80, how="raised"), None),
+    "a misreturn before its time": Case(
+        call_of("c", at=40, how="misreturned"), "call 0 of 'c' answered before its time"
+    ),
+    "an answer of a call that nobody has cancelled": Case(
+        (CallStarted(0, 0, "a"), CallEnded(80, 0, "returned", ("late",))),
+        "call 0 of 'a' gave ('late',), planned is Step(",
+    ),
+    "an answer after a swallowed cancellation": Case(
+        (*CANCELLED, CallEnded(80, 0, "returned", ("late",))), None
+    ),
+    "an answer before the clean-up is over": Case(
+        (*CANCELLED, CallEnded(79, 0, "returned", ("late",))),
+        "call 0 of 'a' answered before its time",
+    ),
+    "a cancelled call": Case((*CANCELLED, CallEnded(40, 0, "cancelled")), None),
+    "two takes on one wait": Case(
+        (SinkWaits(0), SinkTook(0, Record("x")), SinkTook(40, Record("y"))),
+        "Record 'y' was taken, the consumer did not wait again",
+    ),
+    "two takes in one instant": Case(
+        (SinkWaits(0), SinkTook(40, Record("x")), SinkTook(40, Record("y"))), None
+    ),
+    "a take after giving up": Case(
+        (SinkWaits(0), SinkGaveUp(40), SinkTook(40, Record("x"))),
+        "Record 'x' was taken by a consumer that did not wait",
+    ),
+    "a handler": Case((HandlerAsked(0, "a"),), "a handler was asked for 'a', none is planned"),
+    "a planned handler": Case((HandlerAsked(0, "a"),), None, {"handled": True}),
+    "a hook": Case((HookRun(0, "open"),), "open ran, no hook is planned"),
+    "a planned hook": Case((HookRun(0, "open"),), None, {"hooks": "plain"}),
+    "a snapshot asked for": Case(
+        (SnapshotAsked(40, 101),), "snapshot 101 was asked for, that is not planned, or not yet"
+    ),
+    "a snapshot asked for too early": Case(
+        (SnapshotAsked(39, 100),), "snapshot 100 was asked for, that is not planned, or not yet"
+    ),
+    "a snapshot asked for twice": Case(
+        (SnapshotAsked(40, 100), SnapshotAsked(40, 100)), "snapshot 100 was asked for, that is not"
+    ),
+    "a planned snapshot": Case((SnapshotAsked(40, 100),), None),
+    "a source error": Case(
+        (*ALL_TAKEN, SourceEnded(120, raised=True)), "the source raised, that is not planned"
+    ),
+    "a source without its error": Case(
+        (*ALL_TAKEN, SourceEnded(120)),
+        "the source ended without its error, that is not planned",
+        {"source_error": True},
+    ),
+    "an end before the last input": Case(
+        (Taken(0, 0), SourceEnded(120)), "the source ended before input 1"
+    ),
+    "an end before its time": Case(
+        (*ALL_TAKEN, SourceEnded(119)), "the source ended before its time"
+    ),
+    "an end in time, and again": Case((*ALL_TAKEN, SourceEnded(120), SourceEnded(120)), None),
+    "an end after closing": Case((SourceClosed(0), SourceEnded(0)), None),
+    "leaving": Case((SinkLeft(40),), "the consumer left at 40, that is not planned"),
+    "leaving too early": Case(
+        (SinkLeft(39),), "the consumer left at 39, that is not planned", {"cancel_at": 40}
+    ),
+    "being cancelled": Case((SinkLeft(40),), None, {"cancel_at": 40}),
+    "leaving by the script": Case((SinkLeft(0),), None, {"sink": (SinkStep("leave"),)}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_plan_is_followed_to_the_letter(name: str) -> None:
+    """What it does not foresee has not happened; what it leaves open may have."""
+    case = CASES[name]
+    scenario = replace(PLANNED, **case.changes)
+
+    why = impossible(scenario, Trace((leg_of(*case.events),)))
+
+    assert why is case.said is None or (why or "").startswith(f"leg 0: {case.said}")
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("left", "leg 0: it was left at 500, that is not planned"),
+        ("crashed", "leg 0: it crashed at 500, that is not planned"),
+    ],
+)
+def test_a_leg_ends_as_planned(how: Outcome, said: str) -> None:
+    """Nobody leaves and nothing crashes by itself."""
+    assert impossible(PLANNED, Trace((leg_of(SinkWaits(0), how=how),))) == said
+
+
+def test_on_a_real_clock_times_may_be_rounded() -> None:
+    """Back to the grid, by no more than the harness was late."""
+    events = (CallStarted(0, 0, "b"), CallEnded(60, 0, "raised"))
+
+    assert impossible(PLANNED, Trace((leg_of(*events, late_by=19.5),))) is None
+    assert impossible(PLANNED, Trace((leg_of(*events, late_by=5),))) is not None
+
+
+CRASHING = Scenario(
+    inputs=(Timed(0, Record("a")), Timed(0, Barrier(7)), Timed(0, Record("b"))),
+    plans=(Plan("a", (Step(after=80, results=("x",)),)),),
+    crashes=(Crash(40, capacity=2, mode="unordered"),),
+)
+FIRST, SECOND = play(open_operator, CRASHING).legs
+
+
+def test_the_legs_of_a_run_are_possible() -> None:
+    """The second begins where the first has left off."""
+    assert SECOND.restored == Snapshot(7, (Record("a"),))
+    assert impossible(CRASHING, Trace((FIRST, SECOND))) is None
+
+
+@pytest.mark.parametrize(
+    ("legs", "said"),
+    [
+        ((FIRST,), "leg 1 is missing: the one before crashed as planned"),
+        ((SECOND,), "leg 0: unordered, capacity 2; planned is ordered, capacity 4"),
+        (
+            (replace(FIRST, ending=Ending("finished", 40)), SECOND),
+            "leg 1: the leg before did not crash",
+        ),
+        (
+            (replace(FIRST, ending=Ending("crashed", 39)), SECOND),
+            "leg 0: it crashed at 39, that is not planned",
+        ),
+        (
+            (FIRST, replace(SECOND, ending=Ending("crashed", 80))),
+            "leg 1: it crashed at 80, that is not planned",
+        ),
+        ((FIRST, replace(SECOND, mode="ordered")), "leg 1: ordered, capacity 2; planned is unord"),
+        ((FIRST, replace(SECOND, capacity=4)), "leg 1: unordered, capacity 4; planned is unorder"),
+        ((FIRST, replace(SECOND, restored=None)), "leg 1: it was restored from None, planned is "),
+        ((FIRST, replace(SECOND, first_index=3)), "leg 1: it begins with input 3, planned is 2"),
+    ],
+)
+def test_the_legs_follow_from_each_other(legs: tuple[Leg, ...], said: str) -> None:
+    """How each begins is known from the plan, and from the last snapshot before."""
+    assert (impossible(CRASHING, Trace(legs)) or "possible").startswith(said)
+
+
+def test_a_run_that_is_lost_has_no_further_leg() -> None:
+    """Its process died; that is possible."""
+    assert impossible(CRASHING, Trace((Leg(Ending("died")),))) is None
+    assert impossible(CRASHING, Trace((FIRST, Leg(Ending("blocked"))))) is None
 
 
 def test_an_operator_may_invent_what_it_likes() -> None:
