@@ -1,21 +1,38 @@
 """The command: exit codes, and one clear error for everything that a user can mend."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, Folder
 
+from asyncwait.conformance import StreamBackend, _commands
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.running import known_backends
+from asyncwait.conformance.running import checked, known_backends, load_backend
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
+from asyncwait.spec import Barrier, Record, Watermark
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Plan, Scenario, Step, Timed, scenarios_to_json
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Ending,
+    Leg,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+    Trace,
+    scenarios_to_json,
+)
 
 SCENARIO = Scenario(
     inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("x",)),)),)
@@ -165,6 +182,98 @@ def test_playing_on_a_broken_operator_names_the_rule(tmp_path: Path) -> None:
     assert "FAIL-9 broken: The consumer gets the plain error, never" in done.stdout
 
 
+def faulty_gate(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -> None:
+    """Make `gate:backend` the faulty backend of that name, changed."""
+    gate = ModuleType("gate")
+    faulty = load_backend(name)
+    assert isinstance(faulty, StreamBackend)
+    changed = msgspec.structs.replace(faulty, in_child=False, **changes)
+    gate.__dict__["backend"] = lambda: changed
+    monkeypatch.setitem(sys.modules, "gate", gate)
+
+
+FENCED = Scenario(
+    capacity=1,
+    inputs=tuple(Timed(0, Watermark(n)) for n in range(4)),
+    sink=(SinkStep("pause", 40),),
+)
+DRAINED = Scenario(
+    inputs=(Timed(0, Record("a")), Timed(0, Barrier(1))),
+    plans=(Plan("a", (Step(after=40, results=("x",)),)),),
+)
+
+
+def test_playing_judges_as_verifying_does_should(tmp_path: Path) -> None:
+    """A SHOULD that is broken is shown, and forgiven."""
+    file = tmp_path / "scenarios.json"
+    file.write_bytes(scenarios_to_json((FENCED,)))
+
+    done = run("play", "faulty-counts-records-only", str(file))
+
+    assert "CAP-5 broken (SHOULD): " in done.stdout
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        ({}, 1, "SNAP-5 broken:"),
+        ({"exceptions": {"SNAP-5": "it drains"}}, 0, "(a known exception: it drains)"),
+        (
+            {"capabilities": ALL_CAPABILITIES - {Capability.IN_FLIGHT_SNAPSHOT}},
+            0,
+            "no rule is broken",
+        ),
+    ],
+    ids=["a fault", "an exception", "no ability"],
+)
+def test_playing_judges_as_verifying_does_what_a_backend_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: Any, code: int, said: str
+) -> None:
+    """A rule counts unless the backend lacks what it needs, or is known to break it."""
+    faulty_gate(monkeypatch, "faulty-drains-at-barriers", **changes)
+    file = tmp_path / "scenarios.json"
+    file.write_bytes(scenarios_to_json((DRAINED,)))
+
+    done = run("play", "gate:backend", str(file))
+
+    assert said in " ".join(done.stdout.split())
+    assert done.exit_code == code
+
+
+def test_playing_adapts_the_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend without timed input is not asked to wait for it."""
+    lacking = ALL_CAPABILITIES - {Capability.TIMED_INPUT, Capability.ON_DEMAND_SNAPSHOT}
+    faulty_gate(monkeypatch, "reference-asyncio", capabilities=lacking)
+    file = tmp_path / "scenarios.json"
+    late = Scenario(inputs=(Timed(400, Record("a")),), requests=(SnapshotRequest(0, 1),))
+    file.write_bytes(scenarios_to_json((late,)))
+
+    done = run("play", "gate:backend", str(file))
+
+    assert done.exit_code == 0, done.output
+    assert "400" not in done.stdout
+    assert "snapshot" not in done.stdout
+
+
+def test_the_worst_of_several_runs_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken rule weighs more than a run in error, as in a verdict."""
+    faulty_gate(monkeypatch, "faulty-drains-at-barriers")
+    broken = Trace((Leg(Ending("error", detail="out of order")),))
+    real = _commands.runs
+    monkeypatch.setattr(
+        _commands,
+        "runs",
+        lambda play, scenarios: (*real(play, scenarios), checked(DRAINED, broken)),
+    )
+    file = tmp_path / "scenarios.json"
+    file.write_bytes(scenarios_to_json((DRAINED,)))
+
+    done = run("play", "gate:backend", str(file))
+
+    assert (done.exit_code, done.stderr) == (1, "error: out of order\n")
+
+
 def test_judging_a_trace_that_is_cut_short_says_so(tmp_path: Path) -> None:
     """A trace that a foreign program did not finish is wrong usage, not a wrong operator."""
     done = judge(tmp_path, msgspec.json.encode(play(open_operator, SCENARIO))[:-20])
@@ -178,7 +287,9 @@ def test_judging_a_whole_trace_draws_it(tmp_path: Path) -> None:
     done = judge(tmp_path, msgspec.json.encode(play(open_operator, SCENARIO)))
 
     assert done.exit_code == 0
-    assert done.stdout.endswith("no rule is broken\n")
+    assert done.stdout.endswith(
+        "self-reported: these are the words of whoever wrote the trace\nno rule is broken\n"
+    )
 
 
 def test_judging_an_impossible_trace_is_an_error(tmp_path: Path) -> None:
@@ -257,6 +368,69 @@ def test_a_foreign_program_that_talks_nonsense_is_an_error(outside: Folder) -> N
 
     assert done.code == 3
     assert "the reply is no trace: JSON is malformed: invalid character (byte 0)" in done.out
+
+
+def raising(error: BaseException) -> Any:
+    """A function that raises whatever it is given."""
+
+    def raises(*_: object, **__: object) -> None:
+        raise error
+
+    return raises
+
+
+def test_an_error_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends in one line, and in the exit code of what is not decided."""
+    monkeypatch.setattr(_commands, "rules", raising(RuntimeError("out of\norder")))
+
+    done = run("rules")
+
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr == (
+        "error: RuntimeError: out of order; this is a bug of asyncwait; "
+        "set ASYNCWAIT_TRACEBACK=1 to see its traceback\n"
+    )
+
+
+def test_an_error_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a report of the bug."""
+    monkeypatch.setattr(_commands, "rules", raising(RuntimeError("out of order")))
+    monkeypatch.setenv("ASYNCWAIT_TRACEBACK", "1")
+
+    done = run("rules")
+
+    assert done.exit_code == 3
+    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert "RuntimeError: out of order\n" in done.stderr
+
+
+def test_an_interrupted_command_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever pressed the keys knows."""
+    monkeypatch.setattr(_commands, "rules", raising(KeyboardInterrupt()))
+
+    done = run("rules")
+
+    assert (done.exit_code, done.output) == (130, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("rules",), ("verify", "reference-asyncio", "--count", "1", "--rule", "ORD-1")],
+    ids=["click writes", "rich writes"],
+)
+def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...]) -> None:
+    """As `| head` does; and not in the exit code of a verdict."""
+    command = [str(Path(sys.executable).with_name("asyncwait")), *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert process.returncode == 141
+    assert "rror" not in said
 
 
 @pytest.mark.parametrize("missing", ["click", "rich", "hypothesis"])

@@ -40,6 +40,81 @@ def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) 
     assert "mine" in outside.asyncwait("backends").out.splitlines()
 
 
+def registered(outside: Folder, name: str, points: str) -> None:
+    """Install a distribution that has these entry points."""
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
+    outside.write(f"{name}-1.dist-info/METADATA", about)
+    outside.write(f"{name}-1.dist-info/entry_points.txt", points)
+
+
+@pytest.mark.parametrize(
+    ("family", "why"),
+    [
+        ("nowhere:members", "ModuleNotFoundError(\"No module named 'nowhere'\")"),
+        ("families:raises", "OSError('disk')"),
+        ("families:leaves", "SystemExit(0)"),
+        ("families:number", "TypeError(\"'int' object is not iterable\")"),
+    ],
+)
+def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: str) -> None:
+    """It is named with what is wrong; all other names are there."""
+    outside.write(
+        "families.py",
+        """
+        import sys
+
+        def raises(): raise OSError("disk")
+
+        def leaves(): sys.exit(0)
+
+        def number(): return 7
+        """,
+    )
+    registered(outside, "theirs", f"[asyncwait.backend_families]\nwild = {family}\n")
+
+    listed = outside.asyncwait("backends")
+    unknown = outside.asyncwait("verify", "wild-one")
+
+    assert (listed.code, listed.err) == (0, f"wild: can't be loaded: {why}\n")
+    assert {"pool-asyncio", "faulty-drops-the-cause"} <= set(listed.out.split())
+    assert unknown.code == 2
+    assert unknown.err.endswith(f"; or give module:callable; wild: can't be loaded: {why}\n")
+    assert outside.asyncwait("verify", "pool-asyncio", "--count", "1", *RULES).code == 0
+
+
+def test_a_registered_name_loads_no_family(outside: Folder) -> None:
+    """Nobody pays for what is not asked for."""
+    outside.write("families.py", "print('loaded', flush=True)\ndef members(): return {}\n")
+    registered(outside, "theirs", "[asyncwait.backend_families]\nwild = families:members\n")
+    code = "from asyncwait.conformance.running import load_backend; load_backend('pool-asyncio')"
+
+    assert outside.python("-c", code).out == ""
+
+
+def test_only_what_this_distribution_registers_is_shipped(outside: Folder) -> None:
+    """`--all` is about our own backends."""
+    registered(outside, "theirs", "[asyncwait.backends]\ntheirs = gate:backend\n")
+    code = "from asyncwait.conformance.running import shipped_backends; print(shipped_backends())"
+
+    done = outside.python("-c", code)
+
+    assert "'pool-asyncio'" in done.out
+    assert "theirs" not in done.out
+    assert "theirs" in outside.asyncwait("backends").out.split()
+
+
+def test_a_module_of_the_present_folder_stands_in_for_no_other(outside: Folder) -> None:
+    """Neither for the command nor for the child that plays; the backend is found all the same."""
+    outside.write("work/gate.py", SOUND)
+    for name in ("anyio", "click", "json", "msgspec", "rich"):
+        outside.write(f"work/{name}.py", "raise SystemExit('shadowed')\n")
+    folder = Folder(outside.path / "work", search=outside.path)
+
+    done = folder.asyncwait("verify", "gate:backend", "--count", "1", *RULES)
+
+    assert (done.code, done.err.count("shadowed")) == (0, 0), done
+
+
 def test_a_broken_operator_is_shown_with_rule_sentence_and_timeline(outside: Folder) -> None:
     """Whoever reads the output learns what was expected, what was planned, and what happened."""
     outside.write(

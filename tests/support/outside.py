@@ -56,9 +56,10 @@ class Done:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of its own, in which commands run; modules in it can be imported."""
+    """A folder of its own, in which commands run; modules in it, or in `search`, are importable."""
 
     path: Path
+    search: Path | None = None
 
     def write(self, name: str, text: str) -> Path:
         """Write a file into the folder."""
@@ -103,7 +104,7 @@ class Folder:
         done = subprocess.run(
             command,
             cwd=self.path,
-            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.path)},
+            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)},
             capture_output=True,
             text=True,
             check=False,

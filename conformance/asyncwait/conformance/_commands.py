@@ -135,10 +135,10 @@ def play_command(backend: str, file: Path) -> None:
         with open_player(backend, loaded, REAL_SECONDS) as play:
             played = list(runs(play, scenarios))
     by = {name: rule for name, rule in rules().items() if rule.needs <= capabilities}
-    words: list[Word] = [
-        _show_run(s, run, by, loaded.exceptions) for s, run in zip(scenarios, played, strict=False)
-    ]
-    words += [_show_broken(run) for run in played[len(scenarios) :]]
+    words: list[Word] = []
+    for scenario, run in zip(scenarios, played, strict=False):
+        words.append(_show_run(scenario, run, by, loaded.exceptions))
+    words.extend(_show_broken(run) for run in played[len(scenarios) :])
     sys.exit(EXIT_CODES[_worst(words)])
 
 

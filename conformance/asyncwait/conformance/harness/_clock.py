@@ -7,7 +7,6 @@ clock calls `on_spin` once, and the run it belongs to is ended from outside.
 import asyncio
 import selectors
 from collections.abc import Awaitable, Callable
-from contextvars import Context
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import anyio
