@@ -104,9 +104,9 @@ def test_each_leg_is_drawn_with_what_it_began_with() -> None:
          0  'a'
             barrier 1
                                     #0 'a' called
+                                                                      snapshot 1 ['a']
             end
             closed
-                                                                      snapshot 1 ['a']
         40                                                            (left)
                                     #0 cancelled
                                     #0 ended

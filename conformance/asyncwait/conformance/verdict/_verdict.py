@@ -98,11 +98,6 @@ class Verdict(Struct, frozen=True):
             return "conformant with exceptions"
         return "conformant"
 
-    @property
-    def exit_code(self) -> int:
-        """See `EXIT_CODES`."""
-        return EXIT_CODES[self.word]
-
     def count(self, *statuses: Status) -> int:
         """Return how many rules have one of `statuses`."""
         return sum(result.status in statuses for result in self.results)
