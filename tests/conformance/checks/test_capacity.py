@@ -1,20 +1,8 @@
 from judged import (
-    assert_acquits,
-    assert_convicts,
-    assert_passes,
-    each_example,
-    each_loop,
-    each_operator,
-    each_witness,
     judge,
     texts,
 )
 
-from asyncwait.conformance.examples import Example
-from asyncwait.conformance.examples._capacity import EXAMPLES
-from asyncwait.conformance.harness import LoopName
-from asyncwait.conformance.witnesses import Witness
-from asyncwait.conformance.witnesses._capacity import WITNESSES
 from asyncwait.conformance.witnesses._write import (
     answered,
     called,
@@ -50,26 +38,6 @@ SILENT = Scenario(
     inputs=(Timed(0, Record("a")), Timed(0, Record("b"))),
     plans=(Plan("a"), Plan("b", (Step(after=40),))),
 )
-
-
-@each_witness(WITNESSES)
-def test_the_check_convicts_the_violating_run(witness: Witness) -> None:
-    """The check says what is wrong, and says it once."""
-    assert_convicts(witness)
-
-
-@each_witness(WITNESSES)
-def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
-    """The run next to the violating one is legal by every rule, and the witness's own applies."""
-    assert_acquits(witness)
-
-
-@each_loop
-@each_operator
-@each_example(EXAMPLES)
-def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
-    """A sound operator breaks no rule in an example, and the rules that it is about apply."""
-    assert_passes(example, operator, loop)
 
 
 def test_an_element_that_nobody_takes_is_unused_room() -> None:

@@ -1,19 +1,7 @@
 from judged import (
-    assert_acquits,
-    assert_convicts,
-    assert_passes,
-    each_example,
-    each_loop,
-    each_operator,
-    each_witness,
     texts,
 )
 
-from asyncwait.conformance.examples import Example
-from asyncwait.conformance.examples._elements import EXAMPLES
-from asyncwait.conformance.harness import LoopName
-from asyncwait.conformance.witnesses import Witness
-from asyncwait.conformance.witnesses._elements import WITNESSES
 from asyncwait.conformance.witnesses._write import (
     answered,
     called,
@@ -33,26 +21,6 @@ TWO_RESULTS = Scenario(
     inputs=(Timed(0, Record("a", 5)),), plans=(Plan("a", (Step(results=("a1", "a2")),)),)
 )
 GIVEN = (waits(0), taken(0, 0), called(0, "a"), answered(0, 0, "a1", "a2"))
-
-
-@each_witness(WITNESSES)
-def test_the_check_convicts_the_violating_run(witness: Witness) -> None:
-    """The check says what is wrong, and says it once."""
-    assert_convicts(witness)
-
-
-@each_witness(WITNESSES)
-def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
-    """The run next to the violating one is legal by every rule, and the witness's own applies."""
-    assert_acquits(witness)
-
-
-@each_loop
-@each_operator
-@each_example(EXAMPLES)
-def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
-    """A sound operator breaks no rule in an example, and the rules that it is about apply."""
-    assert_passes(example, operator, loop)
 
 
 def test_every_result_of_a_record_is_looked_at() -> None:

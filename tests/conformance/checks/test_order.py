@@ -1,19 +1,7 @@
 from judged import (
-    assert_acquits,
-    assert_convicts,
-    assert_passes,
-    each_example,
-    each_loop,
-    each_operator,
-    each_witness,
     texts,
 )
 
-from asyncwait.conformance.examples import Example
-from asyncwait.conformance.examples._order import EXAMPLES
-from asyncwait.conformance.harness import LoopName
-from asyncwait.conformance.witnesses import Witness
-from asyncwait.conformance.witnesses._order import WITNESSES
 from asyncwait.conformance.witnesses._write import (
     answered,
     called,
@@ -29,26 +17,6 @@ from asyncwait.spec import Record
 from asyncwait.spec.scenario import Scenario, Timed
 
 TWO = Scenario(inputs=(Timed(0, Record("a")), Timed(0, Record("b"))))
-
-
-@each_witness(WITNESSES)
-def test_the_check_convicts_the_violating_run(witness: Witness) -> None:
-    """The check says what is wrong, and says it once."""
-    assert_convicts(witness)
-
-
-@each_witness(WITNESSES)
-def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
-    """The run next to the violating one is legal by every rule, and the witness's own applies."""
-    assert_acquits(witness)
-
-
-@each_loop
-@each_operator
-@each_example(EXAMPLES)
-def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
-    """A sound operator breaks no rule in an example, and the rules that it is about apply."""
-    assert_passes(example, operator, loop)
 
 
 def test_a_record_that_is_passed_over_was_not_called_first() -> None:

@@ -8,11 +8,9 @@ from judged import (
     each_witness,
 )
 
-from asyncwait.conformance.examples import Example
-from asyncwait.conformance.examples._restores import EXAMPLES
+from asyncwait.conformance.examples import EXAMPLES, Example
 from asyncwait.conformance.harness import LoopName
-from asyncwait.conformance.witnesses import Witness
-from asyncwait.conformance.witnesses._restores import WITNESSES
+from asyncwait.conformance.witnesses import WITNESSES, Witness
 
 
 @each_witness(WITNESSES)
