@@ -1,5 +1,6 @@
 """The parts of an operator, and the wires between them."""
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -30,7 +31,7 @@ from asyncwait.reference._timers import TimerService
 from asyncwait.spec import Element, FunctionParts, Mode, OperatorConfig, Stored
 
 
-class OperatorParts:
+class OperatorParts(ABC):
     """What an operator consists of. The chapters after this one say what it does.
 
     A variation of the operator replaces a part by naming another class here.
@@ -106,17 +107,22 @@ class OperatorParts:
         """Start a task that is cancelled when the operator is over."""
         self._tasks.start_soon(function, *args)
 
+    @abstractmethod
     def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        raise NotImplementedError
+        """Decide a record by what its call came to."""
 
+    @abstractmethod
     def _on_taken(self, entry: Entry) -> None:
-        raise NotImplementedError
+        """Free the slot of an entry that is gone."""
 
+    @abstractmethod
     def _on_overtaker_taken(self) -> None:
-        raise NotImplementedError
+        """Let the reader on when what overtook the queue was taken."""
 
+    @abstractmethod
     def _on_element(self, element: Element) -> None:
-        raise NotImplementedError
+        """Queue an element that was read."""
 
+    @abstractmethod
     def _on_end(self, end: End) -> None:
-        raise NotImplementedError
+        """Take note that the input has ended."""
