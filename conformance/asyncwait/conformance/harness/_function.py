@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
+from asyncwait.conformance.harness._clock import loop_door
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import ResultFuture
 from asyncwait.spec.scenario import Handler, HandlerAsked, HookRun, Scenario, Step
@@ -169,15 +170,13 @@ class _Callbacks:
                 result.complete(list(step.results))
 
 
-def _soon(callback: Callable[[], object]) -> Callable[[], None]:
+def _soon(callback: Callable[[], object]) -> Callable[[], object]:
     """Return a function that runs `callback` on the present loop, from any thread."""
-    token = anyio.lowlevel.current_token()
-    native: Any = token.native_token
-    ask = getattr(native, "call_soon_threadsafe", None) or native.run_sync_soon
+    ask = loop_door()
     return lambda: ask(callback)
 
 
-def _in_thread(job: Callable[[], None]) -> None:
+def _in_thread(job: Callable[[], object]) -> None:
     """Run `job` in a thread and wait for it: no virtual clock may move meanwhile."""
     thread = threading.Thread(target=job)
     thread.start()
