@@ -1,11 +1,13 @@
 """The partition operator on real DataFrames: what comes out, and what the driver is told."""
 
 import asyncio
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import PythonException
 
 from asyncwait.backends.spark import EmbeddedSpark
@@ -14,6 +16,9 @@ from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.spec import Element, OperatorConfig, Record
 
 pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
+
+# A worker can't import the tests, so what they define travels whole.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 class NumberRows:
