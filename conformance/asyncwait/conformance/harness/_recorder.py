@@ -47,7 +47,7 @@ class Recorder:
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
-        passed = self._passed()
+        passed = self.passed()
         if self._grid is None:
             return round(passed, 3)
         late = passed % self._grid
@@ -61,9 +61,10 @@ class Recorder:
 
         Of that `now` sees less than a step.
         """
-        self.late_by = max(self.late_by, abs(self._passed() - at))
+        self.late_by = max(self.late_by, abs(self.passed() - at))
 
-    def _passed(self) -> float:
+    def passed(self) -> float:
+        """Return the ms since the leg began, as the clock says."""
         return (self._clock() - self._began) * 1000
 
     def call_started(self, value: Any) -> tuple[int, Step]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 
 import pyarrow as pa
@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.conformance.harness import LegPlan, describe_failure, planned_function
+from asyncwait.conformance.harness import LegPlan, Recorder, describe_failure, planned_function
+from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     Ending,
     Left,
@@ -21,6 +22,23 @@ from asyncwait.spec.scenario import (
     SinkTook,
     SinkWaits,
 )
+
+
+class _WatchedRows(ElementRows):
+    """A codec that notes how long it takes: a stall here must not pass for one of the operator.
+
+    Args:
+        recorder: of the leg.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def encode(self, elements: Sequence[Element]) -> pa.RecordBatch:
+        began = self._recorder.passed()
+        batch = super().encode(elements)
+        self._recorder.was_due(began)
+        return batch
 
 
 class PartitionPlayer:
@@ -38,7 +56,7 @@ class PartitionPlayer:
         self._plan = plan
         self._side = LoopSide(plan, real=real)
         self._events = self._side.recorder.events
-        self._rows = ElementRows()
+        self._rows = _WatchedRows(self._side.recorder)
         self._script = plan.scenario.sink if plan.number == 0 else ()
         self.failure: BaseException | None = None
         self.leg: Leg | None = None

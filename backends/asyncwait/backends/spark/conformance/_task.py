@@ -16,9 +16,10 @@ import pyarrow as pa
 from msgspec import Struct
 
 from asyncwait.backends.spark._reader import exhaust
-from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
+from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
 from asyncwait.conformance.harness import LegPlan
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import Capability, Ending, Leg
 
 REAL_SECONDS = 30.0
@@ -139,6 +140,11 @@ def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
 
 @cache
 def _freeze() -> None:
-    """Spare what was imported the full collection that PySpark's workers make after each task."""
+    """Spare what was imported the full collection that PySpark's workers make after each task.
+
+    The first array imports pandas: before a leg begins, not in the middle of one.
+    """
+    rows = ElementRows()
+    list(rows.decode(rows.encode([Record(0)])))
     gc.collect()
     gc.freeze()
