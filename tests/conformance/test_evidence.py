@@ -6,11 +6,10 @@ import pytest
 
 from asyncwait.conformance.checks import CHECKS
 from asyncwait.conformance.examples import EXAMPLES, Example
+from asyncwait.conformance.harness import GRID
 from asyncwait.conformance.witnesses import WITNESSES
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
-
-STEP = 40
 
 
 def test_every_rule_has_a_check() -> None:
@@ -43,7 +42,7 @@ def test_examples_are_data() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
 def test_examples_fit_a_clock_with_coarse_steps(example: Example) -> None:
     """Planned instants are equal on purpose or a whole step apart, so that they can be played."""
-    assert [at for at in _times(example.scenario) if at % STEP] == []
+    assert [at for at in _times(example.scenario) if at % GRID] == []
 
 
 def _times(scenario: Scenario) -> list[int]:

@@ -136,10 +136,11 @@ class Partition:
     ) -> None:
         try:
             self.close()
-        except Exception:
-            # What went wrong first says more than a source that does not close after it.
+        except Exception as error:
             if exc is None:
                 raise
+            # What went wrong first says more than a source that does not close after it.
+            exc.add_note(f"closing raised {error!r}")
 
     def statistics(self) -> Statistics:
         """Return the present figures; after closing, the last ones."""

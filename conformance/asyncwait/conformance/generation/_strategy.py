@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
+from asyncwait.conformance.harness import GRID
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -33,7 +34,7 @@ from asyncwait.spec.scenario import (
 T = TypeVar("T")
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 
-TICK = 40
+TICK = GRID
 """Milliseconds between two different instants."""
 
 VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")

@@ -18,11 +18,12 @@ from asyncwait.conformance.harness._player import (
     play,
     play_leg,
 )
-from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._recorder import GRID, Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
 from asyncwait.conformance.harness._source import PlannedSourceError, ScriptedSource
 
 __all__ = [
+    "GRID",
     "MAX_TURNS",
     "PATIENCE",
     "LegPlan",

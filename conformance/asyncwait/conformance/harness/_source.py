@@ -15,7 +15,8 @@ class ScriptedSource:
     """An async iterator over planned elements.
 
     An element is handed over in the instant in which both it is due and somebody asks. A
-    cancelled `__anext__` loses nothing: the element is given to the next one who asks.
+    cancelled `__anext__` loses nothing: the element is given to the next one who asks. As with an
+    async generator, nobody may ask or close while somebody waits.
 
     Args:
         inputs: what to give; times since the leg began.

@@ -6,9 +6,8 @@ from typing import TypeAlias
 from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
-from asyncwait.backends.spark.conformance._loop_side import GRID
 from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH, short
-from asyncwait.conformance.harness import LegPlan, next_leg
+from asyncwait.conformance.harness import GRID, LegPlan, next_leg
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
 
 LACKS = frozenset(

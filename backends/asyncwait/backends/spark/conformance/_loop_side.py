@@ -9,6 +9,7 @@ import pyarrow as pa
 from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.conformance.harness import (
+    GRID,
     PATIENCE,
     LegPlan,
     OutsideVirtualLoop,
@@ -26,9 +27,6 @@ from asyncwait.spec.scenario import (
     SourceEnded,
     Taken,
 )
-
-GRID = 40
-"""Milliseconds between two instants of a scenario that is played on the real clock."""
 
 _BEAT = 5  # ms
 
