@@ -11,10 +11,10 @@ import statistics
 import time
 
 from asyncwait.backends.pool import open_operator as pool
-from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import LoopName, play
-from asyncwait.conformance.judging import explain
+from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator as reference
 from asyncwait.spec import OpenOperator
 from asyncwait.spec.scenario import Scenario
@@ -39,9 +39,7 @@ def main() -> None:
 def _rate(operator: OpenOperator, scenarios: tuple[Scenario, ...], loop: LoopName) -> float:
     began = time.perf_counter()
     for scenario in scenarios:
-        history = explain(scenario, play(operator, scenario, loop))
-        for check in CHECKS.values():
-            check(history)
+        judge(scenario, play(operator, scenario, loop), CHECKS)
     return len(scenarios) / (time.perf_counter() - began)
 
 

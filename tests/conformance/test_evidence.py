@@ -4,12 +4,10 @@ from collections import Counter
 
 import pytest
 
-from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.examples import EXAMPLES, Example
-from asyncwait.conformance.harness import GRID
-from asyncwait.conformance.witnesses import WITNESSES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.evidence import Example
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
+from asyncwait.spec.scenario import GRID, Scenario, scenarios_from_json, scenarios_to_json
 
 
 def test_every_rule_has_a_check() -> None:

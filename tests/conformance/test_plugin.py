@@ -15,9 +15,9 @@ HEAVY = ("hypothesis", "rich", "click", "trio", "asyncwait.conformance.suite")
 VERDICT = """
 import json
 
-from asyncwait.conformance._verify import Plan, verify
+from asyncwait.conformance._verify import Coverage, verify
 
-verdict = verify("{backend}", Plan(20, 0))
+verdict = verify("{backend}", Coverage(20, 0))
 print(json.dumps([verdict.line, {{r.rule.id: r.status for r in verdict.results}}]))
 """
 

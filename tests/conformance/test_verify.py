@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from outside import Folder
 
-from asyncwait.conformance._verify import Plan, verify
-from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 
@@ -53,7 +53,7 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
     """The child process looks for modules wherever its parent does."""
     write(gate)
 
-    verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
     assert verdict.line == "gate:backend: conformant as to ORD-1 (1 rules pass)"
     assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 1, len(EXAMPLES) + 1)
@@ -63,7 +63,7 @@ def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder) -> None:
     """The smallest failure stands in front of the others: two records that change places."""
     write(gate, UNORDERED)
 
-    verdict = verify("gate:backend", Plan(300, 1, ("ORD-1",)))
+    verdict = verify("gate:backend", Coverage(300, 1, ("ORD-1",)))
 
     (result,) = verdict.results
     smallest, *others = result.failures
@@ -77,7 +77,7 @@ def test_nothing_is_shrunk_on_demand(gate: Folder) -> None:
     """A search costs time that not everybody has."""
     write(gate, UNORDERED)
 
-    verdict = verify("gate:backend", Plan(300, 1, ("ORD-1",), shrinks=False))
+    verdict = verify("gate:backend", Coverage(300, 1, ("ORD-1",), shrinks=False))
 
     assert verdict.results[0].failures[0].name.startswith("generated ")
 
@@ -86,7 +86,7 @@ def test_a_failing_example_is_not_shrunk(gate: Folder) -> None:
     """It is as small as somebody could make it."""
     write(gate, UNORDERED.replace("== 6", "== 4"))
 
-    verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
     names = {example.name for example in EXAMPLES}
     assert verdict.results[0].failures[0].name in names
@@ -96,7 +96,7 @@ def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
     """With exceptions, which the line says."""
     write(gate, UNORDERED.replace("== 6", "== 4"), ", exceptions={'ORD-1': 'we promise no order'}")
 
-    verdict = verify("gate:backend", Plan(1, rules=("ORD-1", "END-8")))
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
 
     assert verdict.line == (
         "gate:backend: conformant with exceptions as to ORD-1, END-8 "
@@ -109,7 +109,7 @@ def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
     """And the line counts them."""
     write(gate, more=", lacks=['on-demand-snapshot']")
 
-    verdict = verify("gate:backend", Plan(1, rules=("SNAP-8", "SNAP-9", "SNAP-1")))
+    verdict = verify("gate:backend", Coverage(1, rules=("SNAP-8", "SNAP-9", "SNAP-1")))
 
     assert (
         verdict.line
@@ -121,7 +121,7 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> N
     """What was not played is blocked, and the reason says how the last run ended."""
     write(gate, "import os; os._exit(3)")
 
-    verdict = verify("gate:backend", Plan(1, rules=("ORD-1", "END-8")))
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
 
     left = len(EXAMPLES) + 1 - 3
     assert [(r.rule.id, r.status) for r in verdict.results] == [
@@ -143,7 +143,7 @@ def test_a_module_that_only_the_child_cant_import_is_an_error(gate: Folder) -> N
         encoding="utf-8",
     )
 
-    verdict = verify("gate:backend", Plan(1, rules=("ORD-1",)))
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
     assert verdict.word == "inconclusive"
     assert verdict.errors[0].endswith("backend 'gate:backend': can't import it: OSError('no disk')")
@@ -154,7 +154,7 @@ def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
     write(gate)
     told: list[tuple[int, int]] = []
 
-    verify("gate:backend", Plan(1, rules=("ORD-1",)), lambda *figures: told.append(figures))
+    verify("gate:backend", Coverage(1, rules=("ORD-1",)), lambda *figures: told.append(figures))
 
     total = len(EXAMPLES) + 1
     assert told == [(number, total) for number in range(total + 1)]
@@ -163,12 +163,12 @@ def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
 def test_an_unknown_rule_is_refused_before_anything_is_played() -> None:
     """With all that are known."""
     with pytest.raises(InvalidConfig, match=r"^rule must be one of ELEM-1, .*, got 'X-1' \(str\)$"):
-        verify("reference-asyncio", Plan(rules=("X-1",)))
+        verify("reference-asyncio", Coverage(rules=("X-1",)))
 
 
 def test_rules_are_judged_in_the_order_of_the_chapters() -> None:
     """However they were asked for."""
-    verdict = verify("reference-asyncio", Plan(1, rules=("END-1", "ELEM-1")))
+    verdict = verify("reference-asyncio", Coverage(1, rules=("END-1", "ELEM-1")))
 
     assert [r.rule.id for r in verdict.results] == ["ELEM-1", "END-1"]
     assert set(rules()) >= {"ELEM-1", "END-1"}

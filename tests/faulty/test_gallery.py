@@ -9,13 +9,11 @@ import pytest
 from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation, gallery
 from asyncwait.backends.faulty._gallery import operator_with
 from asyncwait.conformance import Backend
-from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import History, explain
+from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import ChildPlayer, known_backends, python_child
-from asyncwait.conformance.witnesses import WITNESSES
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, Trace
@@ -23,7 +21,7 @@ from asyncwait.spec.scenario import Scenario, Trace
 VARIATIONS: tuple[Variation, ...] = (*FAULTY, *ODD)
 MOST_LINES = 20
 SCENARIOS_FOR_ODD = 300
-REAL_SECONDS = 3.0
+SECONDS = 3.0
 """Patience with one scenario of an operator that blocks; its child has to start meanwhile."""
 
 each_faulty = pytest.mark.parametrize("faulty", FAULTY, ids=lambda faulty: faulty.name)
@@ -35,9 +33,8 @@ each_rule = pytest.mark.parametrize("rule", rules())
 @each_faulty
 def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
     """Some scenario of the quick suite shows the rule broken that the operator is listed for."""
-    check = CHECKS[faulty.rule]
     for scenario, trace in _played(faulty, _quick_suite(faulty.rule)):
-        if check(explain(scenario, trace)).violations:
+        if faulty.rule in dict(judge(scenario, trace, CHECKS).violations()):
             return
     pytest.fail(f"{faulty.rule} holds for {faulty.name} in the whole quick suite")
 
@@ -49,7 +46,7 @@ def test_no_rule_convicts_what_is_only_odd(odd: Variation) -> None:
     found = [
         (rule, scenario.name or scenario, violation)
         for scenario, trace in zip(scenarios, odd.backend().run(scenarios), strict=True)
-        for rule, violation in _violations(explain(scenario, trace))
+        for rule, violation in judge(scenario, trace, CHECKS).violations()
     ]
     assert found == []
 
@@ -120,7 +117,7 @@ def _played(faulty: Faulty, scenarios: Iterable[Scenario]) -> Iterator[tuple[Sce
         for scenario in scenarios:
             yield scenario, play(faulty.open_operator, scenario, faulty.loop)
         return
-    with ChildPlayer(python_child(f"faulty-{faulty.name}"), real_seconds=REAL_SECONDS) as player:
+    with ChildPlayer(python_child(f"faulty-{faulty.name}"), real_seconds=SECONDS) as player:
         for scenario in scenarios:
             for trace in player.play([scenario]):
                 yield scenario, trace
@@ -140,12 +137,6 @@ def _examples() -> list[Scenario]:
 @cache
 def _generated(count: int) -> tuple[Scenario, ...]:
     return generate(count, seed=0)
-
-
-def _violations(history: History) -> Iterator[tuple[str, object]]:
-    for rule, check in CHECKS.items():
-        for violation in check(history).violations:
-            yield rule, violation
 
 
 def _own_classes(change: type) -> set[type]:

@@ -9,16 +9,15 @@ from asyncwait.backends.spark import EmbeddedSpark
 from asyncwait.backends.spark.conformance import backend
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.harness import LegPlan, next_leg
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Leg, Scenario, Trace
+from asyncwait.spec.scenario import Leg, LegStart, Scenario, Trace, next_leg
 
 SNAPSHOTS = 50
 # A few more: where things happen in one instant, another backend may have less in flight.
 SCENARIOS = 60
 
-Round = Callable[[Sequence[LegPlan]], list[Leg]]
+Round = Callable[[Sequence[LegStart]], list[Leg]]
 """Plays legs of many scenarios on one backend."""
 
 
@@ -39,7 +38,7 @@ def on_spark(spark: EmbeddedSpark) -> Round:
 def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> list[Trace]:
     """Play the first legs of all scenarios on one backend, and all others on another."""
     legs: list[list[Leg]] = [[] for _ in scenarios]
-    plans = {number: LegPlan.first(scenario) for number, scenario in enumerate(scenarios)}
+    plans = {number: LegStart.first(scenario) for number, scenario in enumerate(scenarios)}
     round_ = first
     while plans:
         played = dict(zip(plans, round_(list(plans.values())), strict=True))

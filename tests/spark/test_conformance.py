@@ -17,19 +17,19 @@ from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH
 from asyncwait.conformance import StreamBackend, _verify
-from asyncwait.conformance._verify import Plan as SuitePlan
-from asyncwait.conformance._verify import verify
-from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.harness import LegPlan, play
+from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import adapted, checked, load_backend
-from asyncwait.conformance.witnesses import Run
 from asyncwait.spec import Barrier, Element, MissingExtra, Record, Watermark
 from asyncwait.spec.scenario import (
     Capability,
     Crash,
     Ending,
     Leg,
+    LegStart,
     Plan,
     Scenario,
     SinkStep,
@@ -156,7 +156,7 @@ def test_many_partitions_keep_their_rows_and_their_order(jobs: Jobs, spark: Embe
         Scenario(inputs=at_once(*(Record(number, n) for n in range(number % 17))))
         for number in range(60)
     ]
-    reports = play_legs(spark, [LegPlan.first(s) for s in scenarios]).reports
+    reports = play_legs(spark, [LegStart.first(s) for s in scenarios]).reports
     for scenario, report in zip(scenarios, reports, strict=True):
         took = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
         assert took == [timed.element for timed in scenario.inputs]
@@ -166,7 +166,7 @@ def test_many_partitions_keep_their_rows_and_their_order(jobs: Jobs, spark: Embe
 @pytest.mark.parametrize("real", [False, True])
 def test_a_worker_is_used_again_after_a_failure(spark: EmbeddedSpark, real: bool) -> None:  # noqa: FBT001
     """Thirty legs fail and leave input behind, and two processes have played them all."""
-    plans = [LegPlan.first(FAILING)] * 30
+    plans = [LegStart.first(FAILING)] * 30
     reports = play_legs(spark, plans, real=real).reports
     assert {report.leg.ending.how for report in reports} == {"failed"}
     assert len({report.pid for report in reports}) <= 2
@@ -184,14 +184,14 @@ def test_what_the_driver_gets_is_compared_with_the_trace(
         return {number: replace(report, leg=replace(report.leg, events=events))} | dict(rest)
 
     monkeypatch.setattr(_jobs, "read_reports", forged)
-    (report,) = play_legs(spark, [LegPlan.first(SHORT)]).reports
+    (report,) = play_legs(spark, [LegStart.first(SHORT)]).reports
     assert report.leg.ending.how == "error"
     assert report.leg.ending.detail.startswith("the trace says that [] came out, the driver got [R")
 
 
 def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> None:
     """What goes wrong round the operator is told with its traceback; the other legs are played."""
-    plan = LegPlan.first(SHORT)
+    plan = LegStart.first(SHORT)
     broken = replace(plan, number="one")
     first, second, third = play_legs(spark, [plan, broken, plan]).reports
     assert [first.leg.ending.how, third.leg.ending.how] == ["finished", "finished"]
@@ -202,7 +202,7 @@ def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> No
 def test_a_worker_that_dies_ends_its_job(spark: EmbeddedSpark) -> None:
     """A leg that blocks its worker is an error in the end, which says in a line what happened."""
     paused = replace(SHORT, sink=(SinkStep("pause", 60_000),))
-    result = play_legs(spark, [LegPlan.first(paused)], real=True, patience=1)
+    result = play_legs(spark, [LegStart.first(paused)], real=True, patience=1)
     (report,) = result.reports
     assert report.leg.ending.how == "error"
     assert report.leg.ending.detail == "the job ended before: Python worker exited unexpectedly"
@@ -287,7 +287,7 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(
 ) -> None:
     """They count, break rules under their own names, and may end in errors."""
     monkeypatch.setattr(_verify, "load_backend", lambda _: Further(open_operator, in_child=False))
-    verdict = verify("it", SuitePlan(count=1))
+    verdict = verify("it", Coverage(count=1))
     name = EXAMPLES[0].name
     assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 3, len(EXAMPLES) + 4)
     assert verdict.errors == (
@@ -301,7 +301,7 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(
 
 def test_the_whole_suite_finds_spark_conformant(jobs: Jobs) -> None:
     """All examples, some generated scenarios, real runs and failing jobs, judged together."""
-    verdict = verify("spark", SuitePlan(count=25))
+    verdict = verify("spark", Coverage(count=25))
     assert verdict.errors == ()
     assert verdict.word == "conformant"
     assert verdict.count("not-applicable") == 3

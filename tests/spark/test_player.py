@@ -14,16 +14,17 @@ from asyncwait.backends.spark import _partition
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance._backend import LACKS
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
-from asyncwait.conformance.examples import EXAMPLES, Example
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import Example, Run
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.harness import LegPlan, next_leg
-from asyncwait.conformance.running import adapted, impossible
-from asyncwait.conformance.witnesses import Run
+from asyncwait.conformance.judging import impossible
+from asyncwait.conformance.running import adapted
 from asyncwait.spec import Barrier, Element, Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     Crash,
     Leg,
+    LegStart,
     Plan,
     Scenario,
     SinkGaveUp,
@@ -33,6 +34,7 @@ from asyncwait.spec.scenario import (
     Step,
     Timed,
     Trace,
+    next_leg,
 )
 
 ROWS = ElementRows()
@@ -41,7 +43,7 @@ ROWS = ElementRows()
 def play(scenario: Scenario) -> Trace:
     """Play all legs of `scenario` on the virtual clock."""
     legs: list[Leg] = []
-    plan: LegPlan | None = LegPlan.first(scenario)
+    plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
         inputs = [timed.element for timed in plan.inputs]
         player = PartitionPlayer(plan, real=False)

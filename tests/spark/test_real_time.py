@@ -12,10 +12,10 @@ from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
 from asyncwait.backends.spark.conformance._jobs import JobResult
 from asyncwait.backends.spark.conformance._real_time import LONGEST, OF_THE_DATA_PATH, short
 from asyncwait.backends.spark.conformance._task import LegReport
-from asyncwait.conformance.examples import EXAMPLES
-from asyncwait.conformance.harness import LegPlan, Recorder
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.harness import Recorder
 from asyncwait.conformance.running import adapted, checked
-from asyncwait.conformance.witnesses import Run
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
@@ -23,6 +23,7 @@ from asyncwait.spec.scenario import (
     Ending,
     HandlerAsked,
     Leg,
+    LegStart,
     Plan,
     Scenario,
     SinkStep,
@@ -139,7 +140,7 @@ class Machine:
         self.jobs: list[list[str]] = []
         self._runs: dict[str, int] = {}
 
-    def __call__(self, _: object, plans: Sequence[LegPlan], *, real: bool) -> JobResult:
+    def __call__(self, _: object, plans: Sequence[LegStart], *, real: bool) -> JobResult:
         """Stand in for `play_legs`."""
         assert real
         self.jobs.append([plan.scenario.name for plan in plans])

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.harness import LegPlan, next_leg, play_leg
-from asyncwait.conformance.judging import explain
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.harness import play_leg
+from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Leg, Scenario, Trace
+from asyncwait.spec.scenario import Leg, LegStart, Scenario, Trace, next_leg
 
-PlayLeg: TypeAlias = Callable[[LegPlan], Leg]
+PlayLeg: TypeAlias = Callable[[LegStart], Leg]
 """Plays one leg on some backend."""
 
 IN_PROCESS = ("reference-asyncio", "reference-trio", "pool-asyncio", "pool-trio")
@@ -25,7 +25,7 @@ def leg_player(name: str) -> PlayLeg:
 
 def play_between(first: PlayLeg, others: PlayLeg, scenario: Scenario) -> Trace:
     """Play the first leg on one backend and all others on another; snapshots travel as bytes."""
-    plan: LegPlan | None = LegPlan.first(scenario)
+    plan: LegStart | None = LegStart.first(scenario)
     legs: list[Leg] = []
     while plan is not None:
         leg = (others if legs else first)(plan)
@@ -39,7 +39,7 @@ def scenarios_with_snapshots(scenarios: Iterable[Scenario], count: int) -> list[
     found: list[Scenario] = []
     for scenario in scenarios:
         if scenario.crashes and len(found) < count:
-            plan = LegPlan.first(scenario)
+            plan = LegStart.first(scenario)
             second = next_leg(plan, play_leg(open_operator, plan))
             if second is not None and carries(second.restored):
                 found.append(scenario)
@@ -53,11 +53,11 @@ def carries(restored: object) -> bool:
 
 def violations(scenario: Scenario, trace: Trace) -> list[str]:
     """What any rule finds wrong with a run."""
-    history = explain(scenario, trace)
+    judged = judge(scenario, trace, CHECKS)
+    assert not judged.error
     return [
         f"{rule}, leg {violation.leg}, {violation.at:g} ms: {violation.text}"
-        for rule, check in CHECKS.items()
-        for violation in check(history).violations
+        for rule, violation in judged.violations()
     ]
 
 

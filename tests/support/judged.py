@@ -6,11 +6,11 @@ import pytest
 
 import asyncwait.backends.pool
 import asyncwait.reference
-from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.examples import Example
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.evidence import Example, Run, Witness
 from asyncwait.conformance.harness import LoopName, play
-from asyncwait.conformance.judging import Judgement, explain
-from asyncwait.conformance.witnesses import Run, Witness
+from asyncwait.conformance.judging import Judged, Judgement
+from asyncwait.conformance.judging import judge as judge_all
 from asyncwait.spec import OpenOperator
 
 OPERATORS: Mapping[str, OpenOperator] = {
@@ -33,9 +33,17 @@ def each_example(examples: tuple[Example, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("example", examples, ids=[e.name for e in examples])
 
 
+def judged(run: Run) -> Judged:
+    """Return what all checks say of `run`, which they can judge."""
+    found = judge_all(run.scenario, run.trace, CHECKS)
+    assert not found.error
+    assert not [judgement.error for judgement in found.by_rule.values() if judgement.error]
+    return found
+
+
 def judge(rule: str, run: Run) -> Judgement:
     """Return what the check of `rule` says of `run`."""
-    return CHECKS[rule](explain(run.scenario, run.trace))
+    return judged(run).by_rule[rule]
 
 
 def texts(rule: str, run: Run) -> list[str]:
@@ -45,8 +53,8 @@ def texts(rule: str, run: Run) -> list[str]:
 
 def broken_rules(run: Run) -> dict[str, list[str]]:
     """Return the complaints of all checks that have some, by rule."""
-    found = {rule: texts(rule, run) for rule in CHECKS}
-    return {rule: said for rule, said in found.items() if said}
+    found = judged(run).by_rule.items()
+    return {rule: [v.text for v in said.violations] for rule, said in found if said.violations}
 
 
 def play_example(example: Example, operator: str, loop: LoopName) -> Run:

@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from asyncwait.conformance._guard import GuardedGroup
-from asyncwait.conformance._verify import Plan, verify
-from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import FULL, QUICK
-from asyncwait.conformance.judging import explain
+from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import describe_scenario, draw, print_report
 from asyncwait.conformance.running import (
     REAL_SECONDS,
@@ -86,7 +86,7 @@ def verify_command(
         names = (*names, exec_reference(program))
     if not names:
         raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
-    plan = Plan(count or (FULL if full else QUICK), seed, only, patience=patience)
+    plan = Coverage(count or (FULL if full else QUICK), seed, only, patience=patience)
     with _usage_errors():
         for name in names:
             load_backend(name)
@@ -167,7 +167,7 @@ def _usage_errors() -> Generator[None]:
         sys.exit(USAGE_ERROR)
 
 
-def _verify_with_progress(name: str, plan: Plan) -> Verdict:
+def _verify_with_progress(name: str, plan: Coverage) -> Verdict:
     console = Console(stderr=True)
     if not console.is_terminal:
         return _verify_with_lines(name, plan)
@@ -177,7 +177,7 @@ def _verify_with_progress(name: str, plan: Plan) -> Verdict:
         return verify(name, plan, lambda done, of: progress.update(bar, completed=done, total=of))
 
 
-def _verify_with_lines(name: str, plan: Plan) -> Verdict:
+def _verify_with_lines(name: str, plan: Coverage) -> Verdict:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 
@@ -218,9 +218,11 @@ def _show_run(
     """
     if isinstance(run, Broken):
         return _show_broken(run)
+    judged = judge(scenario, run, CHECKS)
+    if judged.error:
+        return _show_broken(Broken(judged.error))
     console = _console()
-    history = explain(scenario, run)
-    found = [(rule, v) for rule in by.values() for v in CHECKS[rule.id](history).violations[:1]]
+    found = [(by[rule], violation) for rule, violation in judged.violations() if rule in by]
     shown = found[0][1] if found else None
     for line in (*describe_scenario(scenario), *draw(scenario, run, shown)):
         console.print(Text(line), soft_wrap=True)
@@ -235,7 +237,9 @@ def _show_run(
         console.print(Text(said))
         if rule.level == "MUST":
             words.append("conformant with exceptions" if excused else "not conformant")
-    if not found:
+    broken_checks = [f"{rule}: {j.error}" for rule, j in judged.by_rule.items() if j.error]
+    words.extend(_show_broken(Broken(text)) for text in broken_checks)
+    if not found and not broken_checks:
         console.print("no rule is broken")
     return _worst(words)
 

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate, key_of, shrink
 from asyncwait.conformance.running import (
     REAL_SECONDS,
@@ -25,7 +25,6 @@ from asyncwait.conformance.verdict import (
     RuleResult,
     Tally,
     Verdict,
-    breaks,
     conclude,
 )
 from asyncwait.spec import InvalidConfig
@@ -51,7 +50,7 @@ class Played(Struct, frozen=True):
     key: bytes = b""
 
 
-class Plan(Struct, frozen=True):
+class Coverage(Struct, frozen=True):
     """What a verification covers.
 
     Args:
@@ -69,7 +68,7 @@ class Plan(Struct, frozen=True):
     patience: float = REAL_SECONDS
 
 
-def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> Verdict:
+def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
     """Hold a backend to the specification.
 
     Args:
@@ -87,7 +86,7 @@ def verify(reference: str, plan: Plan, progress: Progress = lambda *_: None) -> 
     _chosen("exceptions", tuple(backend.exceptions))
     rules = _chosen("rule", plan.rules)
     scenarios = _scenarios(plan, backend)
-    tally = Tally(rules)
+    tally = Tally(CHECKS, rules)
     with open_player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
         further = 0 if blocked else _judge_further(tally, backend, scenarios, progress)
@@ -115,7 +114,7 @@ def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 
-def _scenarios(plan: Plan, backend: Backend) -> list[Played]:
+def _scenarios(plan: Coverage, backend: Backend) -> list[Played]:
     """Collect the examples and generate the rest, as the backend can play them."""
     played = [Played(e.name, e.scenario, generated=False) for e in EXAMPLES]
     for number, scenario in enumerate(generate(plan.count, plan.seed)):
@@ -203,7 +202,7 @@ class _Search:
         self._left = CANDIDATES if backend.in_child else SLOW_CANDIDATES
         self._lost = 0
 
-    def shrunk(self, result: RuleResult, plan: Plan) -> RuleResult:
+    def shrunk(self, result: RuleResult, plan: Coverage) -> RuleResult:
         """Put the smallest failure in front of those that only generated scenarios show."""
         if not result.failures or not result.failures[0].generated:
             return result
@@ -233,7 +232,7 @@ class _Search:
             self._left = 0
         if isinstance(run, Broken):
             return None
-        violation = breaks(rule, fitting, run)
+        violation = self._tally.breaks(rule, fitting, run)
         if violation is None:
             return None
         return Failure("shrunk", fitting, run, violation, generated=True)

@@ -75,14 +75,14 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 
 def _verdict(config: pytest.Config) -> "Verdict":
-    from asyncwait.conformance._verify import Plan, verify
+    from asyncwait.conformance._verify import Coverage, verify
     from asyncwait.conformance.generation import FULL, QUICK
 
     count = config.getoption("--asyncwait-count")
     if count is None:
         count = FULL if config.getoption("--asyncwait-full") else QUICK
     seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
-    return verify(str(config.getoption("--asyncwait-backend")), Plan(count, seed))
+    return verify(str(config.getoption("--asyncwait-backend")), Coverage(count, seed))
 
 
 def pytest_terminal_summary(

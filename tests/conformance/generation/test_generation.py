@@ -5,11 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.examples import EXAMPLES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import QUICK, TICK, generate, key_of, shrink
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import explain
+from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
@@ -125,11 +124,10 @@ def test_every_rule_applies_often_in_the_quick_suite(
     """A rule that hardly ever applies is hardly tested."""
     applied: Counter[str] = Counter()
     for scenario in (*(example.scenario for example in EXAMPLES), *quick_scenarios):
-        history = explain(scenario, play(open_operator, scenario))
-        for rule, check in CHECKS.items():
-            judgement = check(history)
+        judged = judge(scenario, play(open_operator, scenario), CHECKS)
+        assert dict(judged.violations()) == {}
+        for rule, judgement in judged.by_rule.items():
             applied[rule] += judgement.applied
-            assert judgement.violations == ()
 
     assert {rule: applied[rule] for rule in CHECKS if applied[rule] < ENOUGH} == {}
 

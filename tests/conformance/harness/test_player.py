@@ -4,21 +4,22 @@ from collections.abc import Sequence
 
 import pytest
 
-from asyncwait.conformance.harness import LegPlan, last_snapshot, next_leg, play, play_leg
+from asyncwait.conformance.harness import play, play_leg
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
     Crash,
     Ending,
     Event,
     Handler,
     HandlerAsked,
     HookRun,
-    Left,
     Leg,
+    LegStart,
     Plan,
     Scenario,
     SinkGaveUp,
@@ -32,6 +33,8 @@ from asyncwait.spec.scenario import (
     Step,
     Taken,
     Timed,
+    last_snapshot,
+    next_leg,
 )
 
 A = Timed(0, Record("a"))
@@ -172,11 +175,11 @@ def test_the_consumer_follows_its_script() -> None:
 
     leg = leg_of(scenario)
 
-    assert of(leg, SinkGaveUp, SinkTook, SinkLeft, Left) == [
+    assert of(leg, SinkGaveUp, SinkTook, SinkLeft, Closed) == [
         SinkGaveUp(20),
         SinkTook(80, Record("x")),
         SinkLeft(80),
-        Left(80),
+        Closed(80),
     ]
     assert leg.ending == Ending("left", 80, after="stop")
 
@@ -207,7 +210,7 @@ CRASHING = Scenario(
 
 def test_a_leg_begins_with_the_last_snapshot_and_the_input_behind_it() -> None:
     """Its times go on where the crash was, and nothing waits for what is long past."""
-    first = LegPlan.first(CRASHING)
+    first = LegStart.first(CRASHING)
     second = next_leg(first, play_leg(open_operator, first))
 
     assert second is not None
@@ -240,7 +243,7 @@ def test_without_a_snapshot_a_leg_begins_anew() -> None:
 
 def test_a_snapshot_on_request_says_itself_where_the_input_goes_on() -> None:
     """A barrier's place in the input says it for the others."""
-    plan = LegPlan(CRASHING, first_index=1)
+    plan = LegStart(CRASHING, first_index=1)
     requested = Snapshot(7, read=2)
     leg = Leg(Ending("crashed"), (SinkTook(0, Snapshot(1)), SinkTook(0, requested)))
 

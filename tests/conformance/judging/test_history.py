@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import (
     NEVER,
     Finding,
     History,
     LegHistory,
-    check,
     leg_check,
 )
 from asyncwait.reference import open_operator
@@ -193,23 +192,16 @@ def test_a_check_of_legs_counts_where_it_applied_and_names_the_leg() -> None:
     def judged(_leg: LegHistory) -> Iterator[Finding]:
         yield from next(remaining)
 
-    judge = CHECKS.pop("TEST-1")
     planned = scenario(A, crashes=(Crash(20),))
-    judgement = judge(History(planned, play(open_operator, planned)))
+    judgement = judged(History(planned, play(open_operator, planned)))
 
     assert judgement.applied == 4
     assert [(v.text, v.at, v.leg) for v in judgement.violations] == [("wrong", 7.0, 1)]
 
 
-def test_a_rule_has_one_check() -> None:
-    """A second one would hide the first."""
-    with pytest.raises(ValueError, match=r"^ORD-1 has a check already$"):
-        check("ORD-1")(CHECKS["ORD-1"])
-
-
 def test_an_empty_trace_breaks_nothing_but_what_it_lacks() -> None:
     """Every check can judge a leg in which nothing happened."""
-    trace = Trace((Leg(Ending("crashed")),))
+    history = History(scenario(crashes=(Crash(0),)), Trace((Leg(Ending("crashed")),)))
 
-    for judge in CHECKS.values():
-        judge(History(scenario(crashes=(Crash(0),)), trace))
+    for check in CHECKS.values():
+        check(history)

@@ -114,7 +114,7 @@ def test_the_table_counts_by_area_what_passes_of_what_applies() -> None:
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
     row = list(areas()).index("ORD")
     assert [column.header for column in table.columns] == ["area", "first", "second"]
-    assert [column[row] for column in cells] == [f"ORD  {areas()['ORD']}", "1/2", "1/1"]
+    assert [column[row] for column in cells] == [f"ORD  {areas()['ORD'].title}", "1/2", "1/1"]
     assert [column[list(areas()).index("CAP")] for column in cells][1:] == ["1/1", "-"]
     assert [column[-1] for column in cells] == ["verdict", "not conformant", "conformant"]
 

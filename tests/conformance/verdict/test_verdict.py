@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from asyncwait.conformance.checks import CHECKS
+from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import History, Judgement, Violation
+from asyncwait.conformance.judging import Check, History, Judgement, Violation
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Count,
@@ -42,8 +42,8 @@ FAILURE = Failure("one", SCENARIO, Trace((Leg(Ending("finished")),)), Violation(
 
 def tally_of(rule: Rule, applied: int = 0, failure: Failure | None = None) -> Tally:
     """A tally that counts one rule, with one trace judged."""
-    tally = Tally([rule.id])
-    tally.counts[rule.id].add(applied, failure)
+    tally = Tally(CHECKS, [rule.id])
+    tally.counts[rule.id].add(Judgement(applied), failure)
     return tally
 
 
@@ -119,14 +119,13 @@ def test_a_rule_whose_ability_is_missing_does_not_apply() -> None:
     assert found == ("not-applicable", "needs on-demand-snapshot")
 
 
-def test_a_rule_whose_check_breaks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_whose_check_breaks_is_an_error() -> None:
     """A bug of the suite is neither a pass nor the operator's fault."""
 
     def broken(_history: History) -> Judgement:
         raise KeyError("call 7")
 
-    monkeypatch.setitem(CHECKS, MUST.id, broken)
-    tally = Tally([MUST.id, "END-8"])
+    tally = Tally({**CHECKS, MUST.id: Check(MUST.id, broken)}, [MUST.id, "END-8"])
     tally.add("one", SCENARIO, play(open_operator, SCENARIO))
 
     assert status_of(tally, MUST) == ("error", "one: its check failed: KeyError: 'call 7'")
@@ -225,7 +224,9 @@ def test_examples_come_before_generated_failures_and_short_ones_before_long() ->
     for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
         scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))
         name = f"{size}{'g' if generated else ''}"
-        count.add(1, Failure(name, scenario, FAILURE.trace, FAILURE.violation, generated))
+        count.add(
+            Judgement(1), Failure(name, scenario, FAILURE.trace, FAILURE.violation, generated)
+        )
 
     assert [failure.name for failure in count.failures] == ["7", "9", "1g"]
     assert (count.applied, count.broken) == (5, 5)
@@ -234,7 +235,7 @@ def test_examples_come_before_generated_failures_and_short_ones_before_long() ->
 def test_a_tally_remembers_what_generated_scenarios_break() -> None:
     """Shrinking repeats them first, and plays none of them again."""
     scenario = Scenario(inputs=(Timed(0, Record("a")),))
-    tally = Tally(rules())
+    tally = Tally(CHECKS, rules())
 
     tally.add("one", scenario, play(open_operator, scenario), key=b"generated")
     tally.add("two", scenario, play(open_operator, scenario))

@@ -5,38 +5,19 @@ small change to the mechanism of the reference, never an edit of what comes out 
 """
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
-from asyncwait.backends.faulty import (
-    _capacity,
-    _elements,
-    _ends,
-    _failures,
-    _order,
-    _restores,
-    _results,
-    _snapshots,
-    _timeouts,
-    _watermarks,
-)
 from asyncwait.backends.faulty._gallery import Faulty, Variation
 from asyncwait.backends.faulty._odd import ODD
 from asyncwait.conformance import Backend
+from asyncwait.spec.rules import areas
 
-AREAS = (
-    _elements,
-    _order,
-    _watermarks,
-    _capacity,
-    _results,
-    _timeouts,
-    _failures,
-    _snapshots,
-    _restores,
-    _ends,
+FAULTY: tuple[Faulty, ...] = tuple(
+    faulty
+    for area in areas().values()
+    for faulty in import_module(f"asyncwait.backends.faulty._{area.folder}").FAULTY
 )
-
-FAULTY: tuple[Faulty, ...] = tuple(faulty for area in AREAS for faulty in area.FAULTY)
-"""All that break a rule, in the order of their areas."""
+"""All that break a rule, a module for each area, in the order of the chapters."""
 
 
 def gallery() -> Mapping[str, Callable[[], Backend]]:
@@ -46,4 +27,4 @@ def gallery() -> Mapping[str, Callable[[], Backend]]:
     return {**faulty, **odd}
 
 
-__all__ = ["AREAS", "FAULTY", "ODD", "Faulty", "Variation", "gallery"]
+__all__ = ["FAULTY", "ODD", "Faulty", "Variation", "gallery"]

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
-from asyncwait.conformance.harness import GRID
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -21,6 +20,7 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.scenario import (
+    GRID,
     Crash,
     Handler,
     Plan,

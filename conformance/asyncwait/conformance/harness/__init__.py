@@ -10,23 +10,14 @@ from asyncwait.conformance.harness._clock import (
 )
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
-from asyncwait.conformance.harness._player import (
-    PATIENCE,
-    LegPlan,
-    last_snapshot,
-    next_leg,
-    play,
-    play_leg,
-)
-from asyncwait.conformance.harness._recorder import GRID, Recorder
+from asyncwait.conformance.harness._player import PATIENCE, play, play_leg
+from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
 from asyncwait.conformance.harness._source import PlannedSourceError, ScriptedSource
 
 __all__ = [
-    "GRID",
     "MAX_TURNS",
     "PATIENCE",
-    "LegPlan",
     "LoopName",
     "OutsideVirtualLoop",
     "Planned",
@@ -37,9 +28,7 @@ __all__ = [
     "SpinWatch",
     "VirtualLoop",
     "describe_failure",
-    "last_snapshot",
     "loop_clock",
-    "next_leg",
     "planned_error",
     "planned_function",
     "play",

@@ -18,112 +18,22 @@ from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
 from asyncwait.conformance.harness._source import PlannedSourceError, ScriptedSource
-from asyncwait.spec import (
-    Mode,
-    OpenOperator,
-    OperatorConfig,
-    Snapshot,
-    decode_snapshot,
-    encode_snapshot,
-)
+from asyncwait.spec import OpenOperator
 from asyncwait.spec.scenario import (
-    Crash,
+    Closed,
     Ending,
-    Left,
     Leg,
+    LegStart,
     Scenario,
     SinkLeft,
-    SinkTook,
     SnapshotAsked,
     SnapshotRequest,
-    Timed,
     Trace,
+    next_leg,
 )
 
 PATIENCE = 10
 """A leg may last this many times the longest legal duration of its scenario."""
-
-
-class LegPlan(Struct, frozen=True):
-    """What is known of a leg before it begins.
-
-    Args:
-        scenario: whose leg it is.
-        number: 0-based.
-        first_index: of the scenario's inputs.
-        began_at: ms of the scenario's time at which this leg begins; 0 for the first.
-        restored: what the operator is given.
-    """
-
-    scenario: Scenario
-    number: int = 0
-    first_index: int = 0
-    began_at: int = 0
-    restored: Snapshot | None = None
-
-    @classmethod
-    def first(cls, scenario: Scenario) -> "LegPlan":
-        """Return the plan of the first leg of `scenario`."""
-        return cls(scenario, restored=scenario.restore)
-
-    @property
-    def crash(self) -> Crash | None:
-        """How the leg ends, unless it finishes before."""
-        crashes = self.scenario.crashes
-        return crashes[self.number] if self.number < len(crashes) else None
-
-    @property
-    def config(self) -> OperatorConfig:
-        """The configuration, as the last crash before this leg has left it."""
-        crashes = self.scenario.crashes[: self.number]
-        modes: list[Mode] = [crash.mode for crash in crashes if crash.mode is not None]
-        capacities = [crash.capacity for crash in crashes if crash.capacity is not None]
-        last = Crash(0, capacities[-1] if capacities else None, modes[-1] if modes else None)
-        return self.scenario.config(last)
-
-    @property
-    def inputs(self) -> tuple[Timed, ...]:
-        """What the source gives in this leg, with times since the leg began."""
-        rest = self.scenario.inputs[self.first_index :]
-        if not self.began_at:
-            return rest
-        return tuple(Timed(max(0, timed.at - self.began_at), timed.element) for timed in rest)
-
-    @property
-    def requests(self) -> tuple[SnapshotRequest, ...]:
-        """The snapshots on demand of this leg; only the first leg has some."""
-        return self.scenario.requests if self.number == 0 else ()
-
-
-def next_leg(plan: LegPlan, leg: Leg) -> LegPlan | None:
-    """Return the leg after `leg`, which was played by `plan`; None if there is none.
-
-    Output after the last snapshot is dropped: the next leg starts from that snapshot, which
-    travels as bytes, and the source is read again from where it was taken.
-    """
-    if leg.ending.how != "crashed" or plan.crash is None:
-        return None
-    restored, first_index = last_snapshot(plan, leg)
-    return LegPlan(
-        plan.scenario,
-        plan.number + 1,
-        first_index,
-        plan.began_at + plan.crash.at,
-        None if restored is None else decode_snapshot(encode_snapshot(restored)),
-    )
-
-
-def last_snapshot(plan: LegPlan, leg: Leg) -> tuple[Snapshot | None, int]:
-    """Return the last snapshot that was emitted in `leg`, and the input index after it."""
-    taken = [event.element for event in leg.events if isinstance(event, SinkTook)]
-    snapshots = [element for element in taken if isinstance(element, Snapshot)]
-    if not snapshots:
-        return plan.restored, plan.first_index
-    last = snapshots[-1]
-    for index, timed in enumerate(plan.scenario.inputs):
-        if getattr(timed.element, "checkpoint_id", None) == last.checkpoint_id:
-            return last, index + 1
-    return last, plan.first_index + (last.read or 0)
 
 
 def play(open_operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyncio") -> Trace:
@@ -135,7 +45,7 @@ def play(open_operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyn
         loop: "asyncio" or "trio".
     """
     legs: list[Leg] = []
-    plan: LegPlan | None = LegPlan.first(scenario)
+    plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
         leg = play_leg(open_operator, plan, loop)
         legs.append(leg)
@@ -143,7 +53,7 @@ def play(open_operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyn
     return Trace(tuple(legs))
 
 
-def play_leg(open_operator: OpenOperator, plan: LegPlan, loop: LoopName = "asyncio") -> Leg:
+def play_leg(open_operator: OpenOperator, plan: LegStart, loop: LoopName = "asyncio") -> Leg:
     """Play one leg in an event loop of its own."""
 
     async def main(spin: SpinWatch) -> Leg:
@@ -155,7 +65,7 @@ def play_leg(open_operator: OpenOperator, plan: LegPlan, loop: LoopName = "async
 class _LegPlayer:
     """One leg while it is played."""
 
-    def __init__(self, open_operator: OpenOperator, plan: LegPlan, spin: SpinWatch) -> None:
+    def __init__(self, open_operator: OpenOperator, plan: LegStart, spin: SpinWatch) -> None:
         scenario = plan.scenario
         self._open_operator = open_operator
         self._plan = plan
@@ -213,7 +123,7 @@ class _LegPlayer:
                 self._doing = "done"
                 return
             finally:
-                recorder.events.append(Left(recorder.now()))
+                recorder.events.append(Closed(recorder.now()))
             self._doing = "while it is read after leaving"
             after = await self._sink.again(self._results)
             if self._ending is ending:

@@ -17,10 +17,6 @@ from asyncwait.spec.scenario import (
 _EARLY = 5.0  # ms
 
 
-GRID = 40
-"""Milliseconds between two different instants of a scenario that a real clock can play."""
-
-
 class Recorder:
     """The events of one leg so far.
 

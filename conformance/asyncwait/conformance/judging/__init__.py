@@ -1,7 +1,6 @@
 """From a trace to a judgement: the indexed history, the moments of rest, the shape of a check."""
 
 from asyncwait.conformance.judging._check import (
-    CHECKS,
     Check,
     Finding,
     Judgement,
@@ -10,25 +9,38 @@ from asyncwait.conformance.judging._check import (
     check,
     leg_check,
 )
-from asyncwait.conformance.judging._explain import explain
+from asyncwait.conformance.judging._common import (
+    accounted_for,
+    barrier_id,
+    barrier_of,
+    failure_named,
+)
 from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
+from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import History, LegHistory, Rest
 
 __all__ = [
-    "CHECKS",
     "NEVER",
     "Call",
     "Check",
+    "Checks",
     "Finding",
     "History",
     "Item",
+    "Judged",
     "Judgement",
     "LegCheck",
     "LegHistory",
     "Output",
     "Rest",
     "Violation",
+    "accounted_for",
+    "barrier_id",
+    "barrier_of",
     "check",
-    "explain",
+    "failure_named",
+    "impossible",
+    "judge",
     "leg_check",
 ]

@@ -28,34 +28,46 @@ class Judgement(Struct, frozen=True):
     Args:
         applied: how often the rule's premise held.
         violations: where the rule was broken; none means that it held each time.
+        error: why the check broke on this trace, so that it has not judged; empty if it has.
     """
 
     applied: int = 0
     violations: tuple[Violation, ...] = ()
+    error: str = ""
 
 
 Finding: TypeAlias = tuple[str, float] | None
 """One place where a rule applied: None where it held, else what is wrong and when."""
 
 LegCheck: TypeAlias = Callable[[LegHistory], Iterator[Finding]]
-Check: TypeAlias = Callable[[History], Judgement]
-
-CHECKS: dict[str, Check] = {}
-"""All checks by the id of their rule."""
+WholeCheck: TypeAlias = Callable[[History], Judgement]
 
 
-def leg_check(rule: str) -> Callable[[LegCheck], LegCheck]:
-    """Register a check that looks at one leg at a time.
+class Check(Struct, frozen=True):
+    """What judges by one rule: a function of a history, without any effect.
+
+    Args:
+        rule: id of the rule.
+        function: says how often the rule applied, and where it was broken.
+    """
+
+    rule: str
+    function: WholeCheck
+
+    def __call__(self, history: History) -> Judgement:
+        """Judge `history`."""
+        return self.function(history)
+
+
+def leg_check(rule: str) -> Callable[[LegCheck], Check]:
+    """Make a check of a function that looks at one leg at a time.
 
     Args:
         rule: id of the rule that it judges.
-
-    Raises:
-        ValueError: the rule has a check already.
     """
 
-    def register(function: LegCheck) -> LegCheck:
-        def judge(history: History) -> Judgement:
+    def make(function: LegCheck) -> Check:
+        def judge_legs(history: History) -> Judgement:
             applied, violations = 0, []
             for number, leg in enumerate(history.legs):
                 for finding in function(leg):
@@ -64,23 +76,11 @@ def leg_check(rule: str) -> Callable[[LegCheck], LegCheck]:
                         violations.append(Violation(*finding, leg=number))
             return Judgement(applied, tuple(violations))
 
-        _register(rule, judge)
-        return function
+        return Check(rule, judge_legs)
 
-    return register
-
-
-def check(rule: str) -> Callable[[Check], Check]:
-    """Register a check that looks at a whole trace; see `leg_check`."""
-
-    def register(function: Check) -> Check:
-        _register(rule, function)
-        return function
-
-    return register
+    return make
 
 
-def _register(rule: str, judge: Check) -> None:
-    if rule in CHECKS:
-        raise ValueError(f"{rule} has a check already")
-    CHECKS[rule] = judge
+def check(rule: str) -> Callable[[WholeCheck], Check]:
+    """Make a check of a function that looks at a whole trace; see `leg_check`."""
+    return lambda function: Check(rule, function)

@@ -37,8 +37,8 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     table.add_column("area", no_wrap=True, overflow="ellipsis")
     for verdict in verdicts:
         table.add_column(verdict.backend, justify="right")
-    for area, title in areas().items():
-        table.add_row(f"{area}  {title}", *(_cell(verdict, area) for verdict in verdicts))
+    for area in areas().values():
+        table.add_row(f"{area.id}  {area.title}", *(_cell(v, area.id) for v in verdicts))
     table.add_section()
     table.add_row("scenarios", *(str(verdict.scenarios) for verdict in verdicts))
     table.add_row("seconds", *(f"{verdict.seconds:.1f}" for verdict in verdicts))

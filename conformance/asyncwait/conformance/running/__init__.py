@@ -14,7 +14,6 @@ from asyncwait.conformance.running._backend import (
     stream_backend,
 )
 from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer, python_child
-from asyncwait.conformance.running._possible import impossible
 from asyncwait.conformance.running._runs import Broken, Play, checked, open_player, runs
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "broken_families",
     "checked",
     "exec_reference",
-    "impossible",
     "known_backends",
     "load_backend",
     "open_player",

@@ -15,7 +15,7 @@ from typing import Self
 import msgspec
 
 from asyncwait.conformance.running._lines import Reply, Request
-from asyncwait.spec.scenario import Ending, Leg, Outcome, Scenario, Trace
+from asyncwait.spec.scenario import Ending, EndingKind, Leg, Scenario, Trace
 
 REAL_SECONDS = 10.0
 """How long one scenario may take on the real clock; on a virtual one it takes milliseconds."""
@@ -119,7 +119,7 @@ def _read(line: bytes) -> Trace:
     return reply.trace
 
 
-def _failed(how: Outcome, detail: str) -> Trace:
+def _failed(how: EndingKind, detail: str) -> Trace:
     return Trace((Leg(Ending(how, detail=detail)),))
 
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.running._backend import Backend, ExecBackend
 from asyncwait.conformance.running._isolated import ChildPlayer, python_child
-from asyncwait.conformance.running._possible import impossible
 from asyncwait.spec import AsyncWaitError, OperatorError
 from asyncwait.spec.scenario import Scenario, Trace
 

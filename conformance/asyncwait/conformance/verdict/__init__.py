@@ -1,6 +1,6 @@
 """From judgements to a verdict."""
 
-from asyncwait.conformance.verdict._tally import Count, Failure, Tally, breaks
+from asyncwait.conformance.verdict._tally import Count, Failure, Tally
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
     USAGE_ERROR,
@@ -21,6 +21,5 @@ __all__ = [
     "Tally",
     "Verdict",
     "Word",
-    "breaks",
     "conclude",
 ]

@@ -1,12 +1,11 @@
 """Adds up the judgements of many traces, rule by rule."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance.checks import CHECKS
-from asyncwait.conformance.judging import History, Violation, explain
+from asyncwait.conformance.judging import Check, Judgement, Violation, judge
 from asyncwait.spec.scenario import Scenario, Trace
 
 KEPT = 3
@@ -46,9 +45,9 @@ class Count:
         self.error = ""
         """Why its check broke on some trace, so that it has not judged them all."""
 
-    def add(self, applied: int, failure: Failure | None) -> None:
-        """Add the judgement of one trace."""
-        self.applied += applied
+    def add(self, judgement: Judgement, failure: Failure | None) -> None:
+        """Add the judgement of one trace, and the failure that it is, if it is one."""
+        self.applied += judgement.applied
         if failure is not None:
             self.broken += 1
             self.failures = sorted([*self.failures, failure], key=lambda f: f.size)[:KEPT]
@@ -58,50 +57,38 @@ class Tally:
     """The judgements so far.
 
     Args:
-        rules: ids of the rules to judge by.
+        checks: to judge by, by the id of their rule; they also choose the explanation of a trace.
+        rules: ids of the rules that count.
     """
 
-    def __init__(self, rules: Iterable[str]) -> None:
+    def __init__(self, checks: Mapping[str, Check], rules: Iterable[str]) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
         self.judged = 0
         self.self_reported = False
         self.broken_by: dict[bytes, frozenset[str]] = {}
         """Which rules a generated scenario breaks, by its key: what shrinking repeats first."""
+        self._checks = checks
 
     def add(self, name: str, scenario: Scenario, trace: Trace, *, key: bytes = b"") -> None:
         """Judge one trace by every rule; `key` is that of a generated scenario."""
+        judged = judge(scenario, trace, self._checks)
+        if judged.error:
+            self.errors.append(f"{name}: {judged.error}")
+            return
         self.judged += 1
         self.self_reported |= trace.self_reported
-        try:
-            history = explain(scenario, trace)
-        except Exception as error:
-            self.errors.append(f"{name}: reading its trace failed: {_described(error)}")
-            return
-        broken = {rule for rule in self.counts if self._judge(rule, name, history, bool(key))}
+        broken = dict(judged.violations())
+        for rule, count in self.counts.items():
+            judgement, failure = judged.by_rule[rule], None
+            if rule in broken:
+                failure = Failure(name, scenario, trace, broken[rule], bool(key))
+            count.add(judgement, failure)
+            if judgement.error:
+                count.error = count.error or f"{name}: {judgement.error}"
         if key:
             self.broken_by[key] = frozenset(broken)
 
-    def _judge(self, rule: str, name: str, history: History, generated: bool) -> bool:  # noqa: FBT001
-        """Judge one trace by one rule; return whether it is broken."""
-        count = self.counts[rule]
-        try:
-            judgement = CHECKS[rule](history)
-        except Exception as error:  # a broken check must not pass for a pass
-            count.error = count.error or f"{name}: its check failed: {_described(error)}"
-            return False
-        first = next(iter(judgement.violations), None)
-        failure = None
-        if first is not None:
-            failure = Failure(name, history.scenario, history.trace, first, generated)
-        count.add(judgement.applied, failure)
-        return failure is not None
-
-
-def _described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def breaks(rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
-    """Return the first violation of `rule` in one trace, or None."""
-    return next(iter(CHECKS[rule](explain(scenario, trace)).violations), None)
+    def breaks(self, rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
+        """Return the first violation of `rule` in one trace, without counting it; or None."""
+        return dict(judge(scenario, trace, self._checks).violations()).get(rule)

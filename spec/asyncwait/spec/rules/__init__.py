@@ -4,6 +4,7 @@
 """
 
 from asyncwait.spec.rules._registry import (
+    Area,
     Departure,
     Level,
     MalformedRules,
@@ -13,4 +14,13 @@ from asyncwait.spec.rules._registry import (
     rules,
 )
 
-__all__ = ["Departure", "Level", "MalformedRules", "Rule", "areas", "departures", "rules"]
+__all__ = [
+    "Area",
+    "Departure",
+    "Level",
+    "MalformedRules",
+    "Rule",
+    "areas",
+    "departures",
+    "rules",
+]

@@ -15,7 +15,7 @@ Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 """How binding a rule is: an operator that breaks a MUST does not conform."""
 
 _NO_CHAPTERS = {"00-introduction.md", "departures.md", "sources.md", "retired.txt"}
-_CHAPTER = re.compile(r"\d\d-[a-z-]+\.md")
+_CHAPTER = re.compile(r"\d\d-(?P<folder>[a-z]+(?:_[a-z]+)*)\.md")
 _TITLE = re.compile(r"# (?P<title>\S.*) \((?P<area>[A-Z]+)\)")
 _HEADING = re.compile(r"## (?P<id>(?P<area>[A-Z]+)-(?P<number>[1-9]\d*)) (?P<title>\S.*)")
 _META = re.compile(
@@ -90,11 +90,25 @@ class Departure(Struct, frozen=True):
     why: str
 
 
-class Chapter(Struct, frozen=True):
-    """One area: its id, its title, and its rules in the order of their numbers."""
+class Area(Struct, frozen=True):
+    """What one chapter is about.
 
-    area: str
+    Args:
+        id: the part of its rules' ids before the number, for example "ELEM".
+        title: of the chapter.
+        folder: the name of its file without number and ending, for example "elements"; whatever
+            belongs to the area elsewhere is named like this.
+    """
+
+    id: str
     title: str
+    folder: str
+
+
+class Chapter(Struct, frozen=True):
+    """One area, and its rules in the order of their numbers."""
+
+    area: Area
     rules: tuple[Rule, ...]
 
 
@@ -121,13 +135,13 @@ def rules() -> Mapping[str, Rule]:
 
 
 @cache
-def areas() -> Mapping[str, str]:
-    """Return the titles of all areas by their id, in the order of the chapters.
+def areas() -> Mapping[str, Area]:
+    """Return all areas by their id, in the order of the chapters.
 
     Raises:
         MalformedRules: a chapter breaks its form.
     """
-    return {chapter.area: chapter.title for chapter in _chapters()}
+    return {chapter.area.id: chapter.area for chapter in _chapters()}
 
 
 @cache
@@ -167,11 +181,9 @@ def parse_chapters(
     """
     chapters: list[Chapter] = []
     for file, text in texts.items():
-        if not _CHAPTER.fullmatch(file):
-            raise MalformedRules(file, 1, "expected the name of a chapter, like 01-elements.md")
         chapter = parse_chapter(file, text, retired)
-        if chapter.area in {earlier.area for earlier in chapters}:
-            raise MalformedRules(file, 1, f"area {chapter.area} has a chapter already")
+        if chapter.area.id in {earlier.area.id for earlier in chapters}:
+            raise MalformedRules(file, 1, f"area {chapter.area.id} has a chapter already")
         chapters.append(chapter)
     return tuple(chapters)
 
@@ -180,13 +192,16 @@ def parse_chapter(file: str, text: str, retired: frozenset[str] = frozenset()) -
     """Read one chapter.
 
     Args:
-        file: its name, for messages.
+        file: its name.
         text: Markdown.
         retired: ids that may not be used again.
 
     Raises:
-        MalformedRules: it breaks its form.
+        MalformedRules: it, or its name, breaks its form.
     """
+    name = _CHAPTER.fullmatch(file)
+    if name is None:
+        raise MalformedRules(file, 1, "expected the name of a chapter, like 01-elements.md")
     paragraphs = list(_paragraphs(text))
     first = paragraphs[0] if paragraphs else _Paragraph(1, "")
     title = _TITLE.fullmatch(first.text)
@@ -202,7 +217,7 @@ def parse_chapter(file: str, text: str, retired: frozenset[str] = frozenset()) -
         rule = _rule(file, area, paragraphs[start:end])
         _check_number(file, paragraphs[start], rule, rules_read, retired)
         rules_read.append(rule)
-    return Chapter(area, title["title"], tuple(rules_read))
+    return Chapter(Area(area, title["title"], name["folder"]), tuple(rules_read))
 
 
 def parse_retired(file: str, text: str) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """Runs as data: the scenario that plans one, the trace that tells what happened in it."""
 
 from asyncwait.spec.scenario._capability import ALL_CAPABILITIES, Capability
+from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._scenario import (
     Crash,
     Handler,
@@ -19,13 +20,13 @@ from asyncwait.spec.scenario._trace import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
     Ending,
+    EndingKind,
     Event,
     HandlerAsked,
     HookRun,
-    Left,
     Leg,
-    Outcome,
     SinkGaveUp,
     SinkLeft,
     SinkTook,
@@ -41,19 +42,21 @@ from asyncwait.spec.scenario._trace import (
 
 __all__ = [
     "ALL_CAPABILITIES",
+    "GRID",
     "CallCancelled",
     "CallEnded",
     "CallStarted",
     "Capability",
+    "Closed",
     "Crash",
     "Ending",
+    "EndingKind",
     "Event",
     "Handler",
     "HandlerAsked",
     "HookRun",
-    "Left",
     "Leg",
-    "Outcome",
+    "LegStart",
     "Plan",
     "Scenario",
     "SinkGaveUp",
@@ -72,6 +75,8 @@ __all__ = [
     "Timed",
     "Trace",
     "identity",
+    "last_snapshot",
+    "next_leg",
     "scenarios_from_json",
     "scenarios_to_json",
     "trace_from_json",

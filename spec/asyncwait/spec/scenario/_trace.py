@@ -112,7 +112,7 @@ class SinkLeft(Struct, frozen=True, tag="left", forbid_unknown_fields=True):
     at: float
 
 
-class Left(Struct, frozen=True, tag="closed", forbid_unknown_fields=True):
+class Closed(Struct, frozen=True, tag="closed", forbid_unknown_fields=True):
     """The context is left: the operator says that it is gone."""
 
     at: float
@@ -133,10 +133,10 @@ Event: TypeAlias = (
     | SinkTook
     | SinkGaveUp
     | SinkLeft
-    | Left
+    | Closed
 )
 
-Outcome: TypeAlias = Literal[
+EndingKind: TypeAlias = Literal[
     "finished", "failed", "left", "crashed", "hung", "livelock", "blocked", "died", "error"
 ]
 """How a leg ended. The last five are set by a bound of the harness, not by the operator."""
@@ -146,7 +146,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """How a leg ended.
 
     Args:
-        how: see `Outcome`.
+        how: see `EndingKind`.
         at: ms, when the consumer learned it.
         error: class name of the error that the consumer got.
         record: the record that the error names.
@@ -158,7 +158,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         detail: text for people.
     """
 
-    how: Outcome
+    how: EndingKind
     at: float = 0
     error: str = ""
     record: Record | None = None

@@ -7,8 +7,17 @@ from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH, short
-from asyncwait.conformance.harness import GRID, LegPlan, next_leg
-from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    GRID,
+    Capability,
+    Ending,
+    Leg,
+    LegStart,
+    Scenario,
+    Trace,
+    next_leg,
+)
 
 LACKS = frozenset(
     {Capability.TIMED_INPUT, Capability.ON_DEMAND_SNAPSHOT, Capability.CANCELLATION_SEEN}
@@ -36,7 +45,7 @@ class SparkBackend:
         """
         spark = embedded_spark()
         legs: list[list[Leg]] = [[] for _ in scenarios]
-        open_legs = {number: LegPlan.first(s) for number, s in enumerate(scenarios)}
+        open_legs = {number: LegStart.first(s) for number, s in enumerate(scenarios)}
         given = 0
         while open_legs:
             reports = play_legs(spark, list(open_legs.values())).reports
@@ -63,7 +72,7 @@ class SparkBackend:
         timed = Capability.TIMED_INPUT  # such scenarios come last: their job has a stage more
         runs = sorted(scenarios.items(), key=lambda item: timed in item[1].needs)
         for tries in (1, TRIES - 1):
-            plans = [LegPlan.first(scenario) for _, scenario in runs for _ in range(tries)]
+            plans = [LegStart.first(scenario) for _, scenario in runs for _ in range(tries)]
             reports = iter(play_legs(embedded_spark(), plans, real=True).reports if plans else ())
             late = []
             for name, scenario in runs:
@@ -81,6 +90,6 @@ class SparkBackend:
     def as_jobs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play failing `scenarios`, each as a job that fails; the traces tell of its error."""
         for name, scenario in scenarios.items():
-            result = play_legs(embedded_spark(), [LegPlan.first(scenario)], raises=True)
+            result = play_legs(embedded_spark(), [LegStart.first(scenario)], raises=True)
             leg = as_told(result.reports[0].leg, result.error)
             yield f"{name}, as a job of its own", scenario, Trace((leg,))

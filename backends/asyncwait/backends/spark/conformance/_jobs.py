@@ -19,16 +19,15 @@ from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark._session import EmbeddedSpark, pandas_notice_ignored
 from asyncwait.backends.spark.conformance._real_time import paced
 from asyncwait.backends.spark.conformance._task import (
+    LEG_SECONDS,
     OUTPUT_SCHEMA,
-    REAL_SECONDS,
     Assignment,
     LegReport,
     read_reports,
     run_task,
 )
-from asyncwait.conformance.harness import LegPlan
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import Capability, Ending, Leg, SinkTook
+from asyncwait.spec.scenario import Capability, Ending, Leg, LegStart, SinkTook
 
 _INPUT_SCHEMA = pa.schema(
     [
@@ -56,11 +55,11 @@ class JobResult(Struct, frozen=True):
 
 def play_legs(
     spark: EmbeddedSpark,
-    plans: Sequence[LegPlan],
+    plans: Sequence[LegStart],
     *,
     real: bool = False,
     raises: bool = False,
-    patience: float = REAL_SECONDS,
+    patience: float = LEG_SECONDS,
 ) -> JobResult:
     """Play all legs in one job.
 
@@ -96,7 +95,7 @@ def play_legs(
     return JobResult(tuple(reports.get(n, missing) for n in range(len(plans))), error)
 
 
-def _timed(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
+def _timed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     """Return what `_placed` does, each row when it is due.
 
     Plans with timed inputs have to come last; their rows go through a stage that keeps the times.
@@ -112,11 +111,11 @@ def _timed(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
     return reduce(DataFrame.union, frames)
 
 
-def _is_timed(plan: LegPlan) -> bool:
+def _is_timed(plan: LegStart) -> bool:
     return Capability.TIMED_INPUT in plan.scenario.needs
 
 
-def _placed(session: SparkSession, plans: Sequence[LegPlan]) -> DataFrame:
+def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     """Return the elements of all plans as rows, each plan's in a partition of its own, in order."""
     placed = [
         (number, index, timed.at, timed.element)

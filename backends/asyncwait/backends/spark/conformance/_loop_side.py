@@ -8,19 +8,14 @@ import pyarrow as pa
 
 from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.conformance.harness import (
-    GRID,
-    PATIENCE,
-    LegPlan,
-    OutsideVirtualLoop,
-    PlannedSourceError,
-    Recorder,
-)
+from asyncwait.conformance.harness import PATIENCE, OutsideVirtualLoop, PlannedSourceError, Recorder
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
+    GRID,
     Capability,
     Ending,
-    Outcome,
+    EndingKind,
+    LegStart,
     SinkLeft,
     SourceAsked,
     SourceClosed,
@@ -41,7 +36,7 @@ class LoopSide:
         real: on the real clock, with rows that are read while calls run.
     """
 
-    def __init__(self, plan: LegPlan, *, real: bool) -> None:
+    def __init__(self, plan: LegStart, *, real: bool) -> None:
         self.loop: asyncio.AbstractEventLoop = (
             asyncio.new_event_loop() if real else OutsideVirtualLoop(self._count_left)
         )
@@ -94,7 +89,7 @@ class LoopSide:
         else:
             self._beat(0)
 
-    def _alarm(self, at: int, how: Outcome) -> None:
+    def _alarm(self, at: int, how: EndingKind) -> None:
         self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
 
     def _beat(self, at: int) -> None:
@@ -104,7 +99,7 @@ class LoopSide:
             following = at + _BEAT
             self.loop.call_at(self._began + following / 1000, self._beat, following)
 
-    def note_end(self, how: Outcome) -> None:
+    def note_end(self, how: EndingKind) -> None:
         """Note that the leg ends now, unless it has."""
         if self.ending is None:
             self.ending = Ending(how, self.recorder.now())
@@ -122,7 +117,7 @@ class LoopSide:
         """Forget the patience of the wait that is over; called from outside."""
         self.loop.call_soon_threadsafe(self._patience.cancel)
 
-    def _end(self, how: Outcome) -> None:
+    def _end(self, how: EndingKind) -> None:
         self.note_end(how)
         self._withdraw()
 

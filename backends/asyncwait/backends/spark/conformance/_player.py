@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.conformance.harness import LegPlan, Recorder, describe_failure, planned_function
+from asyncwait.conformance.harness import Recorder, describe_failure, planned_function
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
+    Closed,
     Ending,
-    Left,
     Leg,
+    LegStart,
     SinkGaveUp,
     SinkStep,
     SinkTook,
@@ -52,7 +53,7 @@ class PartitionPlayer:
         real: see `LoopSide`.
     """
 
-    def __init__(self, plan: LegPlan, *, real: bool) -> None:
+    def __init__(self, plan: LegStart, *, real: bool) -> None:
         self._plan = plan
         self._side = LoopSide(plan, real=real)
         self._events = self._side.recorder.events
@@ -76,7 +77,7 @@ class PartitionPlayer:
         finally:
             side.loop.call_soon_threadsafe(side.begin_closing)
             partition.close()
-            self._events.append(Left(self._now()))
+            self._events.append(Closed(self._now()))
         after = self._again(partition, {"finished", "failed", "left"})
         assert side.ending is not None
         side.ending = replace(side.ending, again=seen, after=after)

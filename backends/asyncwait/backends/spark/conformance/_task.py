@@ -18,11 +18,10 @@ from msgspec import Struct
 from asyncwait.backends.spark._reader import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
-from asyncwait.conformance.harness import LegPlan
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Capability, Ending, Leg
+from asyncwait.spec.scenario import Capability, Ending, Leg, LegStart
 
-REAL_SECONDS = 30.0
+LEG_SECONDS = 30.0
 """How long one leg may take on the real clock."""
 
 _NAP, _PUNCTUAL_NAPS, _MOST_NAPS = 0.002, 8, 150
@@ -59,7 +58,7 @@ class Assignment(Struct, frozen=True):
     folder: str
     real: bool = False
     raises: bool = False
-    patience: float = REAL_SECONDS
+    patience: float = LEG_SECONDS
 
 
 def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
@@ -73,7 +72,7 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     failure: BaseException | None = None
     faulthandler.dump_traceback_later(job.patience, exit=True)
     try:
-        plan = msgspec.msgpack.decode(job.plans.value[number], type=LegPlan)
+        plan = msgspec.msgpack.decode(job.plans.value[number], type=LegStart)
         if job.real:
             batches = _arrived(batches)
             if Capability.TIMED_INPUT not in plan.scenario.needs:

@@ -1,0 +1,41 @@
+"""Finds the evidence of all areas: in the folder that is named like the chapter."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
+
+from asyncwait.conformance.evidence import Example, Witness
+from asyncwait.conformance.judging import Check
+from asyncwait.spec.rules import areas
+
+
+def _modules(kind: str) -> Iterator[ModuleType]:
+    """Import the module `kind` of each area."""
+    for area in areas().values():
+        yield import_module(f"asyncwait.conformance.areas.{area.folder}.{kind}")
+
+
+def collect_checks(modules: Iterable[ModuleType]) -> dict[str, Check]:
+    """Return the checks that are defined in `modules`, by the id of their rule.
+
+    Raises:
+        ValueError: a rule has two checks.
+    """
+    found: dict[str, Check] = {}
+    for module in modules:
+        for check in vars(module).values():
+            if isinstance(check, Check):
+                if check.rule in found:
+                    raise ValueError(f"{check.rule} has a check already")
+                found[check.rule] = check
+    return found
+
+
+CHECKS: Mapping[str, Check] = collect_checks(_modules("checks"))
+"""All checks by the id of their rule, in the order of the chapters."""
+
+EXAMPLES: tuple[Example, ...] = tuple(e for area in _modules("examples") for e in area.EXAMPLES)
+"""All examples, in the order of the chapters."""
+
+WITNESSES: tuple[Witness, ...] = tuple(w for area in _modules("witnesses") for w in area.WITNESSES)
+"""All witnesses, in the order of the chapters."""

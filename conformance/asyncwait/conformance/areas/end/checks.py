@@ -1,0 +1,163 @@
+"""END: how an operator ends, and what it leaves behind."""
+
+from collections.abc import Iterator
+
+from asyncwait.conformance.judging import NEVER, Call, Finding, LegHistory, leg_check
+from asyncwait.spec.scenario import (
+    CallEnded,
+    CallStarted,
+    Closed,
+    HookRun,
+    SinkGaveUp,
+    SinkLeft,
+    SourceClosed,
+)
+
+
+@leg_check("END-1")
+def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Finding]:
+    """When the stream ends, the source has ended and no record is undecided."""
+    if not leg.ran_to_its_end:
+        return
+    if leg.source_ended_at > leg.end_at:
+        yield "the stream ended before its source", leg.end_at
+    for item in leg.records:
+        if item.decided_at > leg.end_at:
+            yield f"the stream ended while {item} was undecided", leg.end_at
+        else:
+            yield None
+
+
+@leg_check("END-2")
+def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
+    """No time passes while a consumer waits for the end of a stream of which nothing is left."""
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed and rest.input_is_over() and not rest.present:
+            yield "the source has ended and everything came out, but the stream goes on", rest.at
+            return
+    if leg.ran_to_its_end:
+        yield None
+
+
+@leg_check("END-3")
+def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Finding]:
+    """Calls that run when the consumer leaves are cancelled, and have ended before it has left."""
+    closed = next((s for s, e in enumerate(leg.events) if isinstance(e, Closed)), None)
+    if closed is None or leg.scenario.form == "callback":
+        return
+    for call in leg.calls:
+        if call.ended is None or call.ended_seq > closed:
+            yield f"call {call.number} of {call.value!r} still ran after leaving", leg.end_at
+        elif _is_let_run(leg, call):
+            yield f"call {call.number} of {call.value!r} was not cancelled", leg.end_at
+        elif call.ended_at >= leg.end_at:
+            yield None
+
+
+def _is_let_run(leg: LegHistory, call: Call) -> bool:
+    """Whether the call ran on after its consumer left or got an error, and nobody told it."""
+    over = leg.leg.ending.how in {"left", "crashed", "failed"}
+    return over and call.ended_at > leg.end_at and call.cancelled_at > leg.end_at
+
+
+@leg_check("END-4")
+def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
+    """After leaving there are no more tasks and timers than before opening."""
+    if leg.leg.tasks_left:
+        yield f"{leg.leg.tasks_left} tasks are left", leg.end_at
+    elif leg.leg.timers_left:
+        yield f"{leg.leg.timers_left} timers are left", leg.end_at
+    elif leg.leg.ending.how in {"finished", "failed", "left", "crashed"}:
+        yield None
+
+
+@leg_check("END-5")
+def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
+    """When the context was left, the source was closed before."""
+    left = next((s for s, e in enumerate(leg.events) if isinstance(e, Closed)), None)
+    if left is None:
+        return
+    if any(isinstance(event, SourceClosed) for event in leg.events[:left]):
+        yield None
+    else:
+        yield "the operator is gone, and its source is not closed", leg.end_at
+
+
+@leg_check("END-6")
+def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
+    """`open` runs before the first call, `close` after the last has ended and before leaving."""
+    left = next((s for s, e in enumerate(leg.events) if isinstance(e, Closed)), None)
+    if leg.scenario.hooks == "none" or left is None:
+        return
+    hooks = [(seq, e.hook) for seq, e in enumerate(leg.events[:left]) if isinstance(e, HookRun)]
+    names = [hook for _, hook in hooks]
+    if names != ["open", "close"]:
+        yield f"expected open, then close, got {', then '.join(names) or 'none'}", leg.end_at
+        return
+    inner = [s for s, e in enumerate(leg.events) if isinstance(e, CallStarted)]
+    if leg.scenario.form == "coroutine":
+        inner += [s for s, e in enumerate(leg.events) if isinstance(e, CallEnded)]
+    if inner and not hooks[0][0] < min(inner) <= max(inner) < hooks[1][0]:
+        yield "a call ran before open or after close", leg.end_at
+    else:
+        yield None
+
+
+@leg_check("END-7")
+def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
+    """Further reads, before and after leaving, report the end."""
+    ending = leg.leg.ending
+    if ending.how in {"finished", "left"}:
+        for when, seen in (("before", ending.again), ("after", ending.after)):
+            if seen:
+                if seen == "stop":
+                    yield None
+                else:
+                    yield f"{when} leaving, a further read {seen}", ending.at
+
+
+@leg_check("END-8")
+def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
+    """No bound of the harness has to end the leg, unless a call never answers by plan."""
+    ending = leg.leg.ending
+    how = {
+        "hung": "nothing happens any more",
+        "livelock": "the loop turns for ever without time moving",
+        "blocked": "the loop is blocked by something that is not asynchronous",
+        "died": "the process died",
+    }.get(ending.how)
+    if how is None:
+        yield None
+    elif not (ending.how == "hung" and _waits_for_ever(leg)):
+        yield f"{how} {ending.detail}".rstrip(), ending.at
+
+
+def _waits_for_ever(leg: LegHistory) -> bool:
+    """Whether a call was made that never answers, without a deadline that would decide it."""
+    return leg.timeout == NEVER and any(call.step.does == "never" for call in leg.calls)
+
+
+@leg_check("END-9")
+def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
+    """After a wait was given up, all results and fences come out none the less."""
+    gave_up = [e.at for e in leg.events if isinstance(e, SinkGaveUp)]
+    if not gave_up or not leg.ran_to_its_end:
+        return
+    for item in leg.items:
+        owed = 1 if item.is_fence else len(item.results or ())
+        if len(item.outputs) < owed:
+            yield f"{item} was lost with a wait that was given up at {gave_up[0]:g}", leg.end_at
+            return
+    for _ in gave_up:
+        yield None
+
+
+@leg_check("END-10")
+def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins later than the instant in which the consumer left."""
+    left = next((e.at for e in leg.events if isinstance(e, SinkLeft)), NEVER)
+    late = next((call for call in leg.calls if call.at > left), None)
+    if late is not None:
+        yield f"call {late.number} of {late.value!r} began after leaving", late.at
+    elif left != NEVER:
+        yield None

@@ -1,0 +1,277 @@
+"""END: examples of how an operator ends, and of what it leaves behind."""
+
+from asyncwait.conformance.evidence import Example, at, never, outlives, raises, replies
+from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark, WatermarkStatus
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "end-after-everything-in-flight",
+        ("END-1", "END-2", "END-7"),
+        "The source ends at 0; two calls run, one record waits for room, and all come out.",
+        Scenario(
+            capacity=2,
+            inputs=at(0, Record("a"), Record("b"), Record("c")),
+            plans=(replies("a", 120, "a1"), replies("b", 40, "b1"), replies("c", 80, "c1")),
+        ),
+    ),
+    Example(
+        "end-after-a-record-without-results",
+        ("END-1", "END-2"),
+        "The last record gives nothing: the stream ends when that is decided, and not before.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 80), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "end-of-the-source-comes-late",
+        ("END-1", "END-2"),
+        "Everything is out at 40; the stream ends when the source does, at 160.",
+        Scenario(
+            inputs=at(0, Record("a"), Watermark(9)),
+            plans=(replies("a", 40, "a1"),),
+            source_ends_at=160,
+        ),
+    ),
+    Example(
+        "end-of-an-empty-stream",
+        ("END-2", "END-7", "END-8"),
+        "A source that gives nothing makes a stream that gives nothing.",
+        Scenario(mode="unordered"),
+    ),
+    Example(
+        "end-while-the-consumer-is-away",
+        ("END-1", "END-7"),
+        "The source has ended and the calls are done at 80; nothing is lost until 200.",
+        Scenario(
+            mode="unordered",
+            capacity=2,
+            inputs=at(0, Record("a"), Record("b"), Record("a")),
+            plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
+            sink=(SinkStep("pause", 200),),
+        ),
+    ),
+    Example(
+        "leaving-waits-for-clean-up",
+        ("END-3", "END-4", "END-5", "END-7"),
+        "Leaving at 40 cancels a and b, and lasts until a has cleaned up at 120.",
+        Scenario(
+            capacity=3,
+            inputs=at(0, Record("c"), Record("a"), Record("b")),
+            plans=(
+                replies("c", 40, "c1"),
+                Plan("a", (Step("never", clean_up=80),)),
+                replies("b", 200, "b1"),
+            ),
+            sink=(SinkStep("read", 1), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "cancelling-waits-for-clean-up",
+        ("END-3", "END-4", "END-5"),
+        "The consumer's task is cancelled at 40, while it waits for the next element.",
+        Scenario(
+            mode="unordered",
+            timeout=160,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(outlives("a", 80, "a1"), replies("b", 200, "b1")),
+            cancel_at=40,
+        ),
+    ),
+    Example(
+        "leaving-drops-the-timers",
+        ("END-4",),
+        "The deadline of the running call and that of the finished one are both gone.",
+        Scenario(
+            timeout=400,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), never("b")),
+            sink=(SinkStep("read", 1), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "ending-drops-the-timers",
+        ("END-2", "END-4"),
+        "The stream ends at 40 and does not sit out the deadlines at 400.",
+        Scenario(
+            timeout=400,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), replies("b", 0)),
+            handled=True,
+        ),
+    ),
+    Example(
+        "failing-leaves-nothing-behind",
+        ("END-3", "END-4", "END-5"),
+        "A failure cancels the other calls, and waits for the one that cleans up.",
+        Scenario(
+            timeout=400,
+            inputs=at(0, Record("a"), Record("b")) + at(400, Record("c")),
+            plans=(Plan("a", (Step("never", clean_up=80),)), raises("b", 40)),
+        ),
+    ),
+    Example(
+        "source-is-closed-after-the-end",
+        ("END-5",),
+        "The source is closed when it has ended, too.",
+        Scenario(inputs=at(0, Record("a"))),
+    ),
+    Example(
+        "source-is-closed-while-it-is-waited-for",
+        ("END-4", "END-5"),
+        "At 80 the operator waits for the next element, due at 400.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a")) + at(400, Record("b")),
+            plans=(replies("a", 40, "a1"),),
+            cancel_at=80,
+        ),
+    ),
+    Example(
+        "source-is-closed-after-its-error",
+        ("END-5",),
+        "A source that raises is closed like any other.",
+        Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), source_error=True),
+    ),
+    Example(
+        "plain-hooks-round-all-calls",
+        ("END-6",),
+        "open runs before the first call, close after the last, once each.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), replies("b", 0, "b1")),
+            hooks="plain",
+        ),
+    ),
+    Example(
+        "coroutine-hooks-round-all-calls",
+        ("END-6",),
+        "close waits for the call that still cleans up after leaving.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), Plan("b", (Step("never", clean_up=80),))),
+            hooks="coroutine",
+            sink=(SinkStep("read", 1), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "hooks-round-a-failure",
+        ("END-6",),
+        "close runs after a failure, and when the failed call's neighbours have ended.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(Plan("a", (Step("never", clean_up=80),)), raises("b", 40)),
+            hooks="coroutine",
+        ),
+    ),
+    Example(
+        "hooks-round-a-cancellation",
+        ("END-6",),
+        "close runs although the task that leaves is being cancelled.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(Plan("a", (Step("never", clean_up=80),)),),
+            hooks="coroutine",
+            cancel_at=40,
+        ),
+    ),
+    Example(
+        "hooks-without-a-call",
+        ("END-6",),
+        "They run even if there is nothing to call.",
+        Scenario(hooks="plain"),
+    ),
+    Example(
+        "one-slot-for-everything",
+        ("END-1", "END-8"),
+        "With a single slot, records, fences, barriers and silent records still get through.",
+        Scenario(
+            capacity=1,
+            timeout=160,
+            inputs=at(
+                0,
+                Record("a"),
+                Watermark(9),
+                Record("b", 16),
+                Record("b", 17),
+                WatermarkStatus(True),
+                Barrier(1),
+                LatencyMarker(3),
+                Record("a", 18),
+            ),
+            plans=(
+                replies("a", 40, "a1", "a2"),
+                Plan("b", (Step(after=40), Step("never")), Handler("reply")),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "given-up-wait-in-the-very-instant",
+        ("END-9",),
+        "The wait is cancelled at 40, when a is finished: it may come out then or later, but once.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1", "a2"), replies("b", 120, "b1")),
+            sink=(SinkStep("give_up", 40), SinkStep("give_up", 40)),
+        ),
+    ),
+    Example(
+        "given-up-waits-lose-nothing",
+        ("END-9",),
+        "Three waits are given up before anything comes; later everything is there.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Watermark(9)) + at(80, Record("b", 16)),
+            plans=(replies("a", 200, "a1"), replies("b", 40, "b1")),
+            sink=(
+                SinkStep("give_up", 40),
+                SinkStep("give_up", 40),
+                SinkStep("give_up", 40),
+                SinkStep("pause", 120),
+            ),
+        ),
+    ),
+    Example(
+        "nothing-begins-after-leaving",
+        ("END-3", "END-10"),
+        "Leaving cancels a, which frees the only slot; b waits for it and is not called.",
+        Scenario(
+            capacity=1,
+            inputs=at(0, Record("c"), Record("a"), Record("b")),
+            plans=(
+                replies("c", 40, "c1"),
+                Plan("a", (Step("never", clean_up=80),)),
+                replies("b", 40, "b1"),
+            ),
+            sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "nothing-begins-while-calls-would-still-answer",
+        ("END-3", "END-10"),
+        "Leaving at 80 does not wait for the answer of a, which would make room for b at 120.",
+        Scenario(
+            mode="unordered",
+            capacity=1,
+            inputs=at(0, Record("c"), Record("a"), Record("b")),
+            plans=(replies("c", 40, "c1"), replies("a", 80, "a1"), replies("b", 40, "b1")),
+            sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "nothing-begins-after-a-cancellation",
+        ("END-3", "END-10"),
+        "The result of a call that swallows its cancellation goes nowhere, and b is not called.",
+        Scenario(
+            mode="unordered",
+            capacity=1,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(outlives("a", 80, "a1"), replies("b", 40, "b1")),
+            cancel_at=40,
+        ),
+    ),
+)

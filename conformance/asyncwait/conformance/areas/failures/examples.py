@@ -1,0 +1,220 @@
+"""FAIL: examples of what fails an operator, when, and how the consumer learns it."""
+
+from asyncwait.conformance.evidence import Example, at, never, raises, replies
+from asyncwait.spec import Barrier, Record, Watermark
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+
+
+def _odd(name: str, error: str, after: int) -> Example:
+    return Example(
+        f"call-raises-{name}",
+        ("FAIL-1", "FAIL-5", "FAIL-10"),
+        f"A call that raises {error} has failed like any other.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(never("a"), raises("b", after, error)),
+        ),
+    )
+
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "call-raises",
+        ("FAIL-1", "FAIL-2", "FAIL-6", "FAIL-9", "FAIL-10"),
+        "A single call raises, nothing else happens, and the error names its record.",
+        Scenario(inputs=at(0, Record("a", 5, "k")), plans=(raises("a", 40),)),
+    ),
+    Example(
+        "call-raises-before-its-first-await",
+        ("FAIL-1", "FAIL-2", "FAIL-9", "FAIL-10"),
+        "An error in the very first step of a call is the call's error too.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(never("a"), raises("b", 0)),
+        ),
+    ),
+    Example(
+        "callback-completes-exceptionally",
+        ("FAIL-1", "FAIL-2", "FAIL-10"),
+        "In callback form an error fails the stream just so.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(never("a"), raises("b", 40)),
+            form="callback",
+        ),
+    ),
+    Example(
+        "callback-raises-at-once",
+        ("FAIL-1", "FAIL-2", "FAIL-10"),
+        "A callback function that raises instead of starting its call has failed.",
+        Scenario(inputs=at(0, Record("a", 5)), plans=(raises("a", 0),), form="callback"),
+    ),
+    Example(
+        "failure-does-not-wait-for-its-turn",
+        ("FAIL-1", "FAIL-2"),
+        "The first record is undecided for another 160 ms when the second fails.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(replies("a", 200, "a1"), raises("b", 40)),
+        ),
+    ),
+    Example(
+        "failure-behind-a-watermark",
+        ("FAIL-2", "FAIL-8"),
+        "A watermark in front of the failed record does not hold its failure back.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a", 5), Watermark(9), Record("b", 16)),
+            plans=(replies("a", 200, "a1"), raises("b", 40)),
+        ),
+    ),
+    Example(
+        "finished-results-are-not-emitted-after-a-failure",
+        ("FAIL-2", "FAIL-3", "FAIL-6"),
+        "The consumer comes back at 160: a1 is there since 40, the failure since 80, and it wins.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), raises("b", 80)),
+            sink=(SinkStep("pause", 160),),
+        ),
+    ),
+    Example(
+        "rest-of-a-record-is-not-emitted-after-a-failure",
+        ("FAIL-3",),
+        "Even a record that is partly handed out stops where it is.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1", "a2", "a3"), raises("b", 80)),
+            sink=(SinkStep("read", 1), SinkStep("pause", 120)),
+        ),
+    ),
+    Example(
+        "no-snapshot-after-a-failure",
+        ("FAIL-3",),
+        "The barrier is due at 120, the stream has failed at 80.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")) + at(120, Barrier(1)),
+            plans=(never("a"), raises("b", 80)),
+            sink=(SinkStep("pause", 160),),
+        ),
+    ),
+    Example(
+        "earlier-failure-of-a-later-record",
+        ("FAIL-2", "FAIL-4"),
+        "The second record fails first; when the consumer comes back both would have.",
+        Scenario(
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(raises("a", 120), raises("b", 40)),
+            sink=(SinkStep("pause", 200),),
+        ),
+    ),
+    Example(
+        "earlier-failure-of-equal-records",
+        ("FAIL-4",),
+        "Only the timestamp tells which of two equal values failed first.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a", 5), Record("a", 6)),
+            plans=(
+                Plan(
+                    "a",
+                    (
+                        Step("raise", after=120, error="ValueError"),
+                        Step("misreturn", after=40, error="none"),
+                    ),
+                ),
+            ),
+            sink=(SinkStep("pause", 200),),
+        ),
+    ),
+    _odd("stop-iteration", "StopIteration", 40),
+    _odd("stop-async-iteration", "StopAsyncIteration", 40),
+    _odd("stop-async-iteration-at-once", "StopAsyncIteration", 0),
+    _odd("a-cancellation-of-its-own", "CancelledError", 40),
+    _odd("what-cannot-be-pickled", "Unpicklable", 40),
+    Example(
+        "failure-comes-again",
+        ("FAIL-6",),
+        "Each further read gives the same error object, also after leaving.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 0, "a1"), raises("b", 40)),
+        ),
+    ),
+    Example(
+        "source-error-comes-last",
+        ("FAIL-7",),
+        "The source raises at 0; the records read before are decided and emitted first.",
+        Scenario(
+            inputs=at(0, Record("a"), Watermark(9), Record("b", 16)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1", "b2")),
+            source_error=True,
+        ),
+    ),
+    Example(
+        "source-error-with-a-full-queue",
+        ("FAIL-7",),
+        "Nor does the error of the source overtake a record that waits for room.",
+        Scenario(
+            mode="unordered",
+            capacity=1,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+            source_error=True,
+            sink=(SinkStep("read", 1), SinkStep("pause", 160)),
+        ),
+    ),
+    Example(
+        "source-error-of-an-empty-source",
+        ("FAIL-6", "FAIL-7", "FAIL-9"),
+        "A source may raise before it has given anything; its error comes out as it is.",
+        Scenario(source_error=True, source_ends_at=80),
+    ),
+    Example(
+        "call-fails-before-the-source-error",
+        ("FAIL-1", "FAIL-2"),
+        "What was read before the source raised may still fail, and that comes first.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(replies("a", 80, "a1"), raises("b", 40)),
+            source_error=True,
+        ),
+    ),
+    Example(
+        "nothing-fails",
+        ("FAIL-8",),
+        "Falsy results, none at all and late answers within the deadline are no failures.",
+        Scenario(
+            timeout=160,
+            inputs=at(0, Record("a"), Record("b"), Record(0)),
+            plans=(replies("a", 40), replies("b", 80, None, 0, ""), replies(0, 120, False)),
+        ),
+    ),
+    Example(
+        "two-calls-fail-in-one-instant",
+        ("FAIL-2", "FAIL-9"),
+        "Of two failures in one instant either may be raised, plain and alone.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(raises("a", 40), raises("b", 40)),
+        ),
+    ),
+    Example(
+        "failure-while-others-clean-up",
+        ("FAIL-2", "FAIL-9"),
+        "The consumer is told at once; that a cancelled call still cleans up delays only leaving.",
+        Scenario(
+            timeout=160,
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(
+                Plan("a", (Step("never", clean_up=80),), Handler("reply", ("a-late",))),
+                raises("b", 40),
+            ),
+            handled=True,
+        ),
+    ),
+)

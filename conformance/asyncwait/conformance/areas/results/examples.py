@@ -1,0 +1,214 @@
+"""RES: examples of what calls give."""
+
+from asyncwait.conformance.evidence import Example, at, replies
+from asyncwait.spec import Record, Watermark
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+
+
+def _misreturns(name: str, error: str, sentence: str, *, form: str = "coroutine") -> Example:
+    return Example(
+        name,
+        ("RES-3",),
+        sentence,
+        Scenario(
+            form="callback" if form == "callback" else "coroutine",
+            inputs=at(0, Record("a", 5, "k"), Record("b")),
+            plans=(Plan("a", (Step("misreturn", 40, error=error),)), replies("b", 80, "b1")),
+        ),
+    )
+
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "several-results-each",
+        ("RES-1",),
+        "A record may give any number of results, equal ones among them, and all come out.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b"), Record("c")),
+            plans=(replies("a", 80, "x", "x", "x"), replies("b", 40), replies("c", 0, "c1", "x")),
+        ),
+    ),
+    Example(
+        "results-that-look-like-nothing",
+        ("RES-1",),
+        "None, zero, an empty text and an empty list are results like any other.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record(None)),
+            plans=(replies("a", 40, None, 0, "", [], False),),
+        ),
+    ),
+    Example(
+        "results-after-the-end-of-input",
+        ("RES-1",),
+        "What is still running when the input ends gives its results, to a slow consumer as well.",
+        Scenario(
+            mode="unordered",
+            capacity=2,
+            inputs=at(0, *(Record(value) for value in "abcd")),
+            plans=(replies("a", 120, "a1", "a2"), replies("c", 40, "c1"), replies("d", 80, "d1")),
+            sink=(SinkStep("pause", 80), SinkStep("read", 1), SinkStep("pause", 80)),
+        ),
+    ),
+    Example(
+        "silent-head",
+        ("RES-2",),
+        "The head turns out to have no results, and the finished record behind it comes out.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b"), Record("c")),
+            plans=(replies("a", 80), replies("b", 40, "b1"), replies("c", 120)),
+            source_ends_at=200,
+        ),
+    ),
+    Example(
+        "silent-records-and-one-slot",
+        ("RES-2",),
+        "A row of records without results leaves room, for one that has some, and for the end.",
+        Scenario(
+            mode="unordered",
+            capacity=1,
+            inputs=at(0, *(Record(value) for value in "aaaaba")),
+            plans=(replies("a", 40), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "silent-record-before-a-watermark",
+        ("RES-2", "RES-1"),
+        "Behind a record without results a watermark and what follows it come out at once.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Watermark(5), Record("b")),
+            plans=(replies("a", 80), replies("b", 40, "b1")),
+            source_ends_at=160,
+        ),
+    ),
+    _misreturns(
+        "a-call-gives-none",
+        "none",
+        "None is not an empty collection; the error names the record.",
+    ),
+    _misreturns(
+        "a-call-gives-a-text",
+        "text",
+        "A text is not taken for a collection of its characters; the error names the record.",
+    ),
+    _misreturns(
+        "a-call-gives-bytes",
+        "bytes",
+        "Bytes are not taken for a collection of numbers; the error names the record.",
+    ),
+    _misreturns(
+        "a-call-gives-a-number",
+        "number",
+        "A number is no collection; the error names the record.",
+    ),
+    _misreturns(
+        "a-completion-with-none",
+        "none",
+        "None is not an empty collection in callback form either, and the error names the record.",
+        form="callback",
+    ),
+    Example(
+        "a-handler-gives-a-text",
+        ("RES-3",),
+        "A text that a timeout handler gives is no collection either.",
+        Scenario(
+            timeout=80,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step("never"),), Handler("misreturn", error="text")),
+                replies("b", 40, "b1"),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "completed-twice",
+        ("RES-4",),
+        "A second completion in the same instant changes nothing, for the head or behind it.",
+        Scenario(
+            form="callback",
+            capacity=2,
+            inputs=at(0, Record("a"), Record("b"), Record("c"), Record("b")),
+            plans=(
+                Plan("a", (Step(after=80, results=("a1",), twice=True),)),
+                Plan("b", (Step(after=40, results=("b1",), twice=True),)),
+                Plan("c", (Step(after=0, twice=True),)),
+            ),
+        ),
+    ),
+    Example(
+        "failed-and-then-completed",
+        ("RES-4",),
+        "Results that follow an error do not take it back.",
+        Scenario(
+            mode="unordered",
+            form="callback",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step("raise", 40, error="ValueError", twice=True),)),
+                replies("b", 80, "b1"),
+            ),
+        ),
+    ),
+    Example(
+        "completed-from-a-thread",
+        ("RES-5",),
+        "A completion from a foreign thread wakes an operator in which nothing else happens.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("a"), Record("b"), Record("a")),
+            plans=(
+                Plan("a", (Step(after=80, results=("a1",), thread=True),)),
+                Plan("b", (Step(after=0, results=("b1",), thread=True),)),
+            ),
+            source_ends_at=200,
+        ),
+    ),
+    Example(
+        "completed-twice-from-a-thread",
+        ("RES-5", "RES-4"),
+        "The first completion counts, from whatever thread, and comes out in its instant.",
+        Scenario(
+            mode="unordered",
+            form="callback",
+            capacity=1,
+            inputs=at(0, Record("a"), Record("a")),
+            plans=(Plan("a", (Step(after=40, results=("a1",), thread=True, twice=True),)),),
+            source_ends_at=160,
+        ),
+    ),
+    Example(
+        "a-call-that-waits-for-a-thread",
+        ("RES-5",),
+        "A coroutine that a foreign thread wakes up comes out in that instant.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step(after=40, results=("a1",), thread=True),)),
+                replies("b", 120, "b1"),
+            ),
+        ),
+    ),
+    Example(
+        "a-collection-that-breaks",
+        ("RES-6",),
+        "The collection raises after its first item: the call has failed, and that item is lost.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 80, "b1")),
+        ),
+    ),
+    Example(
+        "a-collection-that-breaks-behind-a-slow-head",
+        ("RES-6",),
+        "It is read when the record is decided, not in its turn: it fails before the head is out.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("b"), Record("a")),
+            plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 80, "b1")),
+        ),
+    ),
+)

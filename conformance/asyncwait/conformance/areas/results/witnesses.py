@@ -1,0 +1,172 @@
+"""RES: witnesses of what calls give."""
+
+from asyncwait.conformance.evidence import (
+    Witness,
+    answered,
+    at,
+    called,
+    failed,
+    finished,
+    misreturned,
+    replies,
+    taken,
+    took,
+    waits,
+)
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Plan, Scenario, Step
+
+_SEVERAL = Scenario(
+    inputs=at(0, Record("a"), Record("b")),
+    plans=(replies("a", 40, "x", "x"), replies("b", 40)),
+)
+_TWO_CALLED = (waits(0), taken(0, 0, 1), called(0, "a"), called(0, "b", first=1))
+_SILENT_HEAD = Scenario(
+    inputs=at(0, Record("a"), Record("b")),
+    plans=(replies("a", 80), replies("b", 40, "b1")),
+    source_ends_at=120,
+)
+_NO_COLLECTIONS = Scenario(
+    inputs=at(0, Record("a"), Record("b")),
+    plans=tuple(Plan(value, (Step("misreturn", 40, error="none"),)) for value in "ab"),
+)
+_NO_COLLECTION_GIVEN = (misreturned(40, 0), misreturned(40, 1))
+
+
+def _completed_twice(result: str) -> Scenario:
+    step = Step(after=40, results=(result,), twice=True)
+    return Scenario(form="callback", inputs=at(0, Record("a")), plans=(Plan("a", (step,)),))
+
+
+_FROM_A_THREAD = (
+    replies("a", 80, "a1"),
+    Plan("b", (Step(after=40, results=("b1",), thread=True),)),
+)
+_THREAD_UNORDERED = Scenario(
+    mode="unordered",
+    form="callback",
+    inputs=at(0, Record("a"), Record("b")),
+    plans=_FROM_A_THREAD,
+)
+_THREAD_ORDERED = Scenario(
+    form="callback", inputs=at(0, Record("a"), Record("b")), plans=_FROM_A_THREAD
+)
+_BROKEN = Scenario(
+    mode="unordered",
+    inputs=at(0, Record("a"), Record("b")),
+    plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 40, "x")),
+)
+
+WITNESSES: tuple[Witness, ...] = (
+    Witness(
+        "RES-1",
+        finished(
+            _SEVERAL,
+            *_TWO_CALLED,
+            answered(40, 0, "x", "x"),
+            answered(40, 1),
+            took(40, Record("x")),
+        ),
+        finished(
+            _SEVERAL,
+            *_TWO_CALLED,
+            answered(40, 0, "x", "x"),
+            answered(40, 1),
+            took(40, Record("x"), Record("x")),
+        ),
+        "Record 'a' (input 0): 'x' never came out",
+    ),
+    Witness(
+        "RES-2",
+        finished(
+            _SILENT_HEAD,
+            *_TWO_CALLED,
+            answered(40, 1, "b1"),
+            answered(80, 0),
+            took(120, Record("b1")),
+        ),
+        finished(
+            _SILENT_HEAD,
+            *_TWO_CALLED,
+            answered(40, 1, "b1"),
+            answered(80, 0),
+            took(80, Record("b1")),
+            at=120,
+        ),
+        "Record 'b' (input 1) is held up behind Record 'a' (input 0), which has no results",
+    ),
+    Witness(
+        "RES-3",
+        finished(_NO_COLLECTIONS, *_TWO_CALLED, *_NO_COLLECTION_GIVEN),
+        failed(
+            _NO_COLLECTIONS,
+            *_TWO_CALLED,
+            *_NO_COLLECTION_GIVEN,
+            error="InvalidResult",
+            record=Record("b"),
+        ),
+        "expected InvalidResult for Record 'a', and the stream just ended",
+    ),
+    Witness(
+        "RES-4",
+        finished(
+            _completed_twice("a1"),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            took(40, Record("again")),
+        ),
+        finished(
+            _completed_twice("again"),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "again"),
+            took(40, Record("again")),
+        ),
+        "a second completion came out: Record 'again'",
+    ),
+    Witness(
+        "RES-5",
+        finished(
+            _THREAD_UNORDERED,
+            *_TWO_CALLED,
+            answered(40, 1, "b1"),
+            answered(80, 0, "a1"),
+            took(80, Record("a1"), Record("b1")),
+        ),
+        finished(
+            _THREAD_ORDERED,
+            *_TWO_CALLED,
+            answered(40, 1, "b1"),
+            answered(80, 0, "a1"),
+            took(80, Record("a1"), Record("b1")),
+        ),
+        "Record 'b' (input 1): its answer from a thread was not noticed",
+    ),
+    Witness(
+        "RES-6",
+        failed(
+            _BROKEN,
+            *_TWO_CALLED,
+            answered(40, 1, "x"),
+            misreturned(40, 0),
+            took(40, Record("x"), Record("x")),
+            error="CallFailed",
+            record=Record("a"),
+            cause="Planned",
+        ),
+        failed(
+            _BROKEN,
+            *_TWO_CALLED,
+            answered(40, 1, "x"),
+            misreturned(40, 0),
+            took(40, Record("x")),
+            error="CallFailed",
+            record=Record("a"),
+            cause="Planned",
+        ),
+        "Record 'x' came out of a collection that broke",
+    ),
+)

@@ -1,0 +1,54 @@
+"""What the evidence of an area is made of: examples, witnesses, and the words they are written in.
+
+Plans and inputs are said in the words of `_plans`, what happened in a run in those of `_events`.
+"""
+
+from asyncwait.conformance.evidence._events import (
+    Events,
+    answered,
+    asked,
+    called,
+    cancelled,
+    ends,
+    failed,
+    finished,
+    input_ended,
+    leg,
+    misreturned,
+    raised,
+    run,
+    taken,
+    took,
+    waits,
+)
+from asyncwait.conformance.evidence._example import Example
+from asyncwait.conformance.evidence._plans import at, handler, never, outlives, raises, replies
+from asyncwait.conformance.evidence._witness import Run, Witness
+
+__all__ = [
+    "Events",
+    "Example",
+    "Run",
+    "Witness",
+    "answered",
+    "asked",
+    "at",
+    "called",
+    "cancelled",
+    "ends",
+    "failed",
+    "finished",
+    "handler",
+    "input_ended",
+    "leg",
+    "misreturned",
+    "never",
+    "outlives",
+    "raised",
+    "raises",
+    "replies",
+    "run",
+    "taken",
+    "took",
+    "waits",
+]

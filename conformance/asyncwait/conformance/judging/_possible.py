@@ -1,0 +1,240 @@
+"""Whether a trace can be what a run of its scenario gave, whoever wrote it."""
+
+from collections import Counter
+
+from asyncwait.spec import SnapshotError
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    CallEnded,
+    CallStarted,
+    Event,
+    HandlerAsked,
+    HookRun,
+    Leg,
+    LegStart,
+    Scenario,
+    SinkGaveUp,
+    SinkLeft,
+    SinkTook,
+    SinkWaits,
+    SnapshotAsked,
+    SourceClosed,
+    SourceEnded,
+    Step,
+    Taken,
+    Trace,
+    identity,
+    next_leg,
+)
+
+_HOW = {"reply": "returned", "raise": "raised", "misreturn": "misreturned", "never": "returned"}
+"""How a call ends that does so; one that never answers only when it swallows its cancellation."""
+
+_ROUNDING = 0.002
+"""Milliseconds by which two times may be off together: each is written with three decimals."""
+
+_RESOLUTION = 1.0
+"""Milliseconds by which a timer of a real clock may come early."""
+
+
+def impossible(scenario: Scenario, trace: Trace) -> str | None:
+    """Return why `trace` can't belong to `scenario`, or None.
+
+    An operator may be wrong in any way and its trace is still possible; impossible is what only
+    whoever writes the trace can get wrong: the plan's own doings.
+    """
+    if not trace.legs:
+        return "it has no leg"
+    if len(trace.legs) > len(scenario.crashes) + 1:
+        return f"it has {len(trace.legs)} legs, the scenario crashes {len(scenario.crashes)} times"
+    plan: LegStart | None = LegStart.first(scenario)
+    for number, leg in enumerate(trace.legs):
+        if plan is None:
+            return f"leg {number}: the leg before did not crash"
+        why = _impossible_setting(plan, leg) or _Leg(plan, leg).impossible()
+        if why is not None:
+            return f"leg {number}: {why}"
+        try:
+            plan = next_leg(plan, leg)
+        except SnapshotError as error:
+            return f"leg {number}: its last snapshot can't be restored: {error}"
+    if plan is not None:
+        return f"leg {plan.number} is missing: the one before crashed as planned"
+    return None
+
+
+def _impossible_setting(plan: LegStart, leg: Leg) -> str | None:
+    """Compare how the operator was opened with the plan; a leg without events tells nothing."""
+    if not leg.events:
+        return None
+    config = plan.config
+    if (leg.mode, leg.capacity) != (config.mode, config.capacity):
+        planned = f"{config.mode}, capacity {config.capacity}"
+        return f"{leg.mode}, capacity {leg.capacity}; planned is {planned}"
+    if leg.restored != plan.restored:
+        return f"it was restored from {leg.restored}, planned is {plan.restored}"
+    if leg.first_index != plan.first_index:
+        return f"it begins with input {leg.first_index}, planned is {plan.first_index}"
+    return None
+
+
+class _Leg:
+    """One leg, event by event."""
+
+    def __init__(self, plan: LegStart, leg: Leg) -> None:
+        self._plan = plan
+        self._scenario = plan.scenario
+        self._leg = leg
+        # A real clock's times are rounded to its grid: back by no more than it was late.
+        late_by = leg.late_by
+        self._slack = _ROUNDING + (late_by + _RESOLUTION if late_by else 0)
+        self._inputs = plan.inputs
+        self._taken = 0
+        self._is_closed = False
+        self._waiting = False
+        self._took_at: float | None = None
+        self._calls: dict[int, CallStarted] = {}
+        self._cancelled: dict[int, float] = {}
+        self._ended: set[int] = set()
+        self._requests = Counter((r.checkpoint_id, r.at) for r in plan.requests)
+
+    def impossible(self) -> str | None:
+        """Return the first thing that can't be."""
+        at = 0.0
+        for event in self._leg.events:
+            if event.at < at:
+                return f"{event} stands behind an event at {at:g}"
+            at = event.at
+            if (why := self._impossible(event)) is not None:
+                return why
+        return self._impossible_ending()
+
+    def _impossible(self, event: Event) -> str | None:
+        match event:
+            case Taken():
+                return self._take(event)
+            case SourceEnded():
+                return self._end_source(event)
+            case SourceClosed():
+                self._is_closed = True
+            case CallStarted() | CallCancelled() | CallEnded():
+                return self._call(event)
+            case HandlerAsked() if not self._scenario.handled:
+                return f"a handler was asked for {event.value!r}, none is planned"
+            case HookRun() if self._scenario.hooks == "none":
+                return f"{event.hook} ran, no hook is planned"
+            case SnapshotAsked():
+                return self._ask_snapshot(event)
+            case SinkLeft() if self._is_early(event.at, self._leaves_at()):
+                return f"the consumer left at {event.at:g}, that is not planned"
+            case SinkWaits() | SinkGaveUp():
+                self._waiting, self._took_at = isinstance(event, SinkWaits), None
+            case SinkTook():
+                return self._sink_take(event)
+            case _:
+                pass
+        return None
+
+    def _is_early(self, at: float, planned: float | None) -> bool:
+        """Whether `at` is before what is planned; None is never."""
+        return planned is None or at + self._slack < planned
+
+    def _take(self, event: Taken) -> str | None:
+        following = self._plan.first_index + self._taken
+        if event.index != following or self._taken >= len(self._inputs):
+            return f"input {event.index} was taken, the next one is {following}"
+        if self._is_early(event.at, self._inputs[self._taken].at):
+            return f"input {event.index} was taken before its time"
+        self._taken += 1
+        return None
+
+    def _end_source(self, event: SourceEnded) -> str | None:
+        if event.raised != self._scenario.source_error:
+            how = "raised" if event.raised else "ended without its error"
+            return f"the source {how}, that is not planned"
+        if self._is_closed:
+            return None  # A closed source may end at once.
+        if self._taken < len(self._inputs):
+            return f"the source ended before input {self._plan.first_index + self._taken}"
+        if self._is_early(event.at, self._scenario.source_ends_at - self._plan.began_at):
+            return "the source ended before its time"
+        return None
+
+    def _call(self, event: CallStarted | CallCancelled | CallEnded) -> str | None:
+        match event:
+            case CallStarted() if event.call in self._calls:
+                return f"call {event.call} started twice"
+            case CallStarted():
+                self._calls[event.call] = event
+            case CallCancelled() if event.call not in self._calls:
+                return f"call {event.call} was cancelled before it started"
+            case CallCancelled():
+                self._cancelled.setdefault(event.call, event.at)
+            case CallEnded() if event.call not in self._calls or event.call in self._ended:
+                return f"call {event.call} ended without having started, or twice"
+            case CallEnded():
+                self._ended.add(event.call)
+                return self._end_call(event)
+        return None
+
+    def _end_call(self, event: CallEnded) -> str | None:
+        """Compare the end of a call with the step that its plan has for it."""
+        if event.how == "cancelled":
+            return None
+        step, started = self._step(event.call), self._calls[event.call]
+        due = None if step.does == "never" else started.at + step.after
+        if step.swallow and event.call in self._cancelled:
+            due = self._cancelled[event.call] + step.clean_up
+        said = f"call {event.call} of {started.value!r}"
+        if due is None or event.how != _HOW[step.does]:
+            gave = f"gave {event.results}" if event.how == "returned" else event.how
+            return f"{said} {gave}, planned is {step}"
+        if event.how == "returned" and event.results != step.results:
+            return f"{said} gave {event.results}, planned is {step}"
+        return f"{said} answered before its time" if self._is_early(event.at, due) else None
+
+    def _step(self, call: int) -> Step:
+        value = self._calls[call].value
+        key = identity(value)
+        calls = self._calls.values()
+        ordinal = sum(identity(c.value) == key and c.call < call for c in calls)
+        return self._scenario.step(value, ordinal)
+
+    def _ask_snapshot(self, event: SnapshotAsked) -> str | None:
+        for (checkpoint_id, at), count in self._requests.items():
+            if checkpoint_id == event.checkpoint_id and count and not self._is_early(event.at, at):
+                self._requests[checkpoint_id, at] -= 1
+                return None
+        return f"snapshot {event.checkpoint_id} was asked for, that is not planned, or not yet"
+
+    def _sink_take(self, event: SinkTook) -> str | None:
+        """Compare with the wait before; an operator may hand out several elements at once."""
+        if not self._waiting:
+            return f"{event.element} was taken by a consumer that did not wait"
+        if self._took_at is not None and self._took_at != event.at:
+            return f"{event.element} was taken, the consumer did not wait again"
+        self._took_at = event.at
+        return None
+
+    def _left_at(self) -> float | None:
+        """Return when the consumer leaves or is cancelled, at the earliest; None for never."""
+        if self._plan.number:
+            return None
+        scripted = any(step.does == "leave" for step in self._scenario.sink)
+        return 0 if scripted else self._scenario.cancel_at
+
+    def _leaves_at(self) -> float | None:
+        """Return when the leg is left, by a crash or otherwise, at the earliest."""
+        crash = self._plan.crash
+        times = [self._left_at(), None if crash is None else crash.at]
+        return min((at for at in times if at is not None), default=None)
+
+    def _impossible_ending(self) -> str | None:
+        ending, crash = self._leg.ending, self._plan.crash
+        match ending.how:
+            case "left" if self._is_early(ending.at, self._left_at()):
+                return f"it was left at {ending.at:g}, that is not planned"
+            case "crashed" if crash is None or self._is_early(ending.at, crash.at):
+                return f"it crashed at {ending.at:g}, that is not planned"
+            case _:
+                return None

@@ -1,0 +1,171 @@
+"""Runs that look wrong and are not, and one that looks right and is not."""
+
+from judged import broken_rules, judge, texts
+
+from asyncwait.conformance.evidence import (
+    answered,
+    asked,
+    at,
+    called,
+    cancelled,
+    ends,
+    input_ended,
+    leg,
+    never,
+    raised,
+    raises,
+    replies,
+    run,
+    taken,
+    took,
+    waits,
+)
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkLeft,
+    SinkStep,
+    SnapshotAsked,
+    SnapshotRequest,
+    Step,
+)
+
+A, B, C = Record("a"), Record("b"), Record("c")
+
+
+def test_deadlines_after_too_many_abandoned_calls_mean_nothing() -> None:
+    """The operator failed at 160; that c was not decided at 240 is no fault of it."""
+    stubborn = Step("never", results=("late",), swallow=True, clean_up=400)
+    scenario = Scenario(
+        mode="unordered",
+        capacity=1,
+        timeout=80,
+        inputs=at(0, A, B, C),
+        plans=(
+            Plan("a", (stubborn,), Handler("reply")),
+            Plan("b", (stubborn,), Handler("reply")),
+            never("c"),
+        ),
+        handled=True,
+        sink=(SinkStep("pause", 400),),
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("failed", 400, error="TooManyAbandonedCalls", again="same", after="same"),
+            taken(0, 0, 1),
+            called(0, "a"),
+            asked(80, "a"),
+            (CallCancelled(80, 0),),
+            called(80, "b", first=1),
+            taken(80, 2),
+            asked(160, "b"),
+            (CallCancelled(160, 1),),
+            called(160, "c", first=2),
+            cancelled(161, 2),
+            waits(400),
+            answered(480, 0, "late"),
+            answered(560, 1, "late"),
+            abandoned=2,
+        ),
+    )
+
+    assert judge("TIME-9", seen).applied
+    assert broken_rules(seen) == {}
+
+
+def test_a_call_without_an_answer_may_hang() -> None:
+    """Where a call never answers and has no deadline, waiting for ever is all there is to do."""
+    scenario = Scenario(inputs=at(0, A), plans=(never("a"),))
+    seen = run(
+        scenario, leg(ends("hung", 1000), waits(0), taken(0, 0), called(0, "a"), input_ended(0))
+    )
+
+    assert texts("END-8", seen) == []
+
+
+def test_a_failure_that_ends_the_stream_well_is_convicted() -> None:
+    """A call raised in the very instant of the end, so there was no time to notice."""
+    scenario = Scenario(inputs=at(0, A), plans=(raises("a", 40),))
+    seen = run(
+        scenario,
+        leg(ends("finished", 40), waits(0), taken(0, 0), called(0, "a"), raised(40, 0)),
+    )
+
+    assert texts("FAIL-1", seen) == [
+        "expected CallFailed for Record 'a', and the stream just ended"
+    ]
+
+
+def test_a_marker_may_come_before_a_requested_snapshot() -> None:
+    """Both overtake what is queued, and a marker is in no snapshot."""
+    scenario = Scenario(
+        inputs=at(0, A) + at(40, LatencyMarker(3)),
+        plans=(replies("a", 200, "a1"),),
+        sink=(SinkStep("pause", 120),),
+        requests=(SnapshotRequest(80, 7),),
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("finished", 200),
+            taken(0, 0),
+            called(0, "a"),
+            taken(40, 1),
+            input_ended(40),
+            (SnapshotAsked(80, 7),),
+            waits(120),
+            took(120, LatencyMarker(3), Snapshot(7, (A,), read=2)),
+            answered(200, 0, "a1"),
+            took(200, Record("a1")),
+        ),
+    )
+
+    assert judge("SNAP-8", seen).applied
+    assert broken_rules(seen) == {}
+
+
+def test_a_record_without_results_is_not_mistaken_for_its_equal() -> None:
+    """Of three equal records one came out, one was silent, and the one behind is restored."""
+    snapshot = Snapshot(1, (A,))
+    gives_a1, gives_nothing = Step(results=("a1",)), Step()
+    scenario = Scenario(
+        inputs=at(0, A, A, Watermark(9), A, Barrier(1)),
+        plans=(Plan("a", (gives_a1, gives_nothing, Step(after=120, results=("a1",)))),),
+        source_ends_at=120,
+        crashes=(Crash(80),),
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("crashed", 80),
+            waits(0),
+            taken(0, 0, 1, 2),
+            called(0, "a", "a"),
+            answered(0, 0, "a1"),
+            answered(0, 1),
+            took(0, Record("a1"), Watermark(9)),
+            taken(0, 3, 4),
+            called(0, "a", first=2),
+            took(0, snapshot),
+            (SinkLeft(80),),
+            cancelled(80, 2),
+        ),
+        leg(
+            ends("finished", 40),
+            waits(0),
+            called(0, "a"),
+            answered(0, 0, "a1"),
+            took(0, Record("a1")),
+            input_ended(40),
+            first_index=5,
+            restored=snapshot,
+        ),
+    )
+
+    assert judge("REST-7", seen).applied
+    assert broken_rules(seen) == {}
