@@ -62,7 +62,7 @@ FULL = Scenario(
     form="callback",
     hooks="coroutine",
     source_ends_at=60,
-    source_error=True,
+    source_error="own",
     sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
     cancel_at=80,
     requests=(SnapshotRequest(30, 9),),
@@ -165,8 +165,8 @@ BREAK = "the scenarios break their schema: "
             b'[{"plans": [{"value": 1, "steps": [{"does": "raise", "error": "OSError"}]}]}]',
             (
                 f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
-                "'CancelledError', 'Unpicklable', '' where the plan is to 'raise', "
-                "got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
+                "'CancelledError', 'KeyboardInterrupt', 'SystemExit', 'Unpicklable', '' "
+                "where the plan is to 'raise', got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
             ),
         ),
         (

@@ -162,7 +162,7 @@ def test_the_source_gives_each_element_at_its_time_and_then_its_end() -> None:
 
 def test_an_error_of_the_source_is_known_by_its_identity() -> None:
     """The very object comes out, or not."""
-    leg = leg_of(Scenario(inputs=(A,), source_error=True))
+    leg = leg_of(Scenario(inputs=(A,), source_error="own"))
 
     assert (leg.ending.error, leg.ending.unchanged) == ("PlannedSourceError", True)
     assert of(leg, SourceEnded) == [SourceEnded(0, raised=True)]

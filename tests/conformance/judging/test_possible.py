@@ -246,7 +246,7 @@ CASES = {
     "a source without its error": Case(
         (*ALL_TAKEN, SourceEnded(120)),
         "the source ended without its error, that is not planned",
-        {"source_error": True},
+        {"source_error": "own"},
     ),
     "an end before the last input": Case(
         (Taken(0, 0), SourceEnded(120)), "the source ended before input 1"

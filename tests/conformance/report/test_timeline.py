@@ -156,7 +156,7 @@ def test_a_scenario_is_described_in_a_few_lines() -> None:
         crashes=(Crash(40), Crash(80, 1, "ordered")),
         requests=(SnapshotRequest(40, 100),),
         cancel_at=120,
-        source_error=True,
+        source_error="own",
     )
 
     assert describe_scenario(scenario) == lines(

@@ -96,7 +96,7 @@ def scenarios(draw: Draw) -> Scenario:
         form=draw(st.sampled_from(["coroutine", "coroutine", "callback"])),
         hooks=draw(st.sampled_from(["none", "none", "none", "plain", "coroutine"])),
         source_ends_at=draw(_TICKS) * TICK if draw(_RARELY) else 0,
-        source_error=flavour == "failing" and draw(st.booleans()),
+        source_error="own" if flavour == "failing" and draw(st.booleans()) else "",
         sink=draw(_sinks(flavour)) if flavour != "crash" else (),
         cancel_at=draw(_TICKS) * TICK if flavour == "leaving" else None,
         requests=draw(_requests()),

@@ -5,6 +5,7 @@ from asyncwait.conformance.harness._clock import (
     LoopName,
     SpinWatch,
     VirtualLoop,
+    loop_blocker,
     loop_clock,
     run_virtual,
 )
@@ -13,7 +14,12 @@ from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
 from asyncwait.conformance.harness._player import PATIENCE, play, play_leg
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
-from asyncwait.conformance.harness._source import PlannedSourceError, ScriptedSource
+from asyncwait.conformance.harness._source import (
+    PlannedSourceError,
+    ScriptedSource,
+    given_as,
+    planned_source_error,
+)
 
 __all__ = [
     "MAX_TURNS",
@@ -28,9 +34,12 @@ __all__ = [
     "SpinWatch",
     "VirtualLoop",
     "describe_failure",
+    "given_as",
+    "loop_blocker",
     "loop_clock",
     "planned_error",
     "planned_function",
+    "planned_source_error",
     "play",
     "play_leg",
     "run_virtual",

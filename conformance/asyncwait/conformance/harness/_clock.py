@@ -6,6 +6,7 @@ clock calls `on_spin` once, and the run it belongs to is ended from outside.
 
 import asyncio
 import selectors
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -171,6 +172,22 @@ def loop_clock() -> Callable[[], float]:
         import trio
 
         return trio.lowlevel.current_clock().current_time
+
+
+def loop_blocker() -> Callable[[float], object]:
+    """Return the function that blocks the running loop for so many seconds: its clock just moves.
+
+    On a real clock it sleeps.
+    """
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        import trio
+        import trio.testing
+
+        clock = trio.lowlevel.current_clock()
+        return clock.jump if isinstance(clock, trio.testing.MockClock) else time.sleep
+    return running.jump if isinstance(running, VirtualLoop) else time.sleep
 
 
 def loop_door() -> Callable[[Callable[[], object]], object]:

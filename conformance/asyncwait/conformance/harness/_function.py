@@ -3,15 +3,19 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
 
-from asyncwait.conformance.harness._clock import loop_door
+from asyncwait.conformance.harness._clock import loop_blocker, loop_door
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import ResultFuture
 from asyncwait.spec.scenario import Handler, HandlerAsked, HookRun, Scenario, Step
+
+Block: TypeAlias = Callable[[float], object]
+"""Blocks the loop for so many seconds."""
 
 
 class Planned(Exception):
@@ -31,6 +35,8 @@ _ERRORS: dict[str, type[BaseException]] = {
     "StopIteration": StopIteration,
     "StopAsyncIteration": StopAsyncIteration,
     "CancelledError": asyncio.CancelledError,
+    "KeyboardInterrupt": KeyboardInterrupt,
+    "SystemExit": SystemExit,
     "Unpicklable": Unpicklable,
 }
 
@@ -66,29 +72,70 @@ def planned_function(
         spawn: starts a coroutine function beside the operator; for answers in callback form.
 
     Returns:
-        A coroutine function, or an object with `async_invoke`; with `timeout`, `open` and `close`
-        only where the scenario has them.
+        Something that gives awaitables, or an object with `async_invoke`; with `timeout`, `open`
+        and `close` only where the scenario has them.
     """
-    fn: Any = _Callbacks(recorder, spawn) if scenario.form == "callback" else _coroutine(recorder)
+    block = loop_blocker()
+    if scenario.form == "callback":
+        fn: Any = _Callbacks(recorder, spawn, block)
+    else:
+        fn = _WRAPPED[scenario.function](_coroutine(recorder, block))
     if scenario.handled:
-        fn.timeout = lambda value: _handle(scenario, recorder, value)
+        fn.timeout = lambda value: _handle(scenario, recorder, block, value)
     for hook in ("open", "close"):
         if scenario.hooks != "none":
             setattr(fn, hook, _hook(scenario, recorder, hook))
     return fn
 
 
-def _coroutine(recorder: Recorder) -> Any:
+def _coroutine(recorder: Recorder, block: Block) -> Any:
     async def fn(value: Any) -> Any:
-        return await _call(recorder, value)
+        return await _call(recorder, block, value)
 
     return fn
 
 
-async def _call(recorder: Recorder, value: Any) -> Any:
+class _Object:
+    """A function that is an object; it can't be told from its class that it gives coroutines."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    async def __call__(self, value: Any) -> Any:
+        return await self._function(value)
+
+
+class _Awaitable:
+    """What can be awaited and is no coroutine; the call begins when that is done."""
+
+    def __init__(self, function: Callable[[Any], Any], value: Any) -> None:
+        self._function = function
+        self._value = value
+
+    def __await__(self) -> Iterator[Any]:
+        return self._function(self._value).__await__()  # type: ignore[no-any-return]
+
+
+class _Plain(_Object):
+    """A plain function that gives awaitables."""
+
+    def __call__(self, value: Any) -> Any:
+        return _Awaitable(self._function, value)
+
+
+_WRAPPED: dict[str, Callable[[Any], Any]] = {
+    "function": lambda fn: fn,
+    "partial": partial,
+    "object": _Object,
+    "awaitable": _Plain,
+}
+
+
+async def _call(recorder: Recorder, block: Block, value: Any) -> Any:
     call, step = recorder.call_started(value)
     try:
         await _until(step)
+        recorder.block(step.blocks, block)
     except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
         with anyio.CancelScope(shield=True):
@@ -123,9 +170,12 @@ async def _until(step: Step) -> None:
 class _Callbacks:
     """The callback form: the answer comes by a timer of the harness, or from a thread."""
 
-    def __init__(self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> None:
+    def __init__(
+        self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None], block: Block
+    ) -> None:
         self._recorder = recorder
         self._spawn = spawn
+        self._block = block
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
         """Note the call, and have its answer come when it is due."""
@@ -133,14 +183,13 @@ class _Callbacks:
         if step.does == "never":
             return
         if step.after == 0 and not step.thread:
-            if step.does == "raise":
-                self._recorder.call_raised(call)
-                raise planned_error(step.error)
-            self._answer(call, step, result)
+            self._recorder.block(step.blocks, self._block)
+            self._answer_at_once(call, step, result)
             return
 
         async def later() -> None:
             await anyio.sleep(step.after / 1000)
+            self._recorder.block(step.blocks, self._block)
             if step.thread:
                 _in_thread(lambda: self._answer(call, step, result))
             else:
@@ -148,16 +197,30 @@ class _Callbacks:
 
         self._spawn(later)
 
+    def _answer_at_once(self, call: int, step: Step, result: ResultFuture) -> None:
+        if step.throws:
+            self._recorder.call_raised(call, step.results)
+            result.complete(list(step.results))
+            raise planned_error(step.error)
+        if step.does == "raise":
+            self._recorder.call_raised(call)
+            raise planned_error(step.error)
+        self._answer(call, step, result)
+
     def _answer(self, call: int, step: Step, result: ResultFuture) -> None:
         try:
             self._complete(call, step, result)
             if step.twice:
                 result.complete(["again"])
+                result.complete_with(lambda: ["again"])
                 result.complete_exceptionally(Planned("again"))
         except Exception as error:
             self._recorder.refused = repr(error)
 
     def _complete(self, call: int, step: Step, result: ResultFuture) -> None:
+        if step.supplied:
+            result.complete_with(lambda: self._supply(call, step))
+            return
         match step.does:
             case "raise":
                 self._recorder.call_raised(call)
@@ -168,6 +231,19 @@ class _Callbacks:
             case _:
                 self._recorder.call_returned(call, step.results)
                 result.complete(list(step.results))
+
+    def _supply(self, call: int, step: Step) -> Any:
+        """Give what the operator asks a supplier for."""
+        match step.does:
+            case "raise":
+                self._recorder.call_raised(call)
+                raise planned_error(step.error)
+            case "misreturn":
+                self._recorder.call_misreturned(call)
+                return _MISRETURNS[step.error]()
+            case _:
+                self._recorder.call_returned(call, step.results)
+                return list(step.results)
 
 
 def _soon(callback: Callable[[], object]) -> Callable[[], object]:
@@ -183,9 +259,10 @@ def _in_thread(job: Callable[[], object]) -> None:
     thread.join()
 
 
-def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
+def _handle(scenario: Scenario, recorder: Recorder, block: Block, value: Any) -> Any:
     recorder.events.append(HandlerAsked(recorder.now(), value))
     handler = scenario.handler(value) or Handler("none")
+    recorder.block(handler.blocks, block)
     match handler.does:
         case "reply":
             return list(handler.results)
@@ -200,9 +277,12 @@ def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
 def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any]:
     def plain() -> None:
         recorder.events.append(HookRun(recorder.now(), hook))
+        if scenario.hook_error == hook:
+            raise Planned(hook)
 
     async def coroutine() -> None:
         await anyio.lowlevel.checkpoint()
+        await anyio.sleep(scenario.hook_takes / 1000)
         plain()
 
     return plain if scenario.hooks == "plain" else coroutine

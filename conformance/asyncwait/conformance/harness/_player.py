@@ -17,7 +17,7 @@ from asyncwait.conformance.harness._clock import (
 from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
-from asyncwait.conformance.harness._source import PlannedSourceError, ScriptedSource
+from asyncwait.conformance.harness._source import ScriptedSource, given_as, planned_source_error
 from asyncwait.spec import OpenOperator
 from asyncwait.spec.scenario import (
     Closed,
@@ -71,9 +71,18 @@ class _LegPlayer:
         self._plan = plan
         self._spin = spin
         self._recorder = Recorder(scenario, loop_clock())
-        error = PlannedSourceError("planned") if scenario.source_error else None
+        error = planned_source_error(scenario)
         ends_at = max(0, scenario.source_ends_at - plan.began_at)
-        self._source = ScriptedSource(plan.inputs, ends_at, error, self._recorder, plan.first_index)
+        source = ScriptedSource(
+            plan.inputs,
+            ends_at,
+            error,
+            self._recorder,
+            plan.first_index,
+            close_takes=scenario.close_takes,
+            close_error=scenario.close_error,
+        )
+        self._source = given_as(scenario.source, source)
         script = scenario.sink if plan.number == 0 else ()
         self._sink = ScriptedSink(script, self._recorder, error)
         self._results: Any = None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from asyncwait.spec.scenario import (
+    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
@@ -63,6 +64,18 @@ class Recorder:
         """
         self.late_by = max(self.late_by, abs(self.passed() - at))
 
+    def block(self, ms: int, seconds: Callable[[float], object]) -> None:
+        """Block the loop for `ms`, and note it.
+
+        Args:
+            ms: how long; 0 is not at all.
+            seconds: what blocks it, see `loop_blocker`.
+        """
+        if ms:
+            began = self.now()
+            self.events.append(Blocked(began, began + ms))
+            seconds(ms / 1000)
+
     def passed(self) -> float:
         """Return the ms since the leg began, as the clock says."""
         return (self._clock() - self._began) * 1000
@@ -85,9 +98,9 @@ class Recorder:
         """Note that the call gave `results`."""
         self.events.append(CallEnded(self.now(), call, "returned", results))
 
-    def call_raised(self, call: int) -> None:
-        """Note that the call raised."""
-        self.events.append(CallEnded(self.now(), call, "raised"))
+    def call_raised(self, call: int, results: tuple[Any, ...] = ()) -> None:
+        """Note that the call raised, having been completed with `results` before."""
+        self.events.append(CallEnded(self.now(), call, "raised", results))
 
     def call_misreturned(self, call: int) -> None:
         """Note that the call gave something that is not a collection of results."""

@@ -1,14 +1,32 @@
 """The scripted source: gives each element when its time has come, and notes who asks."""
 
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from typing import Any
+
 import anyio
 
+from asyncwait.conformance.harness._clock import loop_blocker
 from asyncwait.conformance.harness._recorder import Recorder
-from asyncwait.spec import Element
-from asyncwait.spec.scenario import SourceAsked, SourceClosed, SourceEnded, Taken, Timed
+from asyncwait.spec import CallFailed, Element, Record
+from asyncwait.spec.scenario import Scenario, SourceAsked, SourceClosed, SourceEnded, Taken, Timed
 
 
 class PlannedSourceError(Exception):
     """The error that the source raises where a scenario says so."""
+
+
+def planned_source_error(scenario: Scenario) -> BaseException | None:
+    """Return what the source of `scenario` raises in place of its end; None if it just ends."""
+    match scenario.source_error:
+        case "own":
+            return PlannedSourceError("planned")
+        case "contract":
+            return CallFailed(Record("of an operator before"), "planned")
+        case "cancelled":
+            return asyncio.CancelledError("planned")
+        case _:
+            return None
 
 
 class ScriptedSource:
@@ -24,6 +42,8 @@ class ScriptedSource:
         error: raised in place of the end.
         recorder: notes what happens.
         first_index: number of the first element of `inputs` in the scenario.
+        close_takes: closing takes so many ms.
+        close_error: closing raises a PlannedSourceError.
     """
 
     def __init__(
@@ -33,12 +53,18 @@ class ScriptedSource:
         error: BaseException | None,
         recorder: Recorder,
         first_index: int,
+        *,
+        close_takes: int = 0,
+        close_error: bool = False,
     ) -> None:
         self._inputs = inputs
         self._ends_at = ends_at
         self._error = error
         self._recorder = recorder
         self._first_index = first_index
+        self._close_takes = close_takes
+        self._close_error = close_error
+        self._block = loop_blocker()
         self._next = 0
         self._asked = False
 
@@ -63,14 +89,19 @@ class ScriptedSource:
             raise self._error or StopAsyncIteration
         timed = self._inputs[self._next]
         await self._wait_until(timed.at)
+        recorder.block(timed.blocks, self._block)
         recorder.events.append(Taken(recorder.now(), self._first_index + self._next))
         self._next += 1
         return timed.element
 
     async def aclose(self) -> None:
-        """Note that the operator has closed its input."""
+        """Note that the operator has closed its input, once that is done."""
         self._refuse_company("aclose")
+        if self._close_takes:
+            await anyio.sleep(self._close_takes / 1000)
         self._recorder.events.append(SourceClosed(self._recorder.now()))
+        if self._close_error:
+            raise PlannedSourceError("closing")
 
     def _refuse_company(self, name: str) -> None:
         if self._asked:
@@ -80,3 +111,71 @@ class ScriptedSource:
         wait = at - self._recorder.now()
         if wait > 0:
             await anyio.sleep(wait / 1000)
+
+
+class _Iterable:
+    """An async iterable that is not its own iterator."""
+
+    def __init__(self, source: ScriptedSource) -> None:
+        self._source = source
+
+    def __aiter__(self) -> ScriptedSource:
+        return self._source
+
+    async def aclose(self) -> None:
+        await self._source.aclose()
+
+
+class _Generator:
+    """An async generator; a plain one that never began would not notice that it is closed.
+
+    Args:
+        source: what it gives.
+        generate: makes the generator.
+    """
+
+    def __init__(
+        self,
+        source: ScriptedSource,
+        generate: Callable[[ScriptedSource], AsyncGenerator[Element, None]],
+    ) -> None:
+        self._source = source
+        self._elements = generate(source)
+        self._is_closed = False
+
+    def __aiter__(self) -> "_Generator":
+        return self
+
+    async def __anext__(self) -> Element:
+        return await self._elements.__anext__()
+
+    async def aclose(self) -> None:
+        await self._elements.aclose()
+        if not self._is_closed:
+            self._is_closed = True
+            await self._source.aclose()
+
+
+async def _plainly(source: ScriptedSource) -> AsyncGenerator[Element, None]:
+    async for element in source:
+        yield element
+
+
+async def _in_a_scope(source: ScriptedSource) -> AsyncGenerator[Element, None]:
+    """Hold a scope of its own while the operator has the element, as many real sources do."""
+    with anyio.CancelScope():
+        async for element in source:
+            yield element
+
+
+def given_as(kind: str, source: ScriptedSource) -> AsyncIterable[Any]:
+    """Return `source` in the form that a scenario wants it in; see `Scenario.source`."""
+    match kind:
+        case "iterable":
+            return _Iterable(source)
+        case "generator":
+            return _Generator(source, _plainly)
+        case "scope":
+            return _Generator(source, _in_a_scope)
+        case _:
+            return source

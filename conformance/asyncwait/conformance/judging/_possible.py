@@ -149,7 +149,7 @@ class _Leg:
         return None
 
     def _end_source(self, event: SourceEnded) -> str | None:
-        if event.raised != self._scenario.source_error:
+        if event.raised != bool(self._scenario.source_error):
             how = "raised" if event.raised else "ended without its error"
             return f"the source {how}, that is not planned"
         if self._is_closed:

@@ -14,6 +14,7 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.scenario import (
+    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
@@ -25,6 +26,7 @@ from asyncwait.spec.scenario import (
     Leg,
     Scenario,
     SinkGaveUp,
+    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -55,8 +57,7 @@ def describe_scenario(scenario: Scenario) -> list[str]:
     if extras:
         lines.append(f"  consumer: {', '.join(extras)}")
     lines += [_crash(crash) for crash in scenario.crashes]
-    if scenario.source_error:
-        lines.append("  the source raises in place of its end")
+    lines += [f"  {line}" for line in _surroundings(scenario)]
     if scenario.cancel_at is not None:
         lines.append(f"  cancelled at {scenario.cancel_at} ms")
     return lines
@@ -140,6 +141,10 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
             return "", f"timeout({event.value!r}) asked", ""
         case HookRun():
             return "", event.hook, ""
+        case Blocked():
+            return "", f"(the loop is blocked until {event.until:g})", ""
+        case SinkIntruded():
+            return "", "", f"(a second task {event.got})"
         case SinkTook():
             return "", "", show(event.element)
         case SnapshotAsked():
@@ -185,12 +190,47 @@ def _crash(crash: Crash) -> str:
 
 
 def _handler(handler: Handler) -> str:
-    return {
+    what = {
         "reply": f"give {_values(handler.results)}",
         "none": "give no results",
         "raise": f"raise {handler.error}",
         "misreturn": f"give {handler.error} instead of results",
     }[handler.does]
+    return f"{what} (having blocked the loop for {handler.blocks} ms)" if handler.blocks else what
+
+
+def _surroundings(scenario: Scenario) -> Iterator[str]:
+    """Yield what is unusual about source, function and company."""
+    if scenario.source != "iterator":
+        yield f"the source is {_A[scenario.source]}"
+    if scenario.source_error:
+        yield f"the source raises in place of its end{_ERROR_OF[scenario.source_error]}"
+    if scenario.close_takes or scenario.close_error:
+        raises = ", and raises" if scenario.close_error else ""
+        yield f"closing the source takes {scenario.close_takes} ms{raises}"
+    if scenario.function != "function":
+        yield f"the function is {_A[scenario.function]}"
+    if scenario.hook_takes:
+        yield f"open and close take {scenario.hook_takes} ms each"
+    if scenario.hook_error:
+        yield f"{scenario.hook_error} raises"
+    if scenario.company != "none":
+        yield f"another operator runs {scenario.company} this one"
+
+
+_A = {
+    "iterable": "an iterable that is no iterator",
+    "generator": "an async generator",
+    "scope": "an async generator with a cancel scope round its yields",
+    "partial": "a functools.partial",
+    "object": "an object with an async __call__",
+    "awaitable": "a plain function that returns an awaitable",
+}
+_ERROR_OF = {
+    "own": "",
+    "contract": ": a CallFailed of its own",
+    "cancelled": ": a CancelledError of its own",
+}
 
 
 def _step(step: Step) -> str:
@@ -204,8 +244,11 @@ def _step(step: Step) -> str:
     extras = [
         name
         for name, there in (
+            (f"having blocked the loop for {step.blocks} ms", step.blocks),
             ("from a thread", step.thread),
+            ("by a supplier", step.supplied),
             ("twice", step.twice),
+            (f"having given {_values(step.results)}", step.throws),
             (f"go on {step.clean_up} ms when cancelled", step.clean_up or step.swallow),
         )
         if there

@@ -17,6 +17,7 @@ from asyncwait.spec.scenario._scenario import (
     scenarios_to_json,
 )
 from asyncwait.spec.scenario._trace import (
+    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
@@ -28,6 +29,7 @@ from asyncwait.spec.scenario._trace import (
     HookRun,
     Leg,
     SinkGaveUp,
+    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -43,6 +45,7 @@ from asyncwait.spec.scenario._trace import (
 __all__ = [
     "ALL_CAPABILITIES",
     "GRID",
+    "Blocked",
     "CallCancelled",
     "CallEnded",
     "CallStarted",
@@ -60,6 +63,7 @@ __all__ = [
     "Plan",
     "Scenario",
     "SinkGaveUp",
+    "SinkIntruded",
     "SinkLeft",
     "SinkStep",
     "SinkTook",

@@ -25,6 +25,8 @@ _ERRORS: Mapping[str, tuple[str, ...]] = {
         "StopIteration",
         "StopAsyncIteration",
         "CancelledError",
+        "KeyboardInterrupt",
+        "SystemExit",
         "Unpicklable",
         "",
     ),
@@ -55,10 +57,15 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             broken, a collection that raises while it is read; "never" answer.
         after: milliseconds until then; 0 is without any await.
         results: of a reply.
-        error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError" or
-            "Unpicklable", or empty for an error of the harness's own; or what a misreturn gives.
+        error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
+            "KeyboardInterrupt", "SystemExit" or "Unpicklable", or empty for an error of the
+            harness's own; or what a misreturn gives.
+        blocks: before it answers, the call blocks the loop for so many ms.
         thread: the answer comes from another thread.
-        twice: a second, different answer follows in the same instant (callback form).
+        supplied: the answer is a supplier, which is asked on the loop (callback form).
+        twice: further, different answers follow in the same instant (callback form).
+        throws: before it raises, the function completes its record with `results` (callback form,
+            inside the call).
         swallow: a cancelled call goes on for `clean_up` ms, then returns `results` all the same.
         clean_up: how long a cancelled call still runs, in ms.
 
@@ -70,25 +77,39 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     after: int = 0
     results: tuple[Any, ...] = ()
     error: str = ""
+    blocks: int = 0
     thread: bool = False
+    supplied: bool = False
     twice: bool = False
+    throws: bool = False
     swallow: bool = False
     clean_up: int = 0
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
-        _require_not_negative(after=self.after, clean_up=self.clean_up)
+        _require_not_negative(after=self.after, blocks=self.blocks, clean_up=self.clean_up)
+        if self.throws and (self.does != "raise" or self.after or self.thread):
+            raise InvalidConfig.of("throws", self.throws, "False but where a call raises at once")
 
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the timeout handler gives for a value: results, None, an error, or a misreturn."""
+    """What the timeout handler gives for a value: results, None, an error, or a misreturn.
+
+    Args:
+        does: "reply" with `results`; give "none"; "raise" or "misreturn" what `error` names.
+        results: of a reply.
+        error: as in a Step.
+        blocks: before that, it blocks the loop for so many ms.
+    """
 
     does: Literal["reply", "none", "raise", "misreturn"] = "reply"
     results: tuple[Any, ...] = ()
     error: str = ""
+    blocks: int = 0
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
+        _require_not_negative(blocks=self.blocks)
 
 
 class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -103,23 +124,34 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             raise InvalidConfig.of("steps", self.steps, "one step or more")
 
 
-class Timed(Struct, frozen=True, forbid_unknown_fields=True):
-    """An input element, and the time at which the source can give it."""
+class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An input element, and the time at which the source can give it.
+
+    Args:
+        at: ms since the run began.
+        element: what it gives.
+        blocks: before it gives it, the source blocks the loop for so many ms.
+    """
 
     at: int
     element: Element
+    blocks: int = 0
+
+    def __post_init__(self) -> None:
+        _require_not_negative(blocks=self.blocks)
 
 
 class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the consumer does next; after the last step it reads to the end.
 
     Args:
-        does: "read" `n` elements; "pause" for `n` ms; wait for one element and "give up" after
-            `n` ms by cancelling the wait; "leave" the context.
+        does: "read" `n` elements; "pause" for `n` ms; "block" the loop for `n` ms; wait for one
+            element and "give up" after `n` ms by cancelling the wait; "intrude": read one while a
+            second task reads, too; "leave" the context.
         n: how many, or how long.
     """
 
-    does: Literal["read", "pause", "give_up", "leave"]
+    does: Literal["read", "pause", "block", "give_up", "intrude", "leave"]
     n: int = 0
 
     def __post_init__(self) -> None:
@@ -166,14 +198,27 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         plans: of the values; a value without one is answered at once with itself.
         handled: whether the function has a `timeout` handler at all.
         form: "coroutine" or "callback".
+        function: in coroutine form, what gives the awaitables: a coroutine "function", a
+            "partial" or an "object" with `__call__` around one, or a plain function that returns
+            an "awaitable" which is no coroutine.
         hooks: `open` and `close` of the function: absent, plain or coroutine functions.
+        hook_takes: each coroutine hook takes so many ms.
+        hook_error: the hook that raises, "open" or "close"; empty for none.
+        source: what the operator is given: an async "iterator", an "iterable" that is none, an
+            async "generator", or a generator with a cancel "scope" of its own round its yields.
         source_ends_at: the end of input is not known before this time, in ms.
-        source_error: the source raises in place of its end.
+        source_error: in place of its end the source raises an error of its "own", one of the
+            "contract" (a CallFailed), or a "cancelled" error; empty for none.
+        close_takes: closing the source takes so many ms.
+        close_error: closing the source raises.
         sink: the consumer's script.
         cancel_at: the consumer's task is cancelled then, in ms.
         requests: snapshots on demand.
         crashes: one for each leg but the last.
         restore: what the first leg starts from.
+        tracked: values are objects of the harness, which counts those that are alive.
+        company: another operator on the same loop: none, one "beside" this one, one "before" it,
+            whose output is this one's source, or one "inside" the first call.
         name: for reports.
     """
 
@@ -184,19 +229,32 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     plans: tuple[Plan, ...] = ()
     handled: bool = False
     form: Literal["coroutine", "callback"] = "coroutine"
+    function: Literal["function", "partial", "object", "awaitable"] = "function"
     hooks: Literal["none", "plain", "coroutine"] = "none"
+    hook_takes: int = 0
+    hook_error: Literal["", "open", "close"] = ""
+    source: Literal["iterator", "iterable", "generator", "scope"] = "iterator"
     source_ends_at: int = 0
-    source_error: bool = False
+    source_error: Literal["", "own", "contract", "cancelled"] = ""
+    close_takes: int = 0
+    close_error: bool = False
     sink: tuple[SinkStep, ...] = ()
     cancel_at: int | None = None
     requests: tuple[SnapshotRequest, ...] = ()
     crashes: tuple[Crash, ...] = ()
     restore: Snapshot | None = None
+    tracked: bool = False
+    company: Literal["none", "beside", "before", "inside"] = "none"
     name: str = field(default="")
 
     def __post_init__(self) -> None:
         self.config()
-        _require_not_negative(source_ends_at=self.source_ends_at, cancel_at=self.cancel_at)
+        _require_not_negative(
+            source_ends_at=self.source_ends_at,
+            cancel_at=self.cancel_at,
+            hook_takes=self.hook_takes,
+            close_takes=self.close_takes,
+        )
         times = [timed.at for timed in self.inputs]
         if times != sorted(times) or any(at < 0 for at in times):
             raise InvalidConfig.of("inputs", times, "in the order of their times, from 0 on")
@@ -245,11 +303,14 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         for plan in self.plans:
             for step in plan.steps:
                 end = step.after if step.does != "never" else 0
-                longest = max(longest, end + step.clean_up)
+                longest = max(longest, end + step.clean_up + step.blocks)
+            longest += plan.handler.blocks
         longest += self.timeout or 0
         stored = len(self.restore.in_flight) if self.restore else 0
         last = self.inputs[-1].at if self.inputs else 0
-        pauses = sum(step.n for step in self.sink if step.does in {"pause", "give_up"})
+        pauses = sum(step.n for step in self.sink if step.does in {"pause", "block", "give_up"})
+        pauses += sum(timed.blocks for timed in self.inputs)
+        pauses += 2 * self.hook_takes + self.close_takes
         stops = [crash.at for crash in self.crashes] + [self.cancel_at or 0]
         records = stored + sum(isinstance(t.element, Record) for t in self.inputs)
         return max(last, self.source_ends_at) + pauses + max(stops) + (records + 1) * longest

@@ -80,6 +80,13 @@ class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
     hook: Literal["open", "close"]
 
 
+class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
+    """Something blocks the loop from now until then: the clock moves, and nothing else does."""
+
+    at: float
+    until: float
+
+
 class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fields=True):
     """A snapshot is requested on demand."""
 
@@ -98,6 +105,13 @@ class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
 
     at: float
     element: Element
+
+
+class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=True):
+    """A second task read while the consumer waited; `got` is "raised X", "gave X" or "stop"."""
+
+    at: float
+    got: str
 
 
 class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True):
@@ -128,9 +142,11 @@ Event: TypeAlias = (
     | CallEnded
     | HandlerAsked
     | HookRun
+    | Blocked
     | SnapshotAsked
     | SinkWaits
     | SinkTook
+    | SinkIntruded
     | SinkGaveUp
     | SinkLeft
     | Closed

@@ -133,7 +133,7 @@ EXAMPLES: tuple[Example, ...] = (
         "source-is-closed-after-its-error",
         ("END-5",),
         "A source that raises is closed like any other.",
-        Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), source_error=True),
+        Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), source_error="own"),
     ),
     Example(
         "plain-hooks-round-all-calls",

@@ -151,7 +151,7 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             inputs=at(0, Record("a"), Watermark(9), Record("b", 16)),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1", "b2")),
-            source_error=True,
+            source_error="own",
         ),
     ),
     Example(
@@ -163,7 +163,7 @@ EXAMPLES: tuple[Example, ...] = (
             capacity=1,
             inputs=at(0, Record("a"), Record("b")),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
-            source_error=True,
+            source_error="own",
             sink=(SinkStep("read", 1), SinkStep("pause", 160)),
         ),
     ),
@@ -171,7 +171,7 @@ EXAMPLES: tuple[Example, ...] = (
         "source-error-of-an-empty-source",
         ("FAIL-6", "FAIL-7", "FAIL-9"),
         "A source may raise before it has given anything; its error comes out as it is.",
-        Scenario(source_error=True, source_ends_at=80),
+        Scenario(source_error="own", source_ends_at=80),
     ),
     Example(
         "call-fails-before-the-source-error",
@@ -180,7 +180,7 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             inputs=at(0, Record("a"), Record("b", 6)),
             plans=(replies("a", 80, "a1"), raises("b", 40)),
-            source_error=True,
+            source_error="own",
         ),
     ),
     Example(

@@ -36,7 +36,9 @@ _TWO_FAIL = Scenario(
     sink=(SinkStep("pause", 200),),
 )
 _BOTH_FAIL_AT_ONCE = Scenario(inputs=at(0, A, B), plans=(raises("a", 40), raises("b", 40)))
-_SOURCE_RAISES = Scenario(inputs=at(0, A, Barrier(1)), plans=(replies("a", 40),), source_error=True)
+_SOURCE_RAISES = Scenario(
+    inputs=at(0, A, Barrier(1)), plans=(replies("a", 40),), source_error="own"
+)
 _OWN_DEADLINE = Scenario(timeout=40, inputs=at(0, A), plans=(never("a"),))
 
 _TWO_CALLS: Events = (*waits(0), *taken(0, 0, 1), *called(0, "a", "b"))
