@@ -1,6 +1,22 @@
 """Random scenarios: what they look like, where they come from, how they shrink."""
 
+from asyncwait.conformance.generation._exhaustive import small_scenarios
 from asyncwait.conformance.generation._generate import FULL, QUICK, generate, key_of, shrink
+from asyncwait.conformance.generation._shapes import LARGEST, SHAPES, shape, shapes
 from asyncwait.conformance.generation._strategy import TICK, VALUES, scenarios
 
-__all__ = ["FULL", "QUICK", "TICK", "VALUES", "generate", "key_of", "scenarios", "shrink"]
+__all__ = [
+    "FULL",
+    "LARGEST",
+    "QUICK",
+    "SHAPES",
+    "TICK",
+    "VALUES",
+    "generate",
+    "key_of",
+    "scenarios",
+    "shape",
+    "shapes",
+    "shrink",
+    "small_scenarios",
+]

@@ -1,0 +1,270 @@
+"""Scenarios of other shapes than the small ones: what begins beyond a few elements, or between.
+
+wide    many records in flight at once, many results, long segments, large snapshots
+long    thousands of records through a small operator, with objects that are counted
+deep    many crashes, each with other capacity and mode
+dense   everything in few instants: all order is by ties
+sparse  long silences, and deadlines from milliseconds to years
+fine    instants a millisecond apart, hundreds of deadlines among them
+stalls  something blocks the loop, again and again
+
+A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+from typing import Any
+
+import msgspec
+
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
+from asyncwait.spec.scenario import (
+    GRID,
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+)
+
+DAY = 86_400_000
+"""Milliseconds."""
+
+Durations = Callable[[Random], int]
+
+
+def _stream(
+    rng: Random,
+    size: int,
+    values: int,
+    *,
+    gap: Durations = lambda _: 0,
+    fence: float = 0.05,
+    barrier: float = 0.05,
+) -> tuple[Timed, ...]:
+    """Return `size` elements: records of so many values, and fences and barriers among them."""
+    inputs: list[Timed] = []
+    at = 0
+    for number in range(size):
+        at += gap(rng) if inputs else 0
+        inputs.append(Timed(at, _element(rng, number, values, fence, barrier)))
+    return tuple(inputs)
+
+
+def _element(rng: Random, number: int, values: int, fence: float, barrier: float) -> Element:
+    chance = rng.random()
+    if chance < barrier:
+        return Barrier(number)
+    if chance < barrier + fence:
+        return WatermarkStatus(_maybe(rng, 0.5)) if _maybe(rng, 0.2) else Watermark(number)
+    return Record(f"v{rng.randrange(values)}", number, rng.choice([None, "k", number]))
+
+
+def _plans(
+    rng: Random, values: int, duration: Durations, *, steps: int = 4, **others: Any
+) -> tuple[Plan, ...]:
+    """Return a plan for each value; `others` are fields of its steps."""
+    return tuple(
+        Plan(
+            f"v{value}",
+            tuple(
+                Step(after=duration(rng), results=_results(rng, f"{value}.{step}"), **others)
+                for step in range(steps)
+            ),
+            Handler("reply", _results(rng, f"{value}?")),
+        )
+        for value in range(values)
+    )
+
+
+def _results(rng: Random, name: str) -> tuple[str, ...]:
+    count = rng.choices([1, 0, 2, 3, 16, 40], [60, 12, 12, 8, 5, 3])[0]
+    return tuple(f"{name}.{part}" for part in range(count))
+
+
+def _ticks(*choices: int) -> Durations:
+    """Return a draw among so many ticks."""
+    return lambda rng: rng.choice(choices) * GRID
+
+
+def _maybe(rng: Random, chance: float) -> bool:
+    return rng.random() < chance
+
+
+def _mode(rng: Random) -> Any:
+    return rng.choice(["ordered", "unordered"])
+
+
+def _form(rng: Random) -> Any:
+    return rng.choice(["coroutine", "coroutine", "callback"])
+
+
+def _wide(rng: Random, size: int) -> Scenario:
+    size *= 3
+    timeout = rng.choice([None, 4 * GRID])
+    stored: list[Stored] = [Record(f"v{n % 40}", n) for n in range(rng.choice([0, 0, size // 3]))]
+    return Scenario(
+        mode=_mode(rng),
+        capacity=max(1, rng.choice([size // 10, size // 3, size - 1])),
+        timeout=timeout,
+        handled=timeout is not None,
+        form=_form(rng),
+        inputs=_stream(rng, size, 40, gap=_ticks(0, 0, 0, 0, 0, 0, 0, 1)),
+        plans=_plans(rng, 40, _ticks(0, 1, 2, 3, 5, 8)),
+        sink=rng.choice([(), (SinkStep("pause", 10 * GRID),)]),
+        requests=(SnapshotRequest(2 * GRID, 10_000),),
+        restore=Snapshot(9_999, tuple(stored)) if stored else None,
+    )
+
+
+def _long(rng: Random, size: int) -> Scenario:
+    timeout = rng.choice([None, 3 * GRID])
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([4, 16]),
+        timeout=timeout,
+        handled=timeout is not None,
+        form=_form(rng),
+        inputs=_stream(rng, size * 30, 10, fence=0.02, barrier=0.005),
+        plans=_plans(rng, 10, _ticks(0, 0, 0, 1, 2), steps=40),
+        tracked=True,
+    )
+
+
+def _deep(rng: Random, size: int) -> Scenario:
+    crashes = tuple(
+        Crash(
+            rng.randint(1, 8) * GRID,
+            rng.choice([None, 1, 2, 5, 20]),
+            rng.choice([None, None, "ordered", "unordered"]),
+        )
+        for _ in range(max(1, size // 12))
+    )
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([1, 3, 8]),
+        form=_form(rng),
+        inputs=_stream(rng, size // 2, 5, gap=_ticks(0, 0, 1), fence=0.12, barrier=0.25),
+        plans=_plans(rng, 5, _ticks(0, 1, 2, 4)),
+        crashes=crashes,
+    )
+
+
+def _dense(rng: Random, size: int) -> Scenario:
+    timeout = rng.choice([None, GRID])
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([2, 5, 9]),
+        timeout=timeout,
+        handled=timeout is not None,
+        form=_form(rng),
+        inputs=_stream(rng, size // 3, 30, fence=0.15, barrier=0.1),
+        plans=_plans(rng, 30, _ticks(0, 1, 1), thread=_maybe(rng, 0.2)),
+        sink=rng.choice([(), (SinkStep("pause", GRID),), (SinkStep("give_up", GRID),) * 3]),
+    )
+
+
+def _sparse(rng: Random, size: int) -> Scenario:
+    timeout = rng.choice([None, GRID, DAY, 3650 * DAY])
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([1, 3]),
+        timeout=timeout,
+        handled=timeout is not None,
+        form=_form(rng),
+        inputs=_stream(rng, size // 8, 3, gap=_ticks(0, 10, 200), fence=0.2, barrier=0.1),
+        plans=_plans(rng, 3, _ticks(0, 1, 20, 100)),
+        source_ends_at=rng.choice([0, 2_000 * GRID]),
+    )
+
+
+def _fine(rng: Random, size: int) -> Scenario:
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([3, size, 3 * size]),
+        timeout=rng.choice([1, 2, 5, 7]),
+        handled=True,
+        form=_form(rng),
+        inputs=_stream(rng, size * 2, 30, gap=lambda r: r.choice([0, 0, 1, 1, 2]), fence=0.03),
+        plans=_plans(rng, 30, lambda r: r.choice([0, 1, 2, 4, 6, 9, 30])),
+    )
+
+
+def _stalls(rng: Random, size: int) -> Scenario:
+    def blocks(chance: float) -> int:
+        return rng.choice([1, 7, GRID, 3 * GRID]) if _maybe(rng, chance) else 0
+
+    timeout = rng.choice([None, GRID, 2 * GRID])
+    inputs = _stream(rng, size // 5, 6, gap=_ticks(0, 0, 1, 2), fence=0.1)
+    plans = tuple(
+        Plan(
+            plan.value,
+            tuple(Step(after=s.after, results=s.results, blocks=blocks(0.3)) for s in plan.steps),
+            Handler("reply", plan.handler.results, blocks=blocks(0.3)),
+        )
+        for plan in _plans(rng, 6, _ticks(0, 1, 2, 3))
+    )
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([1, 3, 6]),
+        timeout=timeout,
+        handled=timeout is not None,
+        form=_form(rng),
+        inputs=tuple(Timed(t.at, t.element, blocks(0.1)) for t in inputs),
+        plans=plans,
+        sink=rng.choice([(), (SinkStep("read", 1), SinkStep("block", 2 * GRID)) * 3]),
+    )
+
+
+SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
+    "wide": _wide,
+    "long": _long,
+    "deep": _deep,
+    "dense": _dense,
+    "sparse": _sparse,
+    "fine": _fine,
+    "stalls": _stalls,
+}
+"""What draws each shape, by its name."""
+
+SHARES: Mapping[str, int] = {
+    "wide": 5,
+    "long": 1,
+    "deep": 12,
+    "dense": 20,
+    "sparse": 12,
+    "fine": 8,
+    "stalls": 30,
+}
+"""How many of each shape go with a thousand small scenarios: a quarter of their time, together."""
+
+LARGEST = 100
+"""Size at which each shape is as large as it gets."""
+
+QUICK_LONG = 1_000
+"""Up to so many small scenarios, a long one is a third as long."""
+
+
+def shape(name: str, size: int, seed: int) -> Scenario:
+    """Return the scenario of a shape that belongs to `size` (1 to `LARGEST`) and `seed`."""
+    scenario = SHAPES[name](Random(f"{name} {seed}"), size)
+    stored = scenario.restore.in_flight if scenario.restore else ()
+    elements = [*stored, *(timed.element for timed in scenario.inputs)]
+    called = {element.value for element in elements if isinstance(element, Record)}
+    plans = tuple(plan for plan in scenario.plans if plan.value in called)
+    return msgspec.structs.replace(scenario, plans=plans)
+
+
+def shapes(count: int, seed: int) -> Iterator[tuple[str, Scenario]]:
+    """Yield the shapes that go with `count` small scenarios, each with a name.
+
+    They depend on both, as those do.
+    """
+    for name, share in SHARES.items():
+        size = LARGEST if name != "long" or count > QUICK_LONG else LARGEST // 3
+        for number in range(max(1, round(share * count / 1_000))):
+            own = seed * 1_000_003 + number
+            yield f"{name} {number} of seed {seed}", shape(name, size, own)

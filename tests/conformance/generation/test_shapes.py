@@ -1,0 +1,97 @@
+"""Shapes reach what small scenarios do not; the small scope leaves nothing out."""
+
+import msgspec
+import pytest
+
+from asyncwait.conformance.generation import LARGEST, SHAPES, shape, shapes, small_scenarios
+from asyncwait.spec import Barrier, Record, Watermark
+from asyncwait.spec.scenario import GRID, Scenario, scenarios_from_json, scenarios_to_json
+
+each_shape = pytest.mark.parametrize("name", SHAPES)
+
+
+def largest(name: str) -> list[Scenario]:
+    """A few scenarios of one shape, as large as it gets."""
+    return [shape(name, LARGEST, seed) for seed in range(12)]
+
+
+@each_shape
+def test_a_shape_belongs_to_its_size_and_seed(name: str) -> None:
+    """The same draw gives the same scenario, another seed another one."""
+    assert shape(name, 50, 3) == shape(name, 50, 3)
+    assert shape(name, 50, 3) != shape(name, 50, 4)
+
+
+@each_shape
+def test_a_smaller_size_is_a_smaller_scenario(name: str) -> None:
+    """That is how a failure is made easier to read."""
+    assert len(shape(name, 5, 0).inputs) < len(shape(name, LARGEST, 0).inputs)
+    assert len(shape(name, 1, 0).inputs) <= 30
+
+
+@each_shape
+def test_shapes_are_data(name: str) -> None:
+    """A shape comes back equal from its JSON, and plans only what is called."""
+    scenario = shape(name, 20, 1)
+
+    assert scenarios_from_json(scenarios_to_json((scenario,))) == (scenario,)
+
+
+def test_wide_ones_hold_hundreds_of_records_and_many_results() -> None:
+    """Slips that begin at the 64th record, stored element or result have to show."""
+    wide = largest("wide")
+
+    assert max(scenario.capacity for scenario in wide) > 200
+    assert min(len(scenario.inputs) for scenario in wide) == 300
+    assert any(s.restore is not None and len(s.restore.in_flight) == 100 for s in wide)
+    assert max(len(step.results) for s in wide for p in s.plans for step in p.steps) == 40
+
+
+def test_long_ones_have_thousands_of_records_that_are_counted() -> None:
+    """A leak of one object a record is seen."""
+    assert {(len(s.inputs), s.tracked) for s in largest("long")} == {(3_000, True)}
+
+
+def test_deep_ones_crash_up_to_eight_times() -> None:
+    """With other capacities and modes in between."""
+    deep = largest("deep")
+
+    assert {len(scenario.crashes) for scenario in deep} == {8}
+    assert {crash.mode for s in deep for crash in s.crashes} == {None, "ordered", "unordered"}
+
+
+def test_fine_ones_have_deadlines_a_millisecond_apart() -> None:
+    """Hundreds at once, from one millisecond on."""
+    fine = largest("fine")
+
+    assert {scenario.timeout for scenario in fine} >= {1, 2, 5}
+    assert any(timed.at % GRID for s in fine for timed in s.inputs)
+
+
+def test_stalls_block_the_loop_in_every_place() -> None:
+    """In calls, in handlers, in the source and in the consumer."""
+    stalls = largest("stalls")
+
+    assert any(step.blocks for s in stalls for p in s.plans for step in p.steps)
+    assert any(plan.handler.blocks for s in stalls for plan in s.plans)
+    assert any(timed.blocks for s in stalls for timed in s.inputs)
+    assert any(step.does == "block" for s in stalls for step in s.sink)
+
+
+def test_every_shape_goes_with_the_small_scenarios() -> None:
+    """The more of these, the more of those."""
+    quick = [name.split()[0] for name, _ in shapes(1_000, seed=0)]
+
+    assert set(quick) == set(SHAPES)
+    assert len(quick) == 88
+    assert len(list(shapes(20, seed=0))) == len(SHAPES)
+
+
+def test_the_small_scope_is_covered_without_repetition() -> None:
+    """Every stream of up to three elements, every plan of its calls, every setting."""
+    small = list(small_scenarios())
+
+    assert len(small) == 19_552
+    assert len({msgspec.json.encode(scenario) for scenario in small}) == len(small)
+    assert {len(scenario.inputs) for scenario in small} == {0, 1, 2, 3}
+    assert {type(t.element) for s in small for t in s.inputs} == {Record, Watermark, Barrier}
