@@ -152,7 +152,7 @@ async def _call(recorder: Recorder, block: Block, value: Any) -> Any:
             return _MISRETURNS[step.error]()
         case _:
             recorder.call_returned(call, step.results)
-            return list(step.results)
+            return _collection(recorder, call, step.results)
 
 
 async def _until(step: Step) -> None:
@@ -176,9 +176,11 @@ class _Callbacks:
         self._recorder = recorder
         self._spawn = spawn
         self._block = block
+        self._loop_thread = 0
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
         """Note the call, and have its answer come when it is due."""
+        self._loop_thread = threading.get_ident()
         call, step = self._recorder.call_started(value)
         if step.does == "never":
             return
@@ -218,32 +220,60 @@ class _Callbacks:
             self._recorder.refused = repr(error)
 
     def _complete(self, call: int, step: Step, result: ResultFuture) -> None:
+        match step.does:
+            case "raise":
+                self._recorder.call_raised(call)
+                error = planned_error(step.error)
+                if step.supplied:
+                    result.complete_with(self._supplier(call, lambda: _raise(error)))
+                else:
+                    result.complete_exceptionally(error)
+                return
+            case "misreturn":
+                self._recorder.call_misreturned(call)
+                given = _MISRETURNS[step.error]()
+            case _:
+                self._recorder.call_returned(call, step.results)
+                given = _collection(self._recorder, call, step.results)
         if step.supplied:
-            result.complete_with(lambda: self._supply(call, step))
-            return
-        match step.does:
-            case "raise":
-                self._recorder.call_raised(call)
-                result.complete_exceptionally(planned_error(step.error))
-            case "misreturn":
-                self._recorder.call_misreturned(call)
-                result.complete(_MISRETURNS[step.error]())
-            case _:
-                self._recorder.call_returned(call, step.results)
-                result.complete(list(step.results))
+            result.complete_with(self._supplier(call, lambda: given))
+        else:
+            result.complete(given)
 
-    def _supply(self, call: int, step: Step) -> Any:
-        """Give what the operator asks a supplier for."""
-        match step.does:
-            case "raise":
-                self._recorder.call_raised(call)
-                raise planned_error(step.error)
-            case "misreturn":
-                self._recorder.call_misreturned(call)
-                return _MISRETURNS[step.error]()
-            case _:
-                self._recorder.call_returned(call, step.results)
-                return list(step.results)
+    def _supplier(self, call: int, supply: Callable[[], Any]) -> Callable[[], Any]:
+        """Return what gives the outcome of a call, and notes where it is asked for it."""
+
+        def ask() -> Any:
+            if threading.get_ident() != self._loop_thread:
+                self._recorder.misused("supplier-thread", f"the supplier of call {call}")
+            return supply()
+
+        return ask
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+class _Once:
+    """An iterable of results that notes each reading but the first."""
+
+    def __init__(self, recorder: Recorder, call: int, results: tuple[Any, ...]) -> None:
+        self._recorder = recorder
+        self._call = call
+        self._results = results
+        self._is_read = False
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._is_read:
+            self._recorder.misused("read-twice", f"the results of call {self._call}")
+        self._is_read = True
+        return iter(self._results)
+
+
+def _collection(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Any:
+    """Return results as collections come: as a list, or as something that can be iterated."""
+    return _Once(recorder, call, results) if call % 2 else list(results)
 
 
 def _soon(callback: Callable[[], object]) -> Callable[[], object]:

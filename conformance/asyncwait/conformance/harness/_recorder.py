@@ -10,6 +10,8 @@ from asyncwait.spec.scenario import (
     CallEnded,
     CallStarted,
     Event,
+    Misuse,
+    MisuseKind,
     Scenario,
     Step,
     identity,
@@ -75,6 +77,10 @@ class Recorder:
             began = self.now()
             self.events.append(Blocked(began, began + ms))
             seconds(ms / 1000)
+
+    def misused(self, what: MisuseKind, detail: str) -> None:
+        """Note that the operator does what the contract rules out."""
+        self.events.append(Misuse(self.now(), what, detail))
 
     def passed(self) -> float:
         """Return the ms since the leg began, as the clock says."""

@@ -24,6 +24,7 @@ from asyncwait.spec.scenario import (
     HandlerAsked,
     HookRun,
     Leg,
+    Misuse,
     Scenario,
     SinkGaveUp,
     SinkIntruded,
@@ -143,6 +144,8 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
             return "", event.hook, ""
         case Blocked():
             return "", f"(the loop is blocked until {event.until:g})", ""
+        case Misuse():
+            return "", f"({event.detail}: {event.what})", ""
         case SinkIntruded():
             return "", "", f"(a second task {event.got})"
         case SinkTook():

@@ -87,6 +87,27 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
     until: float
 
 
+MisuseKind: TypeAlias = Literal["supplier-thread", "read-twice", "copied", "interrupted"]
+"""What an operator may not do with what it was given; each is a rule of its own."""
+
+
+class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
+    """The operator does with what it was given what the contract rules out.
+
+    Args:
+        at: ms since the leg began.
+        what: "supplier-thread": it asks a supplier on another thread than the loop's;
+            "read-twice": it reads a collection of results a second time; "copied": it hands on a
+            copy in place of the very object; "interrupted": it cancels the read of its source
+            while it runs.
+        detail: what it was, in words.
+    """
+
+    at: float
+    what: MisuseKind
+    detail: str
+
+
 class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fields=True):
     """A snapshot is requested on demand."""
 
@@ -143,6 +164,7 @@ Event: TypeAlias = (
     | HandlerAsked
     | HookRun
     | Blocked
+    | Misuse
     | SnapshotAsked
     | SinkWaits
     | SinkTook
