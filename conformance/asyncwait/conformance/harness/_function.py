@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -91,8 +92,7 @@ async def _call(recorder: Recorder, value: Any) -> Any:
         await _until(step)
     except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(step.clean_up / 1000)
+        await _clean_up(step.clean_up / 1000)
         if not step.swallow:
             recorder.call_ended_cancelled(call)
             raise
@@ -106,6 +106,18 @@ async def _call(recorder: Recorder, value: Any) -> Any:
         case _:
             recorder.call_returned(call, step.results)
             return list(step.results)
+
+
+async def _clean_up(seconds: float) -> None:
+    """Last so long, however often the call is cancelled meanwhile."""
+    end = anyio.current_time() + seconds
+    with anyio.CancelScope(shield=True):
+        while True:
+            # A scope of anyio is shielded against; on asyncio, a task can be cancelled directly.
+            with suppress(asyncio.CancelledError):
+                await anyio.sleep(max(0.0, end - anyio.current_time()))
+            if anyio.current_time() >= end:
+                return
 
 
 async def _until(step: Step) -> None:
