@@ -125,7 +125,7 @@ def test_a_loop_that_turns_without_end_is_noticed_once(loop: LoopName) -> None:
                 told += 1
                 scope.cancel()
 
-            spin.on_spin = on_spin
+            spin.restart(on_spin)
             while True:
                 await anyio.lowlevel.checkpoint()
         return told

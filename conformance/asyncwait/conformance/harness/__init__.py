@@ -2,21 +2,23 @@
 
 from asyncwait.conformance.harness._clock import (
     MAX_TURNS,
-    LoopName,
+    REDELIVERIES,
     SpinWatch,
     VirtualLoop,
     loop_blocker,
     loop_clock,
-    run_virtual,
 )
+from asyncwait.conformance.harness._consumer import PATIENCE, Consumer
+from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
-from asyncwait.conformance.harness._player import PATIENCE, play, play_leg
+from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._recorder import Recorder
-from asyncwait.conformance.harness._sink import ScriptedSink, describe_failure
+from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import (
     PlannedSourceError,
-    ScriptedSource,
+    TimedElements,
+    WatchedSource,
     given_as,
     planned_source_error,
 )
@@ -24,15 +26,17 @@ from asyncwait.conformance.harness._source import (
 __all__ = [
     "MAX_TURNS",
     "PATIENCE",
+    "REDELIVERIES",
+    "Consumer",
     "LoopName",
     "OutsideVirtualLoop",
     "Planned",
     "PlannedSourceError",
     "Recorder",
-    "ScriptedSink",
-    "ScriptedSource",
     "SpinWatch",
+    "TimedElements",
     "VirtualLoop",
+    "WatchedSource",
     "describe_failure",
     "given_as",
     "loop_blocker",
@@ -42,5 +46,6 @@ __all__ = [
     "planned_source_error",
     "play",
     "play_leg",
+    "run_real",
     "run_virtual",
 ]

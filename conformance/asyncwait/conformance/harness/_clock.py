@@ -2,27 +2,26 @@
 
 One event loop turn after another without time moving is a livelock; after `MAX_TURNS` of them the
 clock calls `on_spin` once, and the run it belongs to is ended from outside.
+
+On asyncio a cancelled scope of anyio has the loop turn until its tasks have left it: it cancels
+them again in each turn. Time goes on meanwhile, as it does on a real clock, where a turn takes some
+microseconds.
 """
 
 import asyncio
 import selectors
 import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
-
-import anyio
-
-from asyncwait.spec import MissingExtra
-
-if TYPE_CHECKING:
-    import trio
-
-T = TypeVar("T")
-
-LoopName: TypeAlias = Literal["asyncio", "trio"]
+from collections.abc import Callable
+from typing import Any
 
 MAX_TURNS = 20_000
 """Loop turns within one instant. Sound operators need a few for each event: hundreds at most."""
+
+REDELIVERIES = 1_000
+"""Loop turns within one instant after which time goes on while a scope cancels again and again."""
+
+_REDELIVERY = "_deliver_cancellation"
+"""The name of the method with which anyio's scopes do that, in all releases from 4.0 on."""
 
 
 class SpinWatch:
@@ -32,10 +31,18 @@ class SpinWatch:
         on_spin: called once, on the loop, when there were too many.
     """
 
-    def __init__(self, on_spin: Callable[[], None] = lambda: None) -> None:
-        self.on_spin = on_spin
+    def __init__(self, on_spin: Callable[[], object] = lambda: None) -> None:
+        self._on_spin = on_spin
         self._turns = 0
         self._now = 0.0
+
+    def restart(self, on_spin: Callable[[], object]) -> None:
+        """Count from 0 again, and call `on_spin` instead."""
+        self._on_spin, self._turns = on_spin, 0
+
+    def spin(self) -> None:
+        """Tell that there were too many turns."""
+        self._on_spin()
 
     def turn(self, now: float) -> bool:
         """Note one turn at the time `now`; return whether this is the one too many."""
@@ -68,6 +75,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self._now = 0.0
+        self._cancels_again = False
+        self._redeliveries = 0
         self.spin = SpinWatch()
         super().__init__(_JumpingSelector(self))
 
@@ -84,6 +93,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """
         if self.is_running() and asyncio._get_running_loop() is not self:  # noqa: SLF001
             raise RuntimeError("call_soon() from another thread; use call_soon_threadsafe()")
+        if getattr(callback, "__name__", "") == _REDELIVERY:
+            self._cancels_again = True
         return super().call_soon(callback, *args, context=context)
 
     def settle(self) -> bool:
@@ -97,71 +108,31 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         """Move the clock; for the selector."""
         self._now += seconds
+        self._redeliveries = 0
 
     def turned(self) -> None:
         """Note a turn of the loop without a jump; for the selector."""
+        if self._cancels_again:
+            self._cancels_again = False
+            self._redeliveries += 1
+            if self._redeliveries >= REDELIVERIES and self.may_jump():
+                self._jump_to_next_timer()
         if self.spin.turn(self._now):
-            self.call_soon(self.spin.on_spin)
+            self.call_soon(self.spin.spin)
+
+    def _jump_to_next_timer(self) -> None:
+        following = min((timer.when() for timer in live_timers(self)), default=self._now)
+        self.jump(max(0.0, following - self._now))
 
     def pending_timers(self) -> int:
-        """Return how many timers are set and not cancelled.
-
-        asyncio has no public way to ask, and a timer that outlives its operator is a leak.
-        """
-        timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
-        return sum(not timer.cancelled() for timer in timers)
+        """Return how many timers are set: one that outlives its operator is a leak."""
+        return len(live_timers(self))
 
 
-def run_virtual(
-    main: Callable[[SpinWatch], Awaitable[T]],
-    loop: LoopName = "asyncio",
-    *,
-    loop_factory: Callable[[], VirtualLoop] = VirtualLoop,
-) -> T:
-    """Run `main` to its end on a virtual clock.
-
-    Args:
-        main: gets the watch that notices a spinning loop.
-        loop: "asyncio" or "trio".
-        loop_factory: of the asyncio loop.
-
-    Raises:
-        MissingExtra: trio is asked for and not installed.
-    """
-    if loop == "trio":
-        return _run_trio(main)
-
-    async def on_loop() -> T:
-        running = asyncio.get_running_loop()
-        assert isinstance(running, VirtualLoop)
-        return await main(running.spin)
-
-    return anyio.run(on_loop, backend="asyncio", backend_options={"loop_factory": loop_factory})
-
-
-def _run_trio(main: Callable[[SpinWatch], Awaitable[T]]) -> T:
-    try:
-        import trio
-        import trio.testing
-    except ImportError:
-        raise MissingExtra("trio", "trio") from None
-    spin = SpinWatch()
-    clock = trio.testing.MockClock(autojump_threshold=0)
-    watcher = _TrioWatcher(spin, clock)
-    # Not through anyio: its early releases drop the options, and with them the clock.
-    return trio.run(main, spin, clock=clock, instruments=[watcher])  # type: ignore[list-item]
-
-
-class _TrioWatcher:
-    """A trio instrument: is told of each turn of the loop."""
-
-    def __init__(self, spin: SpinWatch, clock: "trio.testing.MockClock") -> None:
-        self._spin = spin
-        self._clock = clock
-
-    def after_io_wait(self, timeout: float) -> None:  # noqa: ARG002 - trio's signature
-        if self._spin.turn(self._clock.current_time()):
-            self._spin.on_spin()
+def live_timers(loop: asyncio.AbstractEventLoop) -> list[asyncio.TimerHandle]:
+    """Return the timers that are set and not cancelled; asyncio has no public way to ask."""
+    timers: list[asyncio.TimerHandle] = loop._scheduled  # type: ignore[attr-defined] # noqa: SLF001
+    return [timer for timer in timers if not timer.cancelled()]
 
 
 def loop_clock() -> Callable[[], float]:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -138,8 +139,7 @@ async def _call(recorder: Recorder, block: Block, value: Any) -> Any:
         recorder.block(step.blocks, block)
     except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(step.clean_up / 1000)
+        await _clean_up(step.clean_up / 1000)
         if not step.swallow:
             recorder.call_ended_cancelled(call)
             raise
@@ -153,6 +153,18 @@ async def _call(recorder: Recorder, block: Block, value: Any) -> Any:
         case _:
             recorder.call_returned(call, step.results)
             return _collection(recorder, call, step.results)
+
+
+async def _clean_up(seconds: float) -> None:
+    """Last so long, however often the call is cancelled meanwhile."""
+    end = anyio.current_time() + seconds
+    with anyio.CancelScope(shield=True):
+        while True:
+            # A scope of anyio is shielded against; on asyncio, a task can be cancelled directly.
+            with suppress(asyncio.CancelledError):
+                await anyio.sleep(max(0.0, end - anyio.current_time()))
+            if anyio.current_time() >= end:
+                return
 
 
 async def _until(step: Step) -> None:

@@ -33,6 +33,7 @@ class Recorder:
         events: so far, in the order in which they were written.
         late_by: the greatest lateness so far, in ms. From half a step on, events may have been
             taken for those of a later instant.
+        refused: what a completion in callback form raised at the user.
     """
 
     def __init__(
@@ -47,6 +48,11 @@ class Recorder:
         self._began = clock()
         self._calls = 0
         self._ordinals: Counter[str] = Counter()
+
+    @property
+    def is_on_grid(self) -> bool:
+        """Whether the clock is a real one."""
+        return self._grid is not None
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
@@ -85,6 +91,10 @@ class Recorder:
     def passed(self) -> float:
         """Return the ms since the leg began, as the clock says."""
         return (self._clock() - self._began) * 1000
+
+    def until(self, at: float) -> float:
+        """Return the ms from now until `at`, which may be over."""
+        return at - (self.now() if self._grid is None else self.passed())
 
     def call_started(self, value: Any) -> tuple[int, Step]:
         """Note a call of `value`; return its number and what it has to do."""

@@ -1,7 +1,7 @@
 """The scripted source: gives each element when its time has come, and notes who asks."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from typing import Any
 
 import anyio
@@ -9,7 +9,14 @@ import anyio
 from asyncwait.conformance.harness._clock import loop_blocker
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import CallFailed, Element, Record
-from asyncwait.spec.scenario import Scenario, SourceAsked, SourceClosed, SourceEnded, Taken, Timed
+from asyncwait.spec.scenario import (
+    LegStart,
+    Scenario,
+    SourceAsked,
+    SourceClosed,
+    SourceEnded,
+    Taken,
+)
 
 
 class PlannedSourceError(Exception):
@@ -29,50 +36,43 @@ def planned_source_error(scenario: Scenario) -> BaseException | None:
             return None
 
 
-class ScriptedSource:
-    """An async iterator over planned elements.
+class WatchedSource:
+    """A source that notes who asks and what it gives.
 
-    An element is handed over in the instant in which both it is due and somebody asks. A
-    cancelled `__anext__` loses nothing: the element is given to the next one who asks. As with an
-    async generator, nobody may ask or close while somebody waits.
+    As with an async generator, nobody may ask or close while somebody waits.
 
     Args:
-        inputs: what to give; times since the leg began.
-        ends_at: ms; the end is not reported before.
-        error: raised in place of the end.
+        elements: where they come from; a cancelled `__anext__` of it must lose nothing.
         recorder: notes what happens.
-        first_index: number of the first element of `inputs` in the scenario.
+        first_index: number of the first element in the scenario.
+        error: raised in place of the end.
         close_takes: closing takes so many ms.
         close_error: closing raises a PlannedSourceError.
     """
 
     def __init__(
         self,
-        inputs: tuple[Timed, ...],
-        ends_at: int,
-        error: BaseException | None,
+        elements: AsyncIterator[Element],
         recorder: Recorder,
         first_index: int,
+        error: BaseException | None,
         *,
         close_takes: int = 0,
         close_error: bool = False,
     ) -> None:
-        self._inputs = inputs
-        self._ends_at = ends_at
-        self._error = error
+        self._elements = elements
         self._recorder = recorder
-        self._first_index = first_index
+        self._next = first_index
+        self._error = error
         self._close_takes = close_takes
         self._close_error = close_error
-        self._block = loop_blocker()
-        self._next = 0
         self._asked = False
 
-    def __aiter__(self) -> "ScriptedSource":
+    def __aiter__(self) -> AsyncIterator[Element]:
         return self
 
     async def __anext__(self) -> Element:
-        """Return the next element when it is due."""
+        """Return the next element."""
         self._refuse_company("__anext__")
         self._asked = True
         try:
@@ -83,16 +83,14 @@ class ScriptedSource:
     async def _give(self) -> Element:
         recorder = self._recorder
         recorder.events.append(SourceAsked(recorder.now()))
-        if self._next == len(self._inputs):
-            await self._wait_until(self._ends_at)
+        try:
+            element = await self._elements.__anext__()
+        except StopAsyncIteration:
             recorder.events.append(SourceEnded(recorder.now(), self._error is not None))
-            raise self._error or StopAsyncIteration
-        timed = self._inputs[self._next]
-        await self._wait_until(timed.at)
-        recorder.block(timed.blocks, self._block)
-        recorder.events.append(Taken(recorder.now(), self._first_index + self._next))
+            raise self._error or StopAsyncIteration from None
+        recorder.events.append(Taken(recorder.now(), self._next))
         self._next += 1
-        return timed.element
+        return element
 
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once that is done."""
@@ -107,8 +105,38 @@ class ScriptedSource:
         if self._asked:
             raise RuntimeError(f"{name}() while another task waits in __anext__()")
 
+
+class TimedElements:
+    """The inputs of a leg: each is given in the instant in which it is due and somebody asks.
+
+    Args:
+        plan: of the leg.
+        recorder: knows the time.
+    """
+
+    def __init__(self, plan: LegStart, recorder: Recorder) -> None:
+        self._inputs = plan.inputs
+        self._ends_at = max(0, plan.scenario.source_ends_at - plan.began_at)
+        self._recorder = recorder
+        self._block = loop_blocker()
+        self._next = 0
+
+    def __aiter__(self) -> AsyncIterator[Element]:
+        return self
+
+    async def __anext__(self) -> Element:
+        """Return the next element when it is due."""
+        if self._next == len(self._inputs):
+            await self._wait_until(self._ends_at)
+            raise StopAsyncIteration
+        timed = self._inputs[self._next]
+        await self._wait_until(timed.at)
+        self._recorder.block(timed.blocks, self._block)
+        self._next += 1
+        return timed.element
+
     async def _wait_until(self, at: int) -> None:
-        wait = at - self._recorder.now()
+        wait = self._recorder.until(at)
         if wait > 0:
             await anyio.sleep(wait / 1000)
 
@@ -116,10 +144,10 @@ class ScriptedSource:
 class _Iterable:
     """An async iterable that is not its own iterator."""
 
-    def __init__(self, source: ScriptedSource) -> None:
+    def __init__(self, source: WatchedSource) -> None:
         self._source = source
 
-    def __aiter__(self) -> ScriptedSource:
+    def __aiter__(self) -> WatchedSource:
         return self._source
 
     async def aclose(self) -> None:
@@ -136,8 +164,8 @@ class _Generator:
 
     def __init__(
         self,
-        source: ScriptedSource,
-        generate: Callable[[ScriptedSource], AsyncGenerator[Element, None]],
+        source: WatchedSource,
+        generate: Callable[[WatchedSource], AsyncGenerator[Element, None]],
     ) -> None:
         self._source = source
         self._elements = generate(source)
@@ -156,19 +184,19 @@ class _Generator:
             await self._source.aclose()
 
 
-async def _plainly(source: ScriptedSource) -> AsyncGenerator[Element, None]:
+async def _plainly(source: WatchedSource) -> AsyncGenerator[Element, None]:
     async for element in source:
         yield element
 
 
-async def _in_a_scope(source: ScriptedSource) -> AsyncGenerator[Element, None]:
+async def _in_a_scope(source: WatchedSource) -> AsyncGenerator[Element, None]:
     """Hold a scope of its own while the operator has the element, as many real sources do."""
     with anyio.CancelScope():
         async for element in source:
             yield element
 
 
-def given_as(kind: str, source: ScriptedSource) -> AsyncIterable[Any]:
+def given_as(kind: str, source: WatchedSource) -> AsyncIterable[Any]:
     """Return `source` in the form that a scenario wants it in; see `Scenario.source`."""
     match kind:
         case "iterable":

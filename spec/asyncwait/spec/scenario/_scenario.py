@@ -213,6 +213,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         close_error: closing the source raises.
         sink: the consumer's script.
         cancel_at: the consumer's task is cancelled then, in ms.
+        cancel: how it is cancelled on asyncio, when it crashes or gives up, too: "once", as
+            `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which does so again
+            and again until it is left. On trio there is only the latter.
         requests: snapshots on demand.
         crashes: one for each leg but the last.
         restore: what the first leg starts from.
@@ -240,6 +243,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     close_error: bool = False
     sink: tuple[SinkStep, ...] = ()
     cancel_at: int | None = None
+    cancel: Literal["once", "scope"] = "once"
     requests: tuple[SnapshotRequest, ...] = ()
     crashes: tuple[Crash, ...] = ()
     restore: Snapshot | None = None

@@ -85,7 +85,7 @@ class LoopSide:
         if scenario.cancel_at is not None and self._plan.number == 0:
             self._alarm(scenario.cancel_at, "left")
         if isinstance(self.loop, OutsideVirtualLoop):
-            self.loop.spin.on_spin = lambda: self._end("livelock")
+            self.loop.spin.restart(lambda: self._end("livelock"))
         else:
             self._beat(0)
 
@@ -134,7 +134,7 @@ class LoopSide:
         for alarm in self._alarms:
             alarm.cancel()
         if isinstance(self.loop, OutsideVirtualLoop):
-            self.loop.spin.on_spin = lambda: None
+            self.loop.spin.restart(lambda: None)
 
     def _count_left(self) -> None:
         """Count tasks and timers; the last request of a leg comes when the operator is gone."""

@@ -1,0 +1,120 @@
+"""How a consumer is cancelled, and how that is told from a read that failed.
+
+asyncio cancels a task once. Trio, and on asyncio the scopes of anyio, cancel a task in each wait
+until it has left the scope. What leaves correctly in the one way may hang or leak in the other.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import anyio
+
+from asyncwait.conformance.harness._run import LoopName
+from asyncwait.spec.scenario import Scenario
+
+
+class Cancelling(Protocol):
+    """A way to cancel a consumer."""
+
+    def around(self) -> AbstractContextManager[None]:
+        """Return a context in which the consumer can be cancelled, and which swallows that."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel the consumer, which is in the context, from another task."""
+        ...
+
+    async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
+        """Have the consumer wait so long at most; return whether the wait came to its end."""
+        ...
+
+
+def way_to_cancel(scenario: Scenario, loop: LoopName) -> Cancelling:
+    """Return how the consumer of `scenario` is cancelled on `loop`."""
+    return Once() if loop == "asyncio" and scenario.cancel == "once" else Scope()
+
+
+class Once:
+    """As asyncio does."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[Any] | None = None
+        self._called = False
+
+    @contextmanager
+    def around(self) -> Generator[None]:
+        """See `Cancelling`."""
+        task = self._task = asyncio.current_task()
+        assert task is not None
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._called:
+                raise
+        finally:
+            if self._called:
+                task.uncancel()
+
+    def cancel(self) -> None:
+        """See `Cancelling`."""
+        assert self._task is not None
+        self._called = True
+        self._task.cancel()
+
+    async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
+        """See `Cancelling`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class Scope:
+    """As trio and anyio do."""
+
+    def __init__(self) -> None:
+        self._scope = anyio.CancelScope()
+
+    def around(self) -> AbstractContextManager[None]:
+        """See `Cancelling`."""
+        return _plain(self._scope)
+
+    def cancel(self) -> None:
+        """See `Cancelling`."""
+        self._scope.cancel()
+
+    async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
+        """See `Cancelling`."""
+        with anyio.move_on_after(seconds) as scope:
+            await wait()
+        return not scope.cancelled_caught
+
+
+@contextmanager
+def _plain(scope: anyio.CancelScope) -> Generator[None]:
+    with scope:
+        yield
+
+
+def is_for_the_harness(error: BaseException) -> bool:
+    """Whether `error` is no failure of the operator: the program ends, or the harness cancels.
+
+    A CancelledError that nobody asked for is one: the operator let it out of a call.
+    """
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+        return True
+    return isinstance(error, anyio.get_cancelled_exc_class()) and _is_being_cancelled()
+
+
+def _is_being_cancelled() -> bool:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return True  # On trio nobody else can raise it.
+    asked = task is not None and task.cancelling() > 0
+    return asked or anyio.current_effective_deadline() == -math.inf

@@ -1,0 +1,177 @@
+"""The scripted consumer of a leg: what it does next, what it notes, how its leg ended.
+
+It does nothing by itself. Whoever carries it out asks `steps` what comes next, does that by
+whatever means its operator has (an `await`, a blocking call), and tells what came of it. So a
+script means the same, and a leg is put together in the same way, wherever an operator runs.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec.structs import replace
+
+from asyncwait.conformance.harness._failures import describe_failure
+from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._source import planned_source_error
+from asyncwait.spec import Element
+from asyncwait.spec.scenario import (
+    Ending,
+    EndingKind,
+    Leg,
+    LegStart,
+    SinkGaveUp,
+    SinkLeft,
+    SinkStep,
+    SinkTook,
+    SinkWaits,
+)
+
+PATIENCE = 10
+"""A leg may last this many times the longest legal duration of its scenario."""
+
+_BOUNDS = {"hung", "livelock", "error"}
+"""Endings that the harness has set, and that nothing changes any more."""
+
+
+class Consumer:
+    """The consumer of one leg.
+
+    Args:
+        plan: of the leg.
+        recorder: notes what happens.
+
+    Attributes:
+        ending: how the leg has ended; None while it goes on.
+        raised: the error that a read has raised.
+        source_error: what the source has to raise in place of its end, if that is planned.
+    """
+
+    def __init__(self, plan: LegStart, recorder: Recorder) -> None:
+        self.ending: Ending | None = None
+        self.raised: BaseException | None = None
+        self.source_error = planned_source_error(plan.scenario)
+        self._plan = plan
+        self._recorder = recorder
+        self._script = plan.scenario.sink if plan.number == 0 else ()
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether it does anything else than read."""
+        return bool(self._script)
+
+    @property
+    def limit(self) -> int:
+        """Return how long the leg may last, in ms."""
+        return PATIENCE * self._plan.scenario.horizon + 1_000
+
+    @property
+    def planned_ends(self) -> Iterator[tuple[int, Literal["crashed", "left"]]]:
+        """Return at which ms the leg ends, and how, unless it has ended before: see `end`."""
+        if self._plan.crash is not None:
+            yield self._plan.crash.at, "crashed"
+        cancel_at = self._plan.scenario.cancel_at
+        if cancel_at is not None and self._plan.number == 0:
+            yield cancel_at, "left"
+
+    def steps(self) -> Iterator[SinkStep]:
+        """Yield what to do next, one read at a time, until the leg has ended."""
+        for step in self._script:
+            for _ in range(step.n if step.does == "read" else 1):
+                if self.ending is not None:
+                    return
+                yield step
+        while self.ending is None:
+            yield SinkStep("read", 1)
+
+    def waits(self) -> None:
+        """Note that a read begins."""
+        self._recorder.events.append(SinkWaits(self._recorder.now()))
+
+    def took(self, *elements: Element) -> None:
+        """Note what a read gave."""
+        now = self._recorder.now()
+        self._recorder.events.extend(SinkTook(now, element) for element in elements)
+
+    def gave_up(self) -> None:
+        """Note that a read was cancelled, and gave nothing."""
+        self._recorder.events.append(SinkGaveUp(self._recorder.now()))
+
+    def read_raised(self, error: BaseException) -> None:
+        """Note that a read raised: the end of the stream, or a failure."""
+        if self.ending is None:
+            if isinstance(error, StopIteration | StopAsyncIteration):
+                self.ending = Ending("finished", self._recorder.now())
+            else:
+                self.raised = error
+                self.ending = self._failed(error)
+
+    def failed(self, error: BaseException) -> None:
+        """Note that the operator raised where it is not read: on opening, leaving, or asked."""
+        if self.ending is None or self.ending.how not in _BOUNDS:
+            self.ending = self._failed(error)
+
+    def _failed(self, error: BaseException) -> Ending:
+        return describe_failure(error, self._recorder.now(), self.source_error)
+
+    def end(self, how: EndingKind) -> bool:
+        """Note that the leg ends now by the will of its consumer, unless it has; return whether."""
+        if self.ending is not None:
+            return False
+        self.ending = Ending(how, self._recorder.now())
+        if how in {"crashed", "left"}:
+            self._recorder.events.append(SinkLeft(self._recorder.now()))
+        return True
+
+    def overdue(self, how: EndingKind, doing: str = "") -> None:
+        """Note that a bound has ended the leg, while it did what `doing` says."""
+        if self.ending is None or self.ending.how not in _BOUNDS:
+            self.ending = Ending(how, self._recorder.now(), detail=doing)
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether it is worth a further read before the operator is left."""
+        return self.ending is not None and (self.ending.how == "finished" or self._has_failed)
+
+    @property
+    def reads_after(self) -> bool:
+        """Whether it is worth a further read after the operator was left."""
+        return self.reads_again or (self.ending is not None and self.ending.how == "left")
+
+    @property
+    def _has_failed(self) -> bool:
+        return self.raised is not None and self.ending is not None and self.ending.how == "failed"
+
+    def read_again(self, *, outcome: Element | BaseException, left: bool) -> None:
+        """Note what a further read gave or raised, before or after the operator was left."""
+        assert self.ending is not None
+        if isinstance(outcome, StopIteration | StopAsyncIteration):
+            seen = "stop"
+        elif isinstance(outcome, BaseException):
+            seen = "same" if outcome is self.raised else f"raised {type(outcome).__name__}"
+        else:
+            seen = f"gave {outcome}"
+        changed = {"after": seen} if left else {"again": seen}
+        self.ending = replace(self.ending, **changed)
+
+    def leg(self, *, tasks_left: int = 0, timers_left: int = 0, abandoned: int = 0) -> Leg:
+        """Return what was observed.
+
+        Args:
+            tasks_left: see `Leg`.
+            timers_left: see `Leg`.
+            abandoned: see `Leg`.
+        """
+        plan, recorder = self._plan, self._recorder
+        return Leg(
+            ending=self.ending or Ending("error", detail="the leg ended without an ending"),
+            events=tuple(recorder.events),
+            first_index=plan.first_index,
+            restored=plan.restored,
+            mode=plan.config.mode,
+            capacity=plan.config.capacity,
+            tasks_left=tasks_left,
+            timers_left=timers_left,
+            abandoned=abandoned,
+            refused=recorder.refused,
+            late_by=recorder.late_by,
+        )
