@@ -20,6 +20,7 @@ from asyncwait.conformance.harness._source import (
     given_as,
     planned_source_error,
 )
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "MAX_TURNS",
@@ -44,3 +45,5 @@ __all__ = [
     "play_leg",
     "run_virtual",
 ]
+
+claim_exports(__name__)

@@ -1,5 +1,6 @@
 """Runs as data: the scenario that plans one, the trace that tells what happened in it."""
 
+from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.scenario._capability import ALL_CAPABILITIES, Capability
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._scenario import (
@@ -85,3 +86,5 @@ __all__ = [
     "scenarios_to_json",
     "trace_from_json",
 ]
+
+claim_exports(__name__)
