@@ -42,10 +42,12 @@ from asyncwait.spec.scenario._trace import (
     Trace,
     trace_from_json,
 )
+from asyncwait.spec.scenario._wire import READY, Reply, Request
 
 __all__ = [
     "ALL_CAPABILITIES",
     "GRID",
+    "READY",
     "Blocked",
     "CallCancelled",
     "CallEnded",
@@ -62,6 +64,8 @@ __all__ = [
     "Leg",
     "LegStart",
     "Plan",
+    "Reply",
+    "Request",
     "Scenario",
     "SinkGaveUp",
     "SinkIntruded",
