@@ -146,6 +146,10 @@ BREAK = "the scenarios break their schema: "
             f"{BREAK}Invalid value 'recrod' - at `$[0].inputs[0].element.type`",
         ),
         (
+            b'[{"inputs": [{"at": 0, "element": {"type": "record", "value": 1, "timestmp": 3}}]}]',
+            f"{BREAK}Object contains unknown field `timestmp` - at `$[0].inputs[0].element`",
+        ),
+        (
             b'[{"inputs": [{"at": "soon", "element": {"type": "record", "value": 1}}]}]',
             f"{BREAK}Expected `int`, got `str` - at `$[0].inputs[0].at`",
         ),
