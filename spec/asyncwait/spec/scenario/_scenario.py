@@ -7,10 +7,10 @@ value follows step k of its plan (the last step once they run out), counted by t
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig, require_whole
 from asyncwait.spec._elements import Element, Record, Snapshot
@@ -19,7 +19,7 @@ from asyncwait.spec.scenario._capability import Capability
 
 StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
 
-_ERRORS: Mapping[str, tuple[str, ...]] = {
+PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
     "raise": (
         "ValueError",
         "StopIteration",
@@ -36,7 +36,7 @@ _ERRORS: Mapping[str, tuple[str, ...]] = {
 
 
 def _require_error(does: str, error: str) -> None:
-    known = _ERRORS.get(does, ("",))
+    known = PLANNED_ERRORS.get(does, ("",))
     if error not in known:
         names = ", ".join(repr(name) for name in known)
         raise InvalidConfig.of("error", error, f"one of {names} where the plan is to {does!r}")
@@ -131,7 +131,7 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """
 
     value: Any
-    steps: tuple[Step, ...] = (Step(),)
+    steps: Annotated[tuple[Step, ...], Meta(extra_json_schema={"minItems": 1})] = (Step(),)
     handler: Handler = Handler("none")
 
     def __post_init__(self) -> None:

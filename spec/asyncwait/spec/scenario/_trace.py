@@ -116,9 +116,13 @@ class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
 
 
 class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
-    """Something blocks the loop from now until then: the clock moves, and nothing else does."""
+    """Something blocks the loop: the clock moves, and nothing else does.
 
-    at: float
+    Args:
+        until: when it ends; ms since the leg began.
+    """
+
+    at: Moment
     until: float
 
 
@@ -151,9 +155,13 @@ class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
 
 
 class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=True):
-    """A second task read while the consumer waited; `got` is "raised X", "gave X" or "stop"."""
+    """A second task read while the consumer waited.
 
-    at: float
+    Args:
+        got: what it got: "raised X", "gave X" or "stop".
+    """
+
+    at: Moment
     got: str
 
 
