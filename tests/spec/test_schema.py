@@ -16,8 +16,9 @@ from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
-from asyncwait.spec import InvalidConfig
+from asyncwait.spec import InvalidConfig, OperatorError
 from asyncwait.spec.scenario import Reply, Request, scenarios_from_json, trace_from_json
+from asyncwait.spec.scenario._scenario import PLANNED_ERRORS
 from asyncwait.spec.scenario._schema import schema_text
 
 SCHEMA = json.loads(schema_text())
@@ -66,6 +67,18 @@ def test_what_these_tests_change_uses_every_field() -> None:
     }
 
     assert known - set(fields_set((FULL, WHOLE))) == set()
+
+
+def test_the_page_tells_of_every_kind_of_event_ending_and_error() -> None:
+    """The schema says how they are written, the page when."""
+    page = files("asyncwait.spec.scenario").joinpath("json-lines.md").read_text(encoding="utf-8")
+    events = SCHEMA["$defs"]["Leg"]["properties"]["events"]["items"]["discriminator"]["mapping"]
+    endings = SCHEMA["$defs"]["Ending"]["properties"]["how"]["enum"]
+    errors = [name for name in PLANNED_ERRORS["raise"] if name]
+    operators = [kind.__name__ for kind in OperatorError.__subclasses__()]
+
+    names = [*events, *endings, *errors, *operators]
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_the_schema_is_a_schema() -> None:

@@ -205,3 +205,14 @@ def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
 
     assert request.encode() == msgspec.json.encode(Request(SCENARIO))
     assert reply.encode() == msgspec.json.encode(Reply(trace=play(open_operator, SCENARIO)))
+
+
+def test_the_guide_says_what_a_program_is_given() -> None:
+    """Time to start and to answer, requests ahead, and the length of a reply."""
+    guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
+
+    assert _isolated.AHEAD == 8
+    assert "up to eight requests ahead" in guide
+    assert f"is given {_isolated.START_SECONDS:g} seconds to start" in guide
+    assert f"`--patience` seconds ({_isolated.REAL_SECONDS:g} unless told otherwise)" in guide
+    assert f"no longer than {_isolated.LONGEST_LINE >> 20} MiB" in guide
