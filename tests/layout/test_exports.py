@@ -1,9 +1,18 @@
 """Public modules say what they offer, and offer what they say."""
 
+import functools
+import importlib
+import pickle
 import re
+import typing
+from types import FunctionType
+from typing import Any
 
 import pytest
+from msgspec import Struct
 from package_modules import Module
+
+from asyncwait.spec import Snapshot
 
 # Modules that a tool runs, or that are found and collected; nobody imports names from them.
 COLLECTED = re.compile(r"\.(__main__|conftest|test_\w+|areas\.\w+\.\w+)$")
@@ -20,6 +29,30 @@ def public(modules: dict[str, Module]) -> list[Module]:
 
     assert {"asyncwait.spec", "asyncwait.reference"} <= {module.name for module in found}
     return found
+
+
+@pytest.fixture(scope="session")
+def exported(public: list[Module]) -> dict[str, Any]:
+    """Each class and function of ours by its full name, in every module that exports it."""
+    found = {
+        f"{module.name}.{name}": getattr(importlib.import_module(module.name), name)
+        for module in public
+        for name in module.exports or []
+    }
+    kinds = (type, FunctionType, type(functools.cache(len)))
+    ours = {
+        name: item
+        for name, item in found.items()
+        if isinstance(item, kinds) and item.__module__.startswith("asyncwait.")
+    }
+
+    assert {
+        "asyncwait.conformance.running.stream_backend",
+        "asyncwait.reference.ordered_wait",
+        "asyncwait.spec.CallFailed",
+        "asyncwait.spec.rules.rules",
+    } <= set(ours)
+    return ours
 
 
 def sort_key(name: str) -> tuple[int, list[tuple[int, str]]]:
@@ -57,3 +90,46 @@ def test_every_export_exists(public: list[Module]) -> None:
     ]
 
     assert wrong == []
+
+
+def test_what_is_exported_names_its_public_module(exported: dict[str, Any]) -> None:
+    """A traceback says `asyncwait.spec.CallFailed`; of two modules that export it, the outer."""
+    homes: dict[int, str] = {}
+    for name, item in exported.items():
+        homes[id(item)] = min(homes.get(id(item), name), name, key=len)
+    wrong = [
+        f"{name} says {item.__module__}.{item.__qualname__}"
+        for name, item in exported.items()
+        if f"{item.__module__}.{item.__qualname__}" != homes[id(item)]
+    ]
+
+    assert wrong == []
+
+
+def test_what_is_exported_is_pickled_by_its_public_name(exported: dict[str, Any]) -> None:
+    """A worker of another version, whose private modules differ, finds it all the same."""
+    wrong = [
+        name
+        for name, item in exported.items()
+        if pickle.loads(pickle.dumps(item)) is not item  # noqa: S301 - of our own making
+    ]
+
+    assert wrong == []
+
+
+def test_types_of_fields_are_found_from_the_public_module(exported: dict[str, Any]) -> None:
+    """A type that is written as text is looked up where its class says that it lives."""
+    kinds = [item for item in exported.values() if isinstance(item, type)]
+    structs = [kind for kind in kinds if issubclass(kind, Struct)]
+    wrong = [kind for kind in structs if not has_known_types(kind)]
+
+    assert Snapshot in structs
+    assert wrong == []
+
+
+def has_known_types(kind: type[Struct]) -> bool:
+    """Whether the types of all fields can be found, as whoever decodes JSON has to."""
+    try:
+        return set(typing.get_type_hints(kind)) >= set(kind.__struct_fields__)
+    except NameError:
+        return False

@@ -245,7 +245,7 @@ def test_the_driver_is_told_of_record_and_cause(failed: dict[str, tuple[Scenario
 def test_what_the_error_does_not_say_is_missed(error: str, *, expected: bool) -> None:
     """The trace knows of a failed job what the text of its error tells, and no more."""
     seen = Ending("failed", 40, "CallFailed", Record("a", 3), "ValueError")
-    text = f"Traceback\nasyncwait.spec._errors.{error}" if error else ""
+    text = f"Traceback\nasyncwait.spec.{error}" if error else ""
     told = as_told(Leg(seen), text).ending
     assert (replace(told, detail="") == seen) is expected
 

@@ -13,7 +13,7 @@ from pyspark.errors import PythonException
 from asyncwait.backends.spark import EmbeddedSpark
 from asyncwait.backends.spark._partition import run_partition
 from asyncwait.backends.spark._session import pandas_notice_ignored
-from asyncwait.spec import Element, OperatorConfig, Record
+from asyncwait.spec import CallFailed, Element, OperatorConfig, Record
 
 pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
 
@@ -88,8 +88,21 @@ def test_driver_is_told_of_record_and_cause(spark: EmbeddedSpark) -> None:
         answers(spark, OperatorConfig(), 1_400)
     text = str(raised.value)
     assert (
-        "asyncwait.spec._errors.CallFailed: Record 1313: "
+        "asyncwait.spec.CallFailed: Record 1313: "
         "the call failed: LookupError('there is no such number')"
     ) in text
     assert 'in answer\n    raise LookupError("there is no such number")' in text
     assert text.rstrip().endswith("LookupError: there is no such number")
+
+
+def test_an_error_crosses_from_worker_to_driver_by_its_public_name() -> None:
+    """Spark's own pickling finds the class where users import it, and the record comes along."""
+    data = cloudpickle.dumps(CallFailed(Record(7, 12, "k"), "no answer"))
+    again = cloudpickle.loads(data)
+
+    assert b"_errors" not in data
+    assert (type(again), again.record, again.reason) == (
+        CallFailed,
+        Record(7, 12, "k"),
+        "no answer",
+    )

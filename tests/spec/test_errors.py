@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,14 @@ def test_an_operator_error_keeps_its_record(
 
     assert type(copied) is kind
     assert (str(copied), copied.record, copied.reason) == (str(error), error.record, "no answer")
+
+
+@pytest.mark.parametrize("kind", OPERATOR_ERRORS)
+def test_a_traceback_names_the_class_as_it_is_imported(kind: type[OperatorError]) -> None:
+    """Whoever wants to catch it reads the import off the last line."""
+    (line,) = traceback.format_exception_only(kind(Record(7), "no answer"))
+
+    assert line == f"asyncwait.spec.{kind.__name__}: Record 7: no answer\n"
 
 
 def test_a_missing_extra_says_how_to_install_it() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_run import FULL
 
 from asyncwait.spec import (
     Barrier,
@@ -40,35 +41,6 @@ from asyncwait.spec.scenario import (
     scenarios_from_json,
     scenarios_to_json,
     trace_from_json,
-)
-
-FULL = Scenario(
-    "unordered",
-    2,
-    40,
-    inputs=(
-        Timed(0, Record("a", 1, "k")),
-        Timed(0, Watermark(1)),
-        Timed(10, WatermarkStatus(True)),
-        Timed(10, LatencyMarker(3, "probe")),
-        Timed(20, Barrier(1)),
-        Timed(20, Snapshot(2, (Record("b"),))),
-    ),
-    plans=(
-        Plan("a", (Step("raise", 20, error="ValueError"), Step(results=("x", 1))), Handler()),
-        Plan(["b"], (Step("never", swallow=True, clean_up=20),)),
-    ),
-    handled=True,
-    form="callback",
-    hooks="coroutine",
-    source_ends_at=60,
-    source_error="own",
-    sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
-    cancel_at=80,
-    requests=(SnapshotRequest(30, 9),),
-    crashes=(Crash(50, 1, "ordered"),),
-    restore=Snapshot(0, (Record("a"), Watermark(0)), 3, Snapshot(0)),
-    name="everything",
 )
 
 SMALL = st.integers(0, 100)
@@ -144,6 +116,10 @@ BREAK = "the scenarios break their schema: "
         (
             b'[{"inputs": [{"at": 0, "element": {"type": "recrod"}}]}]',
             f"{BREAK}Invalid value 'recrod' - at `$[0].inputs[0].element.type`",
+        ),
+        (
+            b'[{"inputs": [{"at": 0, "element": {"type": "record", "value": 1, "timestmp": 3}}]}]',
+            f"{BREAK}Object contains unknown field `timestmp` - at `$[0].inputs[0].element`",
         ),
         (
             b'[{"inputs": [{"at": "soon", "element": {"type": "record", "value": 1}}]}]',

@@ -4,5 +4,8 @@ A backend author needs `stream_backend`; the rest is for those who extend the su
 """
 
 from asyncwait.conformance.running import Backend, StreamBackend, UnknownBackend, stream_backend
+from asyncwait.spec.exports import claim_exports
 
 __all__ = ["Backend", "StreamBackend", "UnknownBackend", "stream_backend"]
+
+claim_exports(__name__)

@@ -27,6 +27,7 @@ from asyncwait.reference._queues import (
 from asyncwait.reference._source import End, SourceReader
 from asyncwait.reference._timers import Timer, TimerService
 from asyncwait.spec import plain_wait
+from asyncwait.spec.exports import claim_exports
 
 open_operator = open_with(Operator)
 ordered_wait = plain_wait(open_operator, "ordered")
@@ -70,3 +71,5 @@ __all__ = [
     "running_loop",
     "unordered_wait",
 ]
+
+claim_exports(__name__)

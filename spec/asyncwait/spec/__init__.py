@@ -51,6 +51,7 @@ from asyncwait.spec._snapshot import (
     merge_snapshots,
     split_snapshot,
 )
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "MODES",
@@ -99,3 +100,5 @@ __all__ = [
     "run_hook",
     "split_snapshot",
 ]
+
+claim_exports(__name__)

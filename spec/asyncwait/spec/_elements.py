@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 
-class Record(Struct, frozen=True, tag="record", omit_defaults=True):
+class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unknown_fields=True):
     """One datum of the stream.
 
     Args:
@@ -24,19 +24,29 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True):
         return f"Record {self.value!r}{when}{key}"
 
 
-class Watermark(Struct, frozen=True, tag="watermark"):
-    """No later record has a timestamp at or below this one (milliseconds of event time)."""
+class Watermark(Struct, frozen=True, tag="watermark", forbid_unknown_fields=True):
+    """No later record has a timestamp at or below this one.
+
+    Args:
+        timestamp: event time in milliseconds.
+    """
 
     timestamp: int
 
 
-class WatermarkStatus(Struct, frozen=True, tag="status"):
-    """The stream sends no watermarks for a while (`idle`), or sends them again."""
+class WatermarkStatus(Struct, frozen=True, tag="status", forbid_unknown_fields=True):
+    """The stream sends no watermarks for a while, or sends them again.
+
+    Args:
+        idle: whether it stops; if not, it begins again.
+    """
 
     idle: bool
 
 
-class LatencyMarker(Struct, frozen=True, tag="latency", omit_defaults=True):
+class LatencyMarker(
+    Struct, frozen=True, tag="latency", omit_defaults=True, forbid_unknown_fields=True
+):
     """A probe that measures the way through a pipeline; it overtakes what waits.
 
     Args:
@@ -48,13 +58,17 @@ class LatencyMarker(Struct, frozen=True, tag="latency", omit_defaults=True):
     source: str = ""
 
 
-class Barrier(Struct, frozen=True, tag="barrier"):
-    """Asks for a snapshot of everything that came before it."""
+class Barrier(Struct, frozen=True, tag="barrier", forbid_unknown_fields=True):
+    """Asks for a snapshot of everything that came before it.
+
+    Args:
+        checkpoint_id: the number that the snapshot will carry.
+    """
 
     checkpoint_id: int
 
 
-class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True):
+class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_unknown_fields=True):
     """What an operator must be given to go on where it stood.
 
     It stands for its barrier in the output, and is accepted as a barrier in the input.

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import asyncwait.spec.scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import ChildPlayer, _isolated, python_child
-from asyncwait.conformance.running._lines import Reply, Request
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Plan, Scenario, Step, Timed, Trace
+from asyncwait.spec.scenario import Plan, Reply, Request, Scenario, Step, Timed, Trace
 
 SCENARIO = Scenario(
     inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("x",)),)),)
@@ -193,7 +193,7 @@ def test_the_traces_of_a_foreign_program_are_marked() -> None:
     assert trace.legs == play(open_operator, SCENARIO).legs
 
 
-GUIDE = Path(_isolated.__file__).with_name("json-lines.md")
+GUIDE = Path(asyncwait.spec.scenario.__file__).with_name("json-lines.md")
 
 
 def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
@@ -205,3 +205,14 @@ def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
 
     assert request.encode() == msgspec.json.encode(Request(SCENARIO))
     assert reply.encode() == msgspec.json.encode(Reply(trace=play(open_operator, SCENARIO)))
+
+
+def test_the_guide_says_what_a_program_is_given() -> None:
+    """Time to start and to answer, requests ahead, and the length of a reply."""
+    guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
+
+    assert _isolated.AHEAD == 8
+    assert "up to eight requests ahead" in guide
+    assert f"is given {_isolated.START_SECONDS:g} seconds to start" in guide
+    assert f"`--patience` seconds ({_isolated.REAL_SECONDS:g} unless told otherwise)" in guide
+    assert f"no longer than {_isolated.LONGEST_LINE >> 20} MiB" in guide

@@ -10,6 +10,7 @@ from importlib import import_module
 from asyncwait.backends.faulty._gallery import Faulty, Variation
 from asyncwait.backends.faulty._odd import ODD
 from asyncwait.conformance import Backend
+from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.rules import areas
 
 FAULTY: tuple[Faulty, ...] = tuple(
@@ -28,3 +29,5 @@ def gallery() -> Mapping[str, Callable[[], Backend]]:
 
 
 __all__ = ["FAULTY", "ODD", "Faulty", "Variation", "gallery"]
+
+claim_exports(__name__)

@@ -2,5 +2,8 @@
 
 from asyncwait.backends.pool._operator import open_operator, ordered_wait, unordered_wait
 from asyncwait.backends.pool._results import PoolResults
+from asyncwait.spec.exports import claim_exports
 
 __all__ = ["PoolResults", "open_operator", "ordered_wait", "unordered_wait"]
+
+claim_exports(__name__)

@@ -24,6 +24,7 @@ from asyncwait.conformance.evidence._events import (
 from asyncwait.conformance.evidence._example import Example
 from asyncwait.conformance.evidence._plans import at, handler, never, outlives, raises, replies
 from asyncwait.conformance.evidence._witness import Run, Witness
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "Events",
@@ -52,3 +53,5 @@ __all__ = [
     "took",
     "waits",
 ]
+
+claim_exports(__name__)

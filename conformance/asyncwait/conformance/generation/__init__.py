@@ -4,6 +4,7 @@ from asyncwait.conformance.generation._exhaustive import small_scenarios
 from asyncwait.conformance.generation._generate import FULL, QUICK, generate, key_of, shrink
 from asyncwait.conformance.generation._shapes import LARGEST, SHAPES, shape, shapes
 from asyncwait.conformance.generation._strategy import TICK, VALUES, scenarios
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "FULL",
@@ -20,3 +21,5 @@ __all__ = [
     "shrink",
     "small_scenarios",
 ]
+
+claim_exports(__name__)

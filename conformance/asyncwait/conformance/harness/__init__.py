@@ -22,6 +22,7 @@ from asyncwait.conformance.harness._source import (
     given_as,
     planned_source_error,
 )
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "MAX_TURNS",
@@ -49,3 +50,5 @@ __all__ = [
     "run_real",
     "run_virtual",
 ]
+
+claim_exports(__name__)

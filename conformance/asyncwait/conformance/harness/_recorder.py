@@ -40,7 +40,7 @@ class Recorder:
         self, scenario: Scenario, clock: Callable[[], float], *, grid: int | None = None
     ) -> None:
         self.events: list[Event] = []
-        self.late_by = 0.0
+        self.late_by: float = 0
         self.refused = ""
         self._scenario = scenario
         self._clock = clock

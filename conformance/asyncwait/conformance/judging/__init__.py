@@ -19,6 +19,7 @@ from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
 from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import History, LegHistory, Rest
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "NEVER",
@@ -44,3 +45,5 @@ __all__ = [
     "judge",
     "leg_check",
 ]
+
+claim_exports(__name__)

@@ -8,6 +8,7 @@ from asyncwait.conformance.report._text import (
     rule_lines,
 )
 from asyncwait.conformance.report._timeline import describe_scenario, draw, show
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "area_table",
@@ -19,3 +20,5 @@ __all__ = [
     "rule_lines",
     "show",
 ]
+
+claim_exports(__name__)

@@ -15,6 +15,7 @@ from asyncwait.conformance.running._backend import (
 )
 from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer, python_child
 from asyncwait.conformance.running._runs import Broken, Play, checked, open_player, runs
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "REAL_SECONDS",
@@ -37,3 +38,5 @@ __all__ = [
     "shipped_backends",
     "stream_backend",
 ]
+
+claim_exports(__name__)

@@ -108,7 +108,7 @@ def _require_trio() -> None:
 
 
 class ExecBackend(Struct, frozen=True):
-    """A program, in any language, that speaks the lines of `_lines`; its traces are its own words.
+    """A program, in any language, that speaks JSON lines; its traces are its own words.
 
     Args:
         command: what to start.

@@ -8,9 +8,8 @@ from typing import BinaryIO
 import msgspec
 
 from asyncwait.conformance.running._backend import Backend, load_backend
-from asyncwait.conformance.running._lines import READY, Reply, Request
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.scenario import READY, Reply, Request, Scenario
 
 
 def main(reference: str, folders: Sequence[str] = ()) -> None:

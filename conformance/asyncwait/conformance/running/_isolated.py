@@ -14,8 +14,7 @@ from typing import Self
 
 import msgspec
 
-from asyncwait.conformance.running._lines import Reply, Request
-from asyncwait.spec.scenario import Ending, EndingKind, Leg, Scenario, Trace
+from asyncwait.spec.scenario import Ending, EndingKind, Leg, Reply, Request, Scenario, Trace
 
 REAL_SECONDS = 10.0
 """How long one scenario may take on the real clock; on a virtual one it takes milliseconds."""
@@ -40,7 +39,7 @@ class ChildPlayer:
     """Plays scenarios in a child process, and starts another one when it is gone.
 
     Args:
-        command: starts a program that speaks the lines of `_lines`.
+        command: starts a program that speaks JSON lines; see `asyncwait.spec.scenario`.
         real_seconds: patience with one scenario; after it the child is killed.
         self_reported: the traces are the program's own words.
     """

@@ -10,6 +10,7 @@ from asyncwait.conformance.verdict._verdict import (
     Word,
     conclude,
 )
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "EXIT_CODES",
@@ -23,3 +24,5 @@ __all__ = [
     "Word",
     "conclude",
 ]
+
+claim_exports(__name__)

@@ -3,6 +3,7 @@
 `rules()`, `areas()` and `departures()` read the chapters when they are first called.
 """
 
+from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.rules._registry import (
     Area,
     Departure,
@@ -24,3 +25,5 @@ __all__ = [
     "departures",
     "rules",
 ]
+
+claim_exports(__name__)

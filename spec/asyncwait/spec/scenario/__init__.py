@@ -1,5 +1,6 @@
 """Runs as data: the scenario that plans one, the trace that tells what happened in it."""
 
+from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.scenario._capability import ALL_CAPABILITIES, Capability
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._scenario import (
@@ -43,10 +44,12 @@ from asyncwait.spec.scenario._trace import (
     Trace,
     trace_from_json,
 )
+from asyncwait.spec.scenario._wire import READY, Reply, Request
 
 __all__ = [
     "ALL_CAPABILITIES",
     "GRID",
+    "READY",
     "Blocked",
     "CallCancelled",
     "CallEnded",
@@ -65,6 +68,8 @@ __all__ = [
     "Misuse",
     "MisuseKind",
     "Plan",
+    "Reply",
+    "Request",
     "Scenario",
     "SinkGaveUp",
     "SinkIntruded",
@@ -89,3 +94,5 @@ __all__ = [
     "scenarios_to_json",
     "trace_from_json",
 ]
+
+claim_exports(__name__)

@@ -7,10 +7,10 @@ value follows step k of its plan (the last step once they run out), counted by t
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig, require_whole
 from asyncwait.spec._elements import Element, Record, Snapshot
@@ -19,7 +19,7 @@ from asyncwait.spec.scenario._capability import Capability
 
 StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
 
-_ERRORS: Mapping[str, tuple[str, ...]] = {
+PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
     "raise": (
         "ValueError",
         "StopIteration",
@@ -36,7 +36,7 @@ _ERRORS: Mapping[str, tuple[str, ...]] = {
 
 
 def _require_error(does: str, error: str) -> None:
-    known = _ERRORS.get(does, ("",))
+    known = PLANNED_ERRORS.get(does, ("",))
     if error not in known:
         names = ", ".join(repr(name) for name in known)
         raise InvalidConfig.of("error", error, f"one of {names} where the plan is to {does!r}")
@@ -55,7 +55,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         does: "reply" with `results`; "raise" the error named by `error` (before the first await
             if `after` is 0); "misreturn" what `error` names: none, text, bytes, number, or
             broken, a collection that raises while it is read; "never" answer.
-        after: milliseconds until then; 0 is without any await.
+        after: ms from the start of the call until then; 0 is without any await.
         results: of a reply.
         error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
             "KeyboardInterrupt", "SystemExit" or "Unpicklable", or empty for an error of the
@@ -66,7 +66,8 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         twice: further, different answers follow in the same instant (callback form).
         throws: before it raises, the function completes its record with `results` (callback form,
             inside the call).
-        swallow: a cancelled call goes on for `clean_up` ms, then returns `results` all the same.
+        swallow: a cancelled call goes on for `clean_up` ms, then answers as planned all the same;
+            one that would never answer replies then.
         clean_up: how long a cancelled call still runs, in ms.
 
     Raises:
@@ -93,13 +94,17 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the timeout handler gives for a value: results, None, an error, or a misreturn.
+    """What the timeout handler gives for a value.
 
     Args:
-        does: "reply" with `results`; give "none"; "raise" or "misreturn" what `error` names.
+        does: "reply" with `results`; give "none", that is None; "raise" the error named by `error`;
+            "misreturn" what `error` names.
         results: of a reply.
-        error: as in a Step.
+        error: as that of a step.
         blocks: before that, it blocks the loop for so many ms.
+
+    Raises:
+        InvalidConfig: `error` names none that is known, or a time is negative.
     """
 
     does: Literal["reply", "none", "raise", "misreturn"] = "reply"
@@ -113,10 +118,20 @@ class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The calls of one value, one step each, and what its timeout handler does."""
+    """The calls of one value, and what its timeout handler does.
+
+    Args:
+        value: whose plan it is: the calls of all records with a value that is the same as JSON,
+            the order of the keys in objects apart, follow it.
+        steps: one for each call of the value in a leg, in order; further calls follow the last.
+        handler: what the timeout handler gives for the value.
+
+    Raises:
+        InvalidConfig: there is no step.
+    """
 
     value: Any
-    steps: tuple[Step, ...] = (Step(),)
+    steps: Annotated[tuple[Step, ...], Meta(extra_json_schema={"minItems": 1})] = (Step(),)
     handler: Handler = Handler("none")
 
     def __post_init__(self) -> None:
@@ -129,7 +144,7 @@ class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
     Args:
         at: ms since the run began.
-        element: what it gives.
+        element: what the source gives.
         blocks: before it gives it, the source blocks the loop for so many ms.
     """
 
@@ -145,10 +160,13 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """What the consumer does next; after the last step it reads to the end.
 
     Args:
-        does: "read" `n` elements; "pause" for `n` ms; "block" the loop for `n` ms; wait for one
-            element and "give up" after `n` ms by cancelling the wait; "intrude": read one while a
-            second task reads, too; "leave" the context.
-        n: how many, or how long.
+        does: "read" `n` elements; "pause" for `n` ms; "block" the loop for `n` ms; "give_up": wait
+            for one element, and cancel the wait after `n` ms; "intrude": read one while a second
+            task reads, too; "leave" the context.
+        n: how many elements, or how many ms.
+
+    Raises:
+        InvalidConfig: `n` is negative.
     """
 
     does: Literal["read", "pause", "block", "give_up", "intrude", "leave"]
@@ -159,7 +177,15 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class SnapshotRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A snapshot asked for at a time, not by a barrier."""
+    """A snapshot asked for at a time, not by a barrier.
+
+    Args:
+        at: ms since the run began.
+        checkpoint_id: the number that the snapshot will carry.
+
+    Raises:
+        InvalidConfig: `at` is negative.
+    """
 
     at: int
     checkpoint_id: int
@@ -175,6 +201,9 @@ class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
         at: ms since the present leg began.
         capacity: of the next leg; None for no change.
         mode: of the next leg; None for no change.
+
+    Raises:
+        InvalidConfig: `at` is negative, or `capacity` less than 1.
     """
 
     at: int
@@ -191,13 +220,16 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """One run of an operator, planned.
 
     Args:
-        mode: of the operator.
-        capacity: of the operator.
-        timeout: in ms; None for none.
-        inputs: what the source gives, in order.
-        plans: of the values; a value without one is answered at once with itself.
+        mode: of the operator: results in input order, or in completion order between two
+            watermarks.
+        capacity: of the operator: records admitted and not yet emitted at most.
+        timeout: ms from a record's first call to its deadline; None for no deadline.
+        inputs: what the source gives, in the order of their times.
+        plans: of the values; a value without one is answered at once with itself alone, and its
+            handler gives None.
         handled: whether the function has a `timeout` handler at all.
-        form: "coroutine" or "callback".
+        form: of the function: "coroutine", or "callback", which is given a value and where to put
+            its outcome, and returns at once.
         function: in coroutine form, what gives the awaitables: a coroutine "function", a
             "partial" or an "object" with `__call__` around one, or a plain function that returns
             an "awaitable" which is no coroutine.
@@ -206,23 +238,26 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         hook_error: the hook that raises, "open" or "close"; empty for none.
         source: what the operator is given: an async "iterator", an "iterable" that is none, an
             async "generator", or a generator with a cancel "scope" of its own round its yields.
-        source_ends_at: the end of input is not known before this time, in ms.
+        source_ends_at: the end of input is not known before this time, in ms since the run began.
         source_error: in place of its end the source raises an error of its "own", one of the
             "contract" (a CallFailed), or a "cancelled" error; empty for none.
         close_takes: closing the source takes so many ms.
         close_error: closing the source raises.
-        sink: the consumer's script.
-        cancel_at: the consumer's task is cancelled then, in ms.
+        sink: the consumer's script in the first leg; without one it reads to the end.
+        cancel_at: the consumer's task is cancelled then, in ms; in the first leg only.
         cancel: how it is cancelled on asyncio, when it crashes or gives up, too: "once", as
             `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which does so again
             and again until it is left. On trio there is only the latter.
-        requests: snapshots on demand.
+        requests: snapshots on demand; in the first leg only.
         crashes: one for each leg but the last.
         restore: what the first leg starts from.
         tracked: values are objects of the harness, which counts those that are alive.
         company: another operator on the same loop: none, one "beside" this one, one "before" it,
             whose output is this one's source, or one "inside" the first call.
         name: for reports.
+
+    Raises:
+        InvalidConfig: a field can't be what it is, or the inputs are not in order.
     """
 
     mode: Mode = "ordered"

@@ -4,86 +4,125 @@ Times are milliseconds since the leg began. Events stand in the order in which t
 of two with the same time only cause before effect means anything.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from asyncwait.spec._config import Mode
 from asyncwait.spec._elements import Element, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
 
+Moment: TypeAlias = Annotated[float, Meta(description="When: ms since the leg began.")]
+
 
 class SourceAsked(Struct, frozen=True, tag="asked", forbid_unknown_fields=True):
     """The operator asks the source for its next element."""
 
-    at: float
+    at: Moment
 
 
 class Taken(Struct, frozen=True, tag="taken", forbid_unknown_fields=True):
-    """The source hands over the element number `index` of the scenario's inputs."""
+    """The source hands over an element: it is due, and the operator has asked for it.
 
-    at: float
+    Args:
+        index: its number among the scenario's inputs, from 0 on.
+    """
+
+    at: Moment
     index: int
 
 
 class SourceEnded(Struct, frozen=True, tag="source-ended", forbid_unknown_fields=True):
-    """The source reports the end of input, or raises its error."""
+    """The source reports the end of input, or raises its error.
 
-    at: float
+    Args:
+        raised: whether it raises.
+    """
+
+    at: Moment
     raised: bool = False
 
 
 class SourceClosed(Struct, frozen=True, tag="source-closed", forbid_unknown_fields=True):
     """The operator closes the source."""
 
-    at: float
+    at: Moment
 
 
 class CallStarted(Struct, frozen=True, tag="call", forbid_unknown_fields=True):
-    """The function is called; `call` numbers the calls of a leg from 0."""
+    """The function is called.
 
-    at: float
+    Args:
+        call: number of the call: 0 for the first of the leg, then 1, and so on.
+        value: of the record that it is called for.
+    """
+
+    at: Moment
     call: int
     value: Any
 
 
 class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fields=True):
-    """A cancellation reaches the running call."""
+    """A cancellation reaches the running call; in callback form none does.
 
-    at: float
+    Args:
+        call: its number.
+    """
+
+    at: Moment
     call: int
 
 
 class CallEnded(
     Struct, frozen=True, tag="call-ended", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A call ends: it returned, raised, gave something else than results, or ended cancelled."""
+    """A call ends; in callback form: it is completed, or raises.
 
-    at: float
+    Args:
+        call: its number.
+        how: it "returned" results; it "raised" the error that is planned; it "misreturned", that
+            is gave something else than results, or ones that break while they are read; or it was
+            "cancelled" and ended by that.
+        results: what it returned.
+    """
+
+    at: Moment
     call: int
     how: Literal["returned", "raised", "misreturned", "cancelled"] = "returned"
     results: tuple[Any, ...] = ()
 
 
 class HandlerAsked(Struct, frozen=True, tag="handler", forbid_unknown_fields=True):
-    """The timeout handler is asked for the results of `value`."""
+    """The timeout handler is asked for results.
 
-    at: float
+    Args:
+        value: of the record that they are asked for.
+    """
+
+    at: Moment
     value: Any
 
 
 class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
-    """The function's `open` or `close` ran."""
+    """A hook of the function ran.
 
-    at: float
+    Args:
+        hook: which one.
+    """
+
+    at: Moment
     hook: Literal["open", "close"]
 
 
 class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
-    """Something blocks the loop from now until then: the clock moves, and nothing else does."""
+    """Something blocks the loop: the clock moves, and nothing else does.
 
-    at: float
+    Args:
+        until: when it ends; ms since the leg began.
+    """
+
+    at: Moment
     until: float
 
 
@@ -109,48 +148,60 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
 
 
 class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fields=True):
-    """A snapshot is requested on demand."""
+    """A snapshot is requested on demand.
 
-    at: float
+    Args:
+        checkpoint_id: the number that it will carry.
+    """
+
+    at: Moment
     checkpoint_id: int
 
 
 class SinkWaits(Struct, frozen=True, tag="waits", forbid_unknown_fields=True):
     """The consumer begins to wait for the next element."""
 
-    at: float
+    at: Moment
 
 
 class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
-    """The consumer takes an element: it is emitted."""
+    """The consumer takes an element: it is emitted.
 
-    at: float
+    Args:
+        element: as it came out.
+    """
+
+    at: Moment
     element: Element
 
 
 class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=True):
-    """A second task read while the consumer waited; `got` is "raised X", "gave X" or "stop"."""
+    """A second task read while the consumer waited.
 
-    at: float
+    Args:
+        got: what it got: "raised X", "gave X" or "stop".
+    """
+
+    at: Moment
     got: str
 
 
 class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True):
     """The consumer cancelled its wait, and got nothing."""
 
-    at: float
+    at: Moment
 
 
 class SinkLeft(Struct, frozen=True, tag="left", forbid_unknown_fields=True):
-    """The consumer leaves the context before the end, or is cancelled."""
+    """The consumer leaves the context before the end, is cancelled, or crashes."""
 
-    at: float
+    at: Moment
 
 
 class Closed(Struct, frozen=True, tag="closed", forbid_unknown_fields=True):
-    """The context is left: the operator says that it is gone."""
+    """The context is left, whatever ended the leg: the operator says that it is gone."""
 
-    at: float
+    at: Moment
 
 
 Event: TypeAlias = (
@@ -184,15 +235,18 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """How a leg ended.
 
     Args:
-        how: see `EndingKind`.
-        at: ms, when the consumer learned it.
+        how: the consumer saw the stream "finished"; it got an error, so the operator "failed"; it
+            "left", by its script or cancelled; or the leg "crashed" as planned. The others are
+            bounds of the harness: "hung" in time that moves, "livelock" in time that does not,
+            "blocked" or "died" with its process; and "error" is one of the harness itself.
+        at: ms since the leg began, when the consumer learned it.
         error: class name of the error that the consumer got.
-        record: the record that the error names.
+        record: the input record that the error names.
         cause: class name of the error's cause.
         unchanged: the source's error came out as the very object that was raised.
-        again: what a further `__anext__` gave before leaving the context: "stop", "same" (error
-            object), or a description of anything else.
-        after: the same after leaving.
+        again: what a further read gave before the context was left: "stop" for the end, "same" for
+            the same error object, or a description of anything else; empty if there was none.
+        after: the same, after the context was left.
         detail: text for people.
     """
 
@@ -212,14 +266,15 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
     Args:
         ending: how it ended.
-        events: what was observed.
-        first_index: of the scenario's inputs, where the source of this leg begins.
-        restored: the snapshot that the leg was given.
-        mode: of this leg.
-        capacity: of this leg.
+        events: what was observed, in the order in which it happened.
+        first_index: number of the scenario's input with which the source of this leg begins.
+        restored: the snapshot that the operator was given.
+        mode: of the operator in this leg.
+        capacity: of the operator in this leg.
         tasks_left: tasks alive after the context was left, beyond those before.
         timers_left: timers likewise.
-        abandoned: final figure of the operator's statistics.
+        abandoned: final figure of the operator's statistics: calls that ran on after their record
+            was decided and their cancellation had its turn.
         refused: what a completion in callback form raised at the user; empty for nothing.
         late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
     """

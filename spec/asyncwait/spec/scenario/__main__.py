@@ -1,0 +1,7 @@
+"""Prints the JSON Schema of scenarios, traces and wire; see CONTRIBUTING.md."""
+
+import sys
+
+from asyncwait.spec.scenario._schema import schema_text
+
+sys.stdout.write(schema_text())

@@ -1,0 +1,94 @@
+"""The JSON Schema of scenarios, traces and the lines that carry them, made from the code.
+
+`schema.json` beside this file holds it; `python -m asyncwait.spec.scenario` prints it anew.
+"""
+
+import inspect
+import json
+import re
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from asyncwait.spec.scenario._scenario import PLANNED_ERRORS, Scenario
+from asyncwait.spec.scenario._wire import Reply, Request
+
+Schema: TypeAlias = dict[str, Any]
+
+_Scenarios: TypeAlias = Annotated[
+    tuple[Scenario, ...], Meta(description="Scenarios in a file, and what `asyncwait play` reads.")
+]
+
+_ABOUT = """A line between the suite and a program that plays scenarios: a request or a reply.
+The parts are in $defs: Scenarios for a file of them, Trace for what `asyncwait judge` reads."""
+
+_NULL = {"type": "null"}
+
+_KIND = "Says which kind it is."
+
+_FIELD = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+"""A field among the arguments of a docstring; further lines stand further in."""
+
+
+def schema_text() -> str:
+    """Return the schema as it is written to its file."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def schema() -> Schema:
+    """Return the JSON Schema, each field with its sentence and its default."""
+    lines, parts = msgspec.json.schema_components((Request, Reply, _Scenarios))
+    request, reply, scenarios = lines
+    for name in ("Handler", "Step"):
+        parts[name]["allOf"] = _errors(parts[name]["properties"]["does"])
+    described = {name: _described(part) for name, part in sorted(parts.items())}
+    whole: Schema = _null_last(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "asyncwait: JSON lines",
+            "description": _in_one_line(_ABOUT),
+            "anyOf": [request, reply],
+            "$defs": described | {"Scenarios": scenarios},
+        }
+    )
+    return whole
+
+
+def _described(part: Schema) -> Schema:
+    """Move the sentences on its fields from the docstring of a part to the fields."""
+    text = inspect.cleandoc(part["description"])
+    about = re.split(r"^(?:Args|Raises):$", text, maxsplit=1, flags=re.MULTILINE)[0]
+    sentences = {"type": _KIND} | dict(_FIELD.findall(text))
+    fields = part["properties"]
+    for name in sentences.keys() & fields.keys():
+        fields[name] = {"description": _in_one_line(sentences[name])} | fields[name]
+    return part | {"description": _in_one_line(about)}
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _errors(does: Schema) -> list[Schema]:
+    """Say what `error` can be for each thing that a plan can be to do."""
+    found: list[Schema] = []
+    for kind in does["enum"]:
+        errors = list(PLANNED_ERRORS.get(kind, ("",)))
+        told: Schema = {"properties": {"does": {"const": kind}}}
+        if kind != does["default"]:
+            told["required"] = ["does"]
+        then: Schema = {"properties": {"error": {"enum": errors}}}
+        if "" not in errors:
+            then["required"] = ["error"]
+        found.append({"if": told, "then": then})
+    return found
+
+
+def _null_last(node: Any) -> Any:
+    """Put null behind what else a field can be: msgspec's order is another one in each release."""
+    if isinstance(node, list):
+        return [_null_last(part) for part in sorted(node, key=lambda part: part == _NULL)]
+    if isinstance(node, dict):
+        return {name: _null_last(part) for name, part in node.items()}
+    return node

@@ -1,0 +1,138 @@
+"""Mutation testing: of the operators by the quick suite, of the judge by its tests.
+
+    python tests/mutants/run.py operators      how many slips in pool and reference the suite sees
+    python tests/mutants/run.py judge          how many slips in checks and judging its tests see
+
+Each mutant runs in a copy of the package, in as many processes as there are cores. What survives is
+printed with its place; `survivors.md` beside this file says of each why nobody can see it, or that
+somebody should.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from mutate import Mutant, mutants
+
+ROOT = Path(__file__).resolve().parents[2]
+PORTIONS = ("spec", "reference", "conformance", "backends")
+LONGEST = 240
+"""Seconds after which a mutant counts as killed: it hangs."""
+
+TARGETS = {
+    "operators": ("reference/asyncwait/reference", "backends/asyncwait/backends/pool"),
+    "judge": (
+        "conformance/asyncwait/conformance/judging",
+        "conformance/asyncwait/conformance/areas",
+    ),
+}
+TESTS = ("tests/conformance/areas", "tests/conformance/judging")
+"""What may kill a mutant of the judge."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A mutant and its file, from the root of the repository."""
+
+    file: Path
+    mutant: Mutant
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.mutant.line}: {self.mutant.slip}"
+
+
+def main() -> None:
+    """Run as told on the command line; exit with 1 if fewer are killed than wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--count", type=int, default=255, help="mutants, drawn by the seed")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--least", type=float, default=0, help="per cent that have to be killed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    spots = drawn(arguments.target, arguments.count, arguments.seed)
+    survivors = []
+    for number, (spot, killed) in enumerate(tried(arguments.target, spots, arguments.jobs), 1):
+        print(f"{number}/{len(spots)} {'killed  ' if killed else 'SURVIVED'} {spot}", flush=True)
+        survivors += [] if killed else [spot]
+    share = 100 * (1 - len(survivors) / len(spots))
+    print(f"\n{len(spots) - len(survivors)} of {len(spots)} killed: {share:.1f} %\n")
+    print("\n".join(sorted(map(str, survivors))))
+    sys.exit(share < arguments.least)
+
+
+def drawn(target: str, count: int, seed: int) -> list[Spot]:
+    """Return so many mutants of the target's modules, drawn by the seed."""
+    found = [
+        Spot(file.relative_to(ROOT), mutant)
+        for folder in TARGETS[target]
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        if file.name not in {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
+        for mutant in mutants(file.read_text(encoding="utf-8"))
+    ]
+    return random.Random(seed).sample(found, min(count, len(found)))
+
+
+def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot, bool]]:
+    """Yield each mutant and whether something killed it."""
+    copies: SimpleQueue[Path] = SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        for number in range(jobs):
+            copies.put(_copy(Path(folder) / str(number)))
+
+        def attempt(spot: Spot) -> tuple[Spot, bool]:
+            copy = copies.get()
+            file = copy / spot.file
+            sound = file.read_text(encoding="utf-8")
+            try:
+                file.write_text(spot.mutant.source, encoding="utf-8")
+                return spot, _is_killed(target, copy, spot.file)
+            finally:
+                file.write_text(sound, encoding="utf-8")
+                copies.put(copy)
+
+        yield from pool.map(attempt, spots)
+
+
+def _copy(folder: Path) -> Path:
+    for portion in PORTIONS:
+        shutil.copytree(ROOT / portion, folder / portion)
+    return folder
+
+
+def _is_killed(target: str, copy: Path, file: Path) -> bool:
+    path = os.pathsep.join(str(copy / portion) for portion in PORTIONS)
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    if target == "operators":
+        killer = str(Path(__file__).with_name("kill.py"))
+        command = [sys.executable, killer, "pool" if "pool" in file.parts else "reference"]
+    else:
+        tests = [str(ROOT / test) for test in TESTS]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return process.wait(LONGEST) != 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""The JSON Schema says what the code reads: an independent validator agrees with it."""
+
+import copy
+import json
+import runpy
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+from whole_run import FULL, WHOLE
+
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.generation import generate
+from asyncwait.conformance.harness import play
+from asyncwait.reference import open_operator
+from asyncwait.spec import InvalidConfig, OperatorError
+from asyncwait.spec.scenario import Reply, Request, scenarios_from_json, trace_from_json
+from asyncwait.spec.scenario._scenario import PLANNED_ERRORS
+from asyncwait.spec.scenario._schema import schema_text
+
+SCHEMA = json.loads(schema_text())
+COMMAND = "python -m asyncwait.spec.scenario > spec/asyncwait/spec/scenario/schema.json"
+
+
+def validator(part: str) -> Draft202012Validator:
+    """A validator of one part of the schema."""
+    return Draft202012Validator({"$ref": f"#/$defs/{part}", "$defs": SCHEMA["$defs"]})
+
+
+def as_json(item: object) -> Any:
+    """What a program in another language reads of `item`."""
+    return json.loads(msgspec.json.encode(item))
+
+
+def test_the_file_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody edits it."""
+    found = files("asyncwait.spec.scenario").joinpath("schema.json").read_text(encoding="utf-8")
+
+    runpy.run_module("asyncwait.spec.scenario", run_name="__main__")
+
+    assert found == capsys.readouterr().out, f"the schema is not up to date; run: {COMMAND}"
+
+
+def fields_set(item: Any) -> Iterator[str]:
+    """The fields that don't stand at their default, in `item` and all that it holds."""
+    if isinstance(item, msgspec.Struct):
+        for field in msgspec.structs.fields(item):
+            value = getattr(item, field.name)
+            if field.required or value != field.default:
+                yield f"{type(item).__name__}.{field.name}"
+            yield from fields_set(value)
+    elif isinstance(item, tuple):
+        for part in item:
+            yield from fields_set(part)
+
+
+def test_what_these_tests_change_uses_every_field() -> None:
+    """A field or an event that is new is held to the schema from its first day."""
+    known = {
+        f"{part}.{name}"
+        for part, about in SCHEMA["$defs"].items()
+        for name in about.get("properties", {})
+        if name != "type" and part not in {"Request", "Reply"}
+    }
+
+    assert known - set(fields_set((FULL, WHOLE))) == set()
+
+
+def test_the_page_tells_of_every_kind_of_event_ending_and_error() -> None:
+    """The schema says how they are written, the page when."""
+    page = files("asyncwait.spec.scenario").joinpath("json-lines.md").read_text(encoding="utf-8")
+    events = SCHEMA["$defs"]["Leg"]["properties"]["events"]["items"]["discriminator"]["mapping"]
+    endings = SCHEMA["$defs"]["Ending"]["properties"]["how"]["enum"]
+    errors = [name for name in PLANNED_ERRORS["raise"] if name]
+    operators = [kind.__name__ for kind in OperatorError.__subclasses__()]
+
+    names = [*events, *endings, *errors, *operators]
+    assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_the_schema_is_a_schema() -> None:
+    """Whoever generates code from it can read it."""
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_field_has_a_sentence_and_a_default_unless_it_is_required() -> None:
+    """An operator in another language is written from it."""
+    wanting = [
+        f"{part}.{name}"
+        for part, about in SCHEMA["$defs"].items()
+        for name, field in about.get("properties", {}).items()
+        if not field.get("description") or ("default" in field) == (name in about["required"])
+    ]
+
+    assert wanting == []
+    assert all(about["description"] for about in SCHEMA["$defs"].values())
+    assert SCHEMA["$defs"]["Step"]["properties"]["clean_up"] == {
+        "description": "how long a cancelled call still runs, in ms.",
+        "type": "integer",
+        "default": 0,
+    }
+
+
+def test_every_example_and_generated_scenario_is_a_request() -> None:
+    """What a program is sent is what the schema says."""
+    line = Draft202012Validator(SCHEMA)
+    scenarios = [example.scenario for example in EXAMPLES] + list(generate(200, seed=0))
+    sent = {scenario.name: as_json(Request(scenario)) for scenario in scenarios}
+
+    assert [name for name, request in sent.items() if not line.is_valid(request)] == []
+
+
+@pytest.mark.timeout(300)
+def test_every_real_trace_is_a_reply() -> None:
+    """What the harness writes a foreign program may write."""
+    line = Draft202012Validator(SCHEMA)
+    replies = {
+        example.name: as_json(Reply(play(open_operator, example.scenario))) for example in EXAMPLES
+    }
+
+    assert [name for name, reply in replies.items() if not line.is_valid(reply)] == []
+
+
+def refusal(read: Callable[[bytes], object], document: Any) -> str:
+    """Why the code can't read `document`; empty if it can."""
+    try:
+        read(json.dumps(document).encode())
+    except InvalidConfig as error:
+        return str(error)
+    return ""
+
+
+def spots(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Each container in a document with each of its keys or indices."""
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        yield node, key
+        if isinstance(node[key], dict | list):
+            yield from spots(node[key])
+
+
+OTHERS = (None, True, 7, 1.5, "other", [], {})
+"""What is put in the place of something else."""
+
+BEYOND_SCHEMAS = ("in the order of their times", "where a call raises at once")
+"""What the code says where fields, each right by itself, don't go together."""
+
+
+def mutants(document: Any) -> Iterator[tuple[str, Any]]:
+    """Whole documents in which one thing is missing, added or another, and what that is."""
+    document = copy.deepcopy(document)
+    for node, key in list(spots(document)):
+        kept = node[key]
+        for other in OTHERS:
+            node[key] = other
+            yield f"{other!r} in place of {kept!r} at {key!r}", document
+        node[key] = kept
+        if isinstance(node, list):
+            continue
+        # Where an element can be of one kind only, the code does without its type.
+        if key != "type" or kept not in {"record", "snapshot"}:
+            del node[key]
+            yield f"no {key!r}", document
+        node[key] = kept
+        node["further"] = kept
+        yield f"a further field beside {key!r}", document
+        del node["further"]
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "read"),
+    [("Scenarios", [FULL], scenarios_from_json), ("Trace", WHOLE, trace_from_json)],
+)
+def test_code_and_schema_refuse_the_same(
+    part: str, whole: Any, read: Callable[[bytes], object]
+) -> None:
+    """One thing changed at a time, wherever it stands: both take it, or neither does."""
+    judge = validator(part)
+    document = as_json(whole)
+    told = [(what, judge.is_valid(it), refusal(read, it)) for what, it in mutants(document)]
+    split = [
+        (what, why)
+        for what, valid, why in told
+        if valid == bool(why) and not any(said in why for said in BEYOND_SCHEMAS)
+    ]
+
+    assert judge.is_valid(document)
+    assert split == []
+    assert sum(not valid for _, valid, _ in told) > len(told) // 2
