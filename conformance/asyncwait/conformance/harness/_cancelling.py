@@ -111,6 +111,17 @@ def is_for_the_harness(error: BaseException) -> bool:
     return isinstance(error, anyio.get_cancelled_exc_class()) and _is_being_cancelled()
 
 
+def interruption(error: BaseException) -> BaseException | None:
+    """Return the planned error in `error` that ends the program; None where there is none.
+
+    On trio it comes out of the harness's own nursery, in a group.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(interruption, error.exceptions)), None)
+    planned = isinstance(error, KeyboardInterrupt | SystemExit) and error.args == ("planned",)
+    return error if planned else None
+
+
 def _is_being_cancelled() -> bool:
     try:
         task = asyncio.current_task()

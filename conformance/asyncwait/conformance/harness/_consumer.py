@@ -20,6 +20,7 @@ from asyncwait.spec.scenario import (
     Leg,
     LegStart,
     SinkGaveUp,
+    SinkIntruded,
     SinkLeft,
     SinkStep,
     SinkTook,
@@ -111,7 +112,7 @@ class Consumer:
             self.ending = self._failed(error)
 
     def _failed(self, error: BaseException) -> Ending:
-        return describe_failure(error, self._recorder.now(), self.source_error)
+        return describe_failure(error, self._recorder.now(), self._recorder.raised)
 
     def end(self, how: EndingKind) -> bool:
         """Note that the leg ends now by the will of its consumer, unless it has; return whether."""
@@ -152,6 +153,14 @@ class Consumer:
             seen = f"gave {outcome}"
         changed = {"after": seen} if left else {"again": seen}
         self.ending = replace(self.ending, **changed)
+
+    def intruded(self, got: str) -> None:
+        """Note that a second task has read, and what came of it."""
+        self._recorder.events.append(SinkIntruded(self._recorder.now(), got))
+
+    def interrupted(self, error: BaseException) -> None:
+        """Note that `error`, which is for the whole program, has left the loop."""
+        self.ending = Ending("interrupted", self._recorder.now(), error=type(error).__name__)
 
     def leg(self, *, tasks_left: int = 0, timers_left: int = 0, abandoned: int = 0) -> Leg:
         """Return what was observed.

@@ -1,19 +1,47 @@
 """An error of the operator as its consumer sees it, as data."""
 
+from collections.abc import Iterable
+
+import asyncwait.spec
 from asyncwait.spec import OperatorError
 from asyncwait.spec.scenario import Ending
 
 
 def describe_failure(
-    error: BaseException, at: float, source_error: BaseException | None = None
+    error: BaseException, at: float, raised: Iterable[BaseException] = ()
 ) -> Ending:
-    """Return the ending of a leg whose consumer got `error` at the time `at` (ms)."""
+    """Return the ending of a leg whose consumer got `error`.
+
+    Args:
+        error: the very object.
+        at: when, in ms.
+        raised: the errors that were raised by plan, of calls, hooks and the source.
+    """
     return Ending(
         "failed",
         at,
-        error=type(error).__name__,
+        error=_name(error),
         record=error.record if isinstance(error, OperatorError) else None,
-        cause="" if error.__cause__ is None else type(error.__cause__).__name__,
-        unchanged=error is source_error,
+        cause=_cause(error.__cause__, list(raised)),
+        unchanged=any(error is one for one in raised),
         detail=str(error),
     )
+
+
+def _name(error: BaseException) -> str:
+    """Name the class of `error`; one that only has the name of ours is not ours."""
+    name = type(error).__name__
+    ours = getattr(asyncwait.spec, name, None)
+    return name if ours in {None, type(error)} else f"{type(error).__module__}.{name}"
+
+
+def _cause(cause: BaseException | None, raised: list[BaseException]) -> str:
+    """Name the class of the cause; one that only looks like what was raised is not that."""
+    if cause is None:
+        return ""
+    name = type(cause).__name__
+    alike = [one for one in raised if type(one) is type(cause)]
+    return name if not alike or any(cause is one for one in alike) else f"another {name}"
+
+
+__all__ = ["describe_failure"]

@@ -48,18 +48,17 @@ def planned_error(name: str) -> BaseException:
     return kind() if kind is Unpicklable else kind("planned")
 
 
-def _broken() -> Iterator[Any]:
+_MISRETURNS: dict[str, Any] = {"none": None, "text": "text", "bytes": b"bytes", "number": 7}
+
+
+def _misreturned(recorder: Recorder, name: str) -> Any:
+    """Return what is given in place of a collection of results, or one that breaks."""
+    return _broken(recorder) if name == "broken" else _MISRETURNS[name]
+
+
+def _broken(recorder: Recorder) -> Iterator[Any]:
     yield "x"
-    raise Planned("planned")
-
-
-_MISRETURNS: dict[str, Callable[[], Any]] = {
-    "none": lambda: None,
-    "text": lambda: "text",
-    "bytes": lambda: b"bytes",
-    "number": lambda: 7,
-    "broken": _broken,
-}
+    raise recorder.planned(Planned("planned"))
 
 
 def planned_function(
@@ -146,10 +145,10 @@ async def _call(recorder: Recorder, block: Block, value: Any) -> Any:
     match step.does:
         case "raise":
             recorder.call_raised(call)
-            raise planned_error(step.error)
+            raise recorder.planned(planned_error(step.error))
         case "misreturn":
             recorder.call_misreturned(call)
-            return _MISRETURNS[step.error]()
+            return _misreturned(recorder, step.error)
         case _:
             recorder.call_returned(call, step.results)
             return _collection(recorder, call, step.results)
@@ -215,10 +214,10 @@ class _Callbacks:
         if step.throws:
             self._recorder.call_raised(call, step.results)
             result.complete(list(step.results))
-            raise planned_error(step.error)
+            raise self._recorder.planned(planned_error(step.error))
         if step.does == "raise":
             self._recorder.call_raised(call)
-            raise planned_error(step.error)
+            raise self._recorder.planned(planned_error(step.error))
         self._answer(call, step, result)
 
     def _answer(self, call: int, step: Step, result: ResultFuture) -> None:
@@ -235,7 +234,7 @@ class _Callbacks:
         match step.does:
             case "raise":
                 self._recorder.call_raised(call)
-                error = planned_error(step.error)
+                error = self._recorder.planned(planned_error(step.error))
                 if step.supplied:
                     result.complete_with(self._supplier(call, lambda: _raise(error)))
                 else:
@@ -243,7 +242,7 @@ class _Callbacks:
                 return
             case "misreturn":
                 self._recorder.call_misreturned(call)
-                given = _MISRETURNS[step.error]()
+                given = _misreturned(self._recorder, step.error)
             case _:
                 self._recorder.call_returned(call, step.results)
                 given = _collection(self._recorder, call, step.results)
@@ -309,9 +308,9 @@ def _handle(scenario: Scenario, recorder: Recorder, block: Block, value: Any) ->
         case "reply":
             return list(handler.results)
         case "raise":
-            raise planned_error(handler.error)
+            raise recorder.planned(planned_error(handler.error))
         case "misreturn":
-            return _MISRETURNS[handler.error]()
+            return _misreturned(recorder, handler.error)
         case _:
             return None
 
@@ -320,7 +319,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
     def plain() -> None:
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
-            raise Planned(hook)
+            raise recorder.planned(Planned(hook))
 
     async def coroutine() -> None:
         await anyio.lowlevel.checkpoint()

@@ -3,17 +3,22 @@
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
-from asyncwait.conformance.harness._cancelling import is_for_the_harness, way_to_cancel
+from asyncwait.conformance.harness._cancelling import (
+    interruption,
+    is_for_the_harness,
+    way_to_cancel,
+)
 from asyncwait.conformance.harness._census import Census
-from asyncwait.conformance.harness._clock import SpinWatch, loop_clock
+from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
 from asyncwait.conformance.harness._consumer import Consumer
 from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._host import Host
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
-from asyncwait.spec import OpenOperator
+from asyncwait.spec import OpenOperator, SnapshotOnDemand
 from asyncwait.spec.scenario import (
     GRID,
     Closed,
@@ -29,6 +34,12 @@ from asyncwait.spec.scenario import (
 )
 
 _BEAT = 5  # ms
+
+_TURNS = 20
+"""Turns of the loop after which a read that has nothing to give waits, whoever runs it."""
+
+_AFTER_THE_END = -1
+"""Id of a snapshot that is asked for when there is nothing left to save."""
 
 
 def play(
@@ -59,13 +70,20 @@ def play_leg(
     open_operator: OpenOperator, plan: LegStart, loop: LoopName = "asyncio", *, real: bool = False
 ) -> Leg:
     """Play one leg in an event loop of its own; see `play`."""
+    players: list[_LegPlayer] = []
 
     async def main(spin: SpinWatch) -> Leg:
         recorder = Recorder(plan.scenario, loop_clock(), grid=GRID if real else None)
-        player = _LegPlayer(open_operator, plan, loop, recorder)
-        return await player.play(spin)
+        players.append(_LegPlayer(open_operator, plan, loop, recorder))
+        return await players[0].play(spin)
 
-    return (run_real if real else run_virtual)(main, loop)
+    try:
+        return (run_real if real else run_virtual)(main, loop)
+    except BaseException as error:
+        planned = interruption(error)
+        if planned is None:
+            raise
+        return players[0].interrupted(planned)
 
 
 class _LegPlayer:
@@ -110,6 +128,11 @@ class _LegPlayer:
             tasks_left=left.tasks, timers_left=left.timers, abandoned=abandoned
         )
 
+    def interrupted(self, error: BaseException) -> Leg:
+        """Return the leg that an error has ended which is for the whole program."""
+        self._consumer.interrupted(error)
+        return self._consumer.leg()
+
     def _overdue(self, how: EndingKind) -> None:
         self._consumer.overdue(how, self._doing)
 
@@ -147,8 +170,12 @@ class _LegPlayer:
         match step.does:
             case "pause":
                 await anyio.sleep(step.n / 1000)
+            case "block":
+                self._recorder.block(step.n, loop_blocker())
             case "leave":
                 self._consumer.end("left")
+            case "intrude":
+                await self._read_in_company()
             case "give_up":
                 if not await self._cancelling.within(step.n / 1000, self._read):
                     self._consumer.gave_up()
@@ -166,9 +193,33 @@ class _LegPlayer:
         else:
             self._consumer.took(element)
 
+    async def _read_in_company(self) -> None:
+        """Read, and have a second task read while this one waits."""
+        task = anyio.CancelScope()
+        self._helpers.start_soon(self._intrude, task)
+        await self._read()
+        task.cancel()
+
+    async def _intrude(self, task: anyio.CancelScope) -> None:
+        began = self._recorder.now()
+        with task:
+            for _ in range(_TURNS):
+                await anyio.lowlevel.checkpoint()
+            try:
+                got = f"gave {await self._results.__anext__()}"
+            except StopAsyncIteration:
+                got = "stop"
+            except Exception as error:
+                got = f"raised {type(error).__name__}"
+            self._consumer.intruded(got)
+        if task.cancelled_caught and self._recorder.now() > began:
+            self._consumer.intruded("waits")
+
     async def _read_again(self, *, left: bool) -> None:
         outcome: Any
         try:
+            if isinstance(self._results, SnapshotOnDemand):
+                self._results.request_snapshot(_AFTER_THE_END)
             outcome = await self._results.__anext__()
         except BaseException as error:
             if is_for_the_harness(error):

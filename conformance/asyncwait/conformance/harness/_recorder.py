@@ -34,6 +34,7 @@ class Recorder:
         late_by: the greatest lateness so far, in ms. From half a step on, events may have been
             taken for those of a later instant.
         refused: what a completion in callback form raised at the user.
+        raised: every planned error that was raised, each the very object.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Recorder:
         self.events: list[Event] = []
         self.late_by: float = 0
         self.refused = ""
+        self.raised: list[BaseException] = []
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -83,6 +85,11 @@ class Recorder:
             began = self.now()
             self.events.append(Blocked(began, began + ms))
             seconds(ms / 1000)
+
+    def planned(self, error: BaseException) -> BaseException:
+        """Remember an error that is raised by plan, and return it."""
+        self.raised.append(error)
+        return error
 
     def misused(self, what: MisuseKind, detail: str) -> None:
         """Note that the operator does what the contract rules out."""

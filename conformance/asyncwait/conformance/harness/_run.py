@@ -64,6 +64,10 @@ def _run_asyncio(main: Main[T], loop: asyncio.AbstractEventLoop, spin: SpinWatch
 
     try:
         return loop.run_until_complete(run())
+    except (KeyboardInterrupt, SystemExit):
+        # Raised by plan; asyncio reports each task that raised it, too, at some later time.
+        loop.set_exception_handler(lambda *_: None)
+        raise
     finally:
         try:
             _wind_up(loop, spin)

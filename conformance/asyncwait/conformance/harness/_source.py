@@ -87,7 +87,9 @@ class WatchedSource:
             element = await self._elements.__anext__()
         except StopAsyncIteration:
             recorder.events.append(SourceEnded(recorder.now(), self._error is not None))
-            raise self._error or StopAsyncIteration from None
+            if self._error is None:
+                raise
+            raise recorder.planned(self._error) from None
         recorder.events.append(Taken(recorder.now(), self._next))
         self._next += 1
         return element
@@ -99,7 +101,7 @@ class WatchedSource:
             await anyio.sleep(self._close_takes / 1000)
         self._recorder.events.append(SourceClosed(self._recorder.now()))
         if self._close_error:
-            raise PlannedSourceError("closing")
+            raise self._recorder.planned(PlannedSourceError("closing"))
 
     def _refuse_company(self, name: str) -> None:
         if self._asked:

@@ -226,7 +226,16 @@ Event: TypeAlias = (
 )
 
 EndingKind: TypeAlias = Literal[
-    "finished", "failed", "left", "crashed", "hung", "livelock", "blocked", "died", "error"
+    "finished",
+    "failed",
+    "left",
+    "crashed",
+    "interrupted",
+    "hung",
+    "livelock",
+    "blocked",
+    "died",
+    "error",
 ]
 """How a leg ended. The last five are set by a bound of the harness, not by the operator."""
 

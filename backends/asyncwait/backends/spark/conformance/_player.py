@@ -161,7 +161,7 @@ class PartitionPlayer:
         side = self._side
         if side.ending is None:
             self.failure = error
-            side.ending = describe_failure(error, self._now(), side.source_error)
+            side.ending = describe_failure(error, self._now(), side.recorder.raised)
 
     def _again(self, partition: Partition, when: set[str]) -> str:
         """Return what one more read gives; nothing where the leg ended otherwise than `when`."""
