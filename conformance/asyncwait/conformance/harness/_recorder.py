@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -15,6 +17,7 @@ from asyncwait.spec.scenario import (
 )
 
 _EARLY = 5.0  # ms
+_BEAT = 5  # ms
 
 
 class Recorder:
@@ -68,6 +71,14 @@ class Recorder:
         Of that `now` sees less than a step.
         """
         self.late_by = max(self.late_by, abs(self.passed() - at))
+
+    async def measure_lateness(self) -> None:
+        """Measure, without end, how late the loop is: no stall may hide between two events."""
+        at = 0
+        while True:
+            self.was_due(at)
+            at += _BEAT
+            await anyio.sleep(max(0.0, self.until(at)) / 1000)
 
     def passed(self) -> float:
         """Return the ms since the leg began, as the clock says."""

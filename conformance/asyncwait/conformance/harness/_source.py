@@ -1,6 +1,7 @@
 """The scripted source: gives each element when its time has come, and notes who asks."""
 
 from collections.abc import AsyncIterator
+from typing import Self
 
 import anyio
 
@@ -38,7 +39,7 @@ class WatchedSource:
         self._error = error
         self._asked = False
 
-    def __aiter__(self) -> AsyncIterator[Element]:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Element:

@@ -12,7 +12,7 @@ from asyncwait.spec.scenario import Ending, Leg, Scenario
 MOST = 12
 """Jobs, each of which costs its worker process."""
 
-_ERROR = re.compile(r"^asyncwait\.spec\._errors\.(\w+): (.*)$", re.MULTILINE)
+_ERROR = re.compile(r"^asyncwait\.spec\.(?:_errors\.)?(\w+): (.*)$", re.MULTILINE)
 
 
 def failing(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
