@@ -5,9 +5,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import late_completions
 import pytest
 from judged import broken_rules
+from late_completions import COMPLETED_LATE, raising_late_completions
 from msgspec.structs import replace
+from pyspark import cloudpickle
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import EmbeddedSpark, MissingJava
@@ -38,6 +41,10 @@ from asyncwait.spec.scenario import (
     Timed,
     Trace,
 )
+
+# A worker can't import the tests, so what they define travels whole.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+cloudpickle.register_pickle_by_value(late_completions)
 
 pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
 
@@ -187,6 +194,24 @@ def test_what_the_driver_gets_is_compared_with_the_trace(
     (report,) = play_legs(spark, [LegStart.first(SHORT)]).reports
     assert report.leg.ending.how == "error"
     assert report.leg.ending.detail.startswith("the trace says that [] came out, the driver got [R")
+
+
+def run_with_a_fault(batches: Iterator[Any], job: _task.Assignment) -> Iterator[Any]:
+    """Do what `run_task` does, with an operator that raises at late completions."""
+    with raising_late_completions():
+        yield from _task.run_task(batches, job)
+
+
+def test_a_completion_that_raises_in_a_worker_is_convicted(
+    spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a callback gets to see is told like everything else that happens in a worker."""
+    scenario = adapted(COMPLETED_LATE, SparkBackend.capabilities)
+    (sound,) = SparkBackend().run([scenario])
+    monkeypatch.setattr(_jobs, "run_task", run_with_a_fault)
+    (faulty,) = SparkBackend().run([scenario])
+    assert broken_rules(Run(scenario, sound)) == {}
+    assert list(broken_rules(Run(scenario, faulty))) == ["RES-4"]
 
 
 def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> None:

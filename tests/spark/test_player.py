@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 from judged import broken_rules, judge
+from late_completions import COMPLETED_LATE, raising_late_completions
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import _partition
+from asyncwait.backends.spark._reader import InMemorySource
 from asyncwait.backends.spark._rows import ElementRows
+from asyncwait.backends.spark.conformance import _loop_side
 from asyncwait.backends.spark.conformance._backend import LACKS
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
 from asyncwait.conformance.areas import EXAMPLES
@@ -195,6 +198,27 @@ def test_answers_of_the_harness_are_not_the_operators(monkeypatch: pytest.Monkey
     trace = play(scenario)
     assert judge("END-4", Run(scenario, trace)).applied
     assert broken_rules(Run(scenario, trace)) == {}
+
+
+def test_a_completion_that_raises_at_the_user_is_convicted() -> None:
+    """Also when it comes late."""
+    with raising_late_completions():
+        trace = play(COMPLETED_LATE)
+    assert trace.legs[0].refused == "RuntimeError('it is decided')"
+    assert list(broken_rules(Run(COMPLETED_LATE, trace))) == ["RES-4"]
+
+
+def test_an_error_of_closing_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a failure that nothing explains, and no broken harness."""
+
+    class Unclosable(InMemorySource):
+        async def aclose(self) -> None:
+            raise LookupError("no door")
+
+    monkeypatch.setattr(_loop_side, "InMemorySource", Unclosable)
+    trace = play(ABC)
+    assert (trace.legs[0].ending.how, trace.legs[0].ending.error) == ("failed", "LookupError")
+    assert list(broken_rules(Run(ABC, trace))) == ["FAIL-8"]
 
 
 def test_threads_that_are_left_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

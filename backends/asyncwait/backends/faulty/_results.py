@@ -1,13 +1,15 @@
 """RES: operators that lose results, or take what is none."""
 
+import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
+    CallRunner,
     Entry,
     Mail,
     MailboxState,
@@ -17,7 +19,7 @@ from asyncwait.reference import (
     RecordEntry,
     TaskMailbox,
 )
-from asyncwait.spec import Record, call_failed
+from asyncwait.spec import Record, ResultFuture, call_failed
 
 
 class EndsWhenAllIsDecided(Operator):
@@ -60,6 +62,26 @@ class LetsTheLastCompletionCount(Operator):
         entry.outputs = deque(self._output_of(entry.element, result) for result in results)
 
 
+class RaisesAtLateCompletions(CallRunner):
+    """Raises at whoever completes a record that is decided, as a future does that is done."""
+
+    def _start_callback(
+        self, entry: RecordEntry, invoke: Callable[[Any, ResultFuture], None]
+    ) -> None:
+        def invoke_strictly(value: Any, result: ResultFuture) -> None:
+            complete = result.complete
+
+            def complete_once(results: Iterable[Any]) -> None:
+                if entry.outputs is not None:
+                    raise asyncio.InvalidStateError("it is completed")
+                complete(results)
+
+            result.complete = complete_once  # type: ignore[method-assign]
+            invoke(value, result)
+
+        super()._start_callback(entry, invoke_strictly)
+
+
 class SleepsThroughThreads(TaskMailbox):
     """Files a mail of another thread and wakes nobody: it is found when something else happens."""
 
@@ -89,6 +111,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
     Faulty(TakesATextForItsLetters, rule="RES-3"),
     Faulty(LetsTheLastCompletionCount, rule="RES-4"),
+    Faulty(RaisesAtLateCompletions, rule="RES-4"),
     Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
     Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
 )

@@ -13,6 +13,7 @@ from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
+from asyncwait.conformance.harness._real_time import TRIES, in_real_time, play_in_real_time
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import (
@@ -28,6 +29,7 @@ __all__ = [
     "MAX_TURNS",
     "PATIENCE",
     "REDELIVERIES",
+    "TRIES",
     "Consumer",
     "LoopName",
     "OutsideVirtualLoop",
@@ -40,12 +42,14 @@ __all__ = [
     "WatchedSource",
     "describe_failure",
     "given_as",
+    "in_real_time",
     "loop_blocker",
     "loop_clock",
     "planned_error",
     "planned_function",
     "planned_source_error",
     "play",
+    "play_in_real_time",
     "play_leg",
     "run_real",
     "run_virtual",

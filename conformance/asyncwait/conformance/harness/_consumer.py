@@ -182,5 +182,5 @@ class Consumer:
             timers_left=timers_left,
             abandoned=abandoned,
             refused=recorder.refused,
-            late_by=recorder.late_by,
+            late_by=round(recorder.late_by, 3),
         )

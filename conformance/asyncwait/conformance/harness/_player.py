@@ -33,8 +33,6 @@ from asyncwait.spec.scenario import (
     next_leg,
 )
 
-_BEAT = 5  # ms
-
 _TURNS = 20
 """Turns of the loop after which a read that has nothing to give waits, whoever runs it."""
 
@@ -117,7 +115,7 @@ class _LegPlayer:
         before, is_over = Census.take(), False
         async with anyio.create_task_group() as self._helpers:
             if self._recorder.is_on_grid:
-                self._helpers.start_soon(self._beat)
+                self._helpers.start_soon(self._recorder.measure_lateness)
             host = Host(self._loop, spin, self._consumer.limit / 1000, self._overdue)
             is_over = await host.run(self._live)
             self._helpers.cancel_scope.cancel()
@@ -249,14 +247,6 @@ class _LegPlayer:
             except Exception as error:
                 self._consumer.failed(error)
                 self._cancelling.cancel()
-
-    async def _beat(self) -> None:
-        """Measure how late the loop is, often enough for no stall to hide between two events."""
-        at = 0
-        while True:
-            self._recorder.was_due(at)
-            at += _BEAT
-            await anyio.sleep(max(0.0, self._recorder.until(at)) / 1000)
 
     def _abandoned(self) -> int:
         """Return the operator's own count; asking for it must not raise either."""

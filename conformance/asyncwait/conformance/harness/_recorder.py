@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -18,6 +20,7 @@ from asyncwait.spec.scenario import (
 )
 
 _EARLY = 5.0  # ms
+_BEAT = 5  # ms
 
 
 class Recorder:
@@ -94,6 +97,14 @@ class Recorder:
     def misused(self, what: MisuseKind, detail: str) -> None:
         """Note that the operator does what the contract rules out."""
         self.events.append(Misuse(self.now(), what, detail))
+
+    async def measure_lateness(self) -> None:
+        """Measure, without end, how late the loop is: no stall may hide between two events."""
+        at = 0
+        while True:
+            self.was_due(at)
+            at += _BEAT
+            await anyio.sleep(max(0.0, self.until(at)) / 1000)
 
     def passed(self) -> float:
         """Return the ms since the leg began, as the clock says."""

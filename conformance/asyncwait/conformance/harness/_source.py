@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
-from typing import Any
+from typing import Any, Self
 
 import anyio
 
@@ -68,7 +68,7 @@ class WatchedSource:
         self._close_error = close_error
         self._asked = False
 
-    def __aiter__(self) -> AsyncIterator[Element]:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Element:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 
-from asyncwait.conformance.harness import LoopName, play
+from asyncwait.conformance.harness import LoopName, play, play_in_real_time
 from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
@@ -48,7 +48,10 @@ class Backend(Protocol):
 
 
 class StreamBackend(Struct, frozen=True):
-    """A backend that is an `open_operator` in this process, on a virtual clock."""
+    """A backend that is an `open_operator` in this process.
+
+    It runs on a virtual clock; without that capability on the real one, on the grid.
+    """
 
     open_operator: OpenOperator
     loop: LoopName = "asyncio"
@@ -58,8 +61,9 @@ class StreamBackend(Struct, frozen=True):
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios` one after the other, each in an event loop of its own."""
+        virtual = Capability.VIRTUAL_TIME in self.capabilities
         for scenario in scenarios:
-            yield play(self.open_operator, scenario, self.loop)
+            yield (play if virtual else play_in_real_time)(self.open_operator, scenario, self.loop)
 
 
 def stream_backend(

@@ -7,11 +7,10 @@ from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH, short
+from asyncwait.conformance.harness import in_real_time
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
-    GRID,
     Capability,
-    Ending,
     Leg,
     LegStart,
     Scenario,
@@ -24,9 +23,6 @@ LACKS = frozenset(
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for
 anything, and a task that is cancelled is killed."""
-
-TRIES = 3
-"""Runs of a scenario on the real clock before it is given up as too late."""
 
 NamedRun: TypeAlias = tuple[str, Scenario, Trace]
 
@@ -65,27 +61,12 @@ class SparkBackend:
         yield from self.as_jobs(failing(scenarios))
 
     def in_real_time(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
-        """Play `scenarios` on the real clock in one job; late runs are repeated in another.
-
-        There each is played as often as it may be tried, so that two jobs are enough.
-        """
+        """Play `scenarios` on the real clock: in one job, and in another what was late there."""
         timed = Capability.TIMED_INPUT  # such scenarios come last: their job has a stage more
         runs = sorted(scenarios.items(), key=lambda item: timed in item[1].needs)
-        for tries in (1, TRIES - 1):
-            plans = [LegStart.first(scenario) for _, scenario in runs for _ in range(tries)]
-            reports = iter(play_legs(embedded_spark(), plans, real=True).reports if plans else ())
-            late = []
-            for name, scenario in runs:
-                legs = [next(reports).leg for _ in range(tries)]
-                leg = next((leg for leg in legs if leg.late_by <= GRID / 2), None)
-                if leg is None:
-                    late.append((name, scenario))
-                else:
-                    yield f"{name}, in real time", scenario, Trace((leg,))
-            runs = late
-        for name, scenario in runs:
-            ending = Ending("error", detail=f"more than {GRID // 2} ms late in {TRIES} runs")
-            yield f"{name}, in real time", scenario, Trace((Leg(ending),))
+        for number, trace in in_real_time([scenario for _, scenario in runs], _play_in_one_job):
+            name, scenario = runs[number]
+            yield f"{name}, in real time", scenario, trace
 
     def as_jobs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play failing `scenarios`, each as a job that fails; the traces tell of its error."""
@@ -93,3 +74,9 @@ class SparkBackend:
             result = play_legs(embedded_spark(), [LegStart.first(scenario)], raises=True)
             leg = as_told(result.reports[0].leg, result.error)
             yield f"{name}, as a job of its own", scenario, Trace((leg,))
+
+
+def _play_in_one_job(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+    plans = [LegStart.first(scenario) for scenario in scenarios]
+    reports = play_legs(embedded_spark(), plans, real=True).reports
+    return (Trace((report.leg,)) for report in reports)

@@ -8,22 +8,8 @@ import pyarrow as pa
 
 from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.conformance.harness import PATIENCE, OutsideVirtualLoop, PlannedSourceError, Recorder
-from asyncwait.spec import Element
-from asyncwait.spec.scenario import (
-    GRID,
-    Capability,
-    Ending,
-    EndingKind,
-    LegStart,
-    SinkLeft,
-    SourceAsked,
-    SourceClosed,
-    SourceEnded,
-    Taken,
-)
-
-_BEAT = 5  # ms
+from asyncwait.conformance.harness import Consumer, OutsideVirtualLoop, Recorder, WatchedSource
+from asyncwait.spec.scenario import GRID, Capability, EndingKind, LegStart
 
 
 class LoopSide:
@@ -42,14 +28,13 @@ class LoopSide:
         )
         self._began = self.loop.time()
         self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID if real else None)
-        self.source_error = PlannedSourceError("planned") if plan.scenario.source_error else None
-        self.ending: Ending | None = None
+        self.consumer = Consumer(plan, self.recorder)
         self.closing = False
         self.tasks_left = self.timers_left = 0
         self._plan = plan
         self._real = real
         self._source = ThreadedSource if real else InMemorySource
-        self._alarms: list[asyncio.TimerHandle] = []
+        self._alarms: list[asyncio.TimerHandle | asyncio.Task[None]] = []
         self._patience: asyncio.TimerHandle
         self._answers: set[asyncio.Task[Any]] = set()
 
@@ -58,7 +43,8 @@ class LoopSide:
         if self._real and Capability.TIMED_INPUT in self._plan.scenario.needs:
             batches = self._watch_arrivals(batches)
         source = self._source(batches, rows)
-        return _WatchedSource(source, self.recorder, self._plan.first_index, self.source_error)
+        first, error = self._plan.first_index, self.consumer.source_error
+        return _WatchedPartition(source, self.recorder, first, error)
 
     def _watch_arrivals(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Note how far from their times the rows arrive; each is a batch."""
@@ -78,33 +64,16 @@ class LoopSide:
 
         An end at 0 has come when this returns: it needs nobody who waits.
         """
-        scenario, crash = self._plan.scenario, self._plan.crash
-        self._alarm(PATIENCE * scenario.horizon + 1_000, "hung")
-        if crash is not None:
-            self._alarm(crash.at, "crashed")
-        if scenario.cancel_at is not None and self._plan.number == 0:
-            self._alarm(scenario.cancel_at, "left")
+        self._alarm(self.consumer.limit, "hung")
+        for at, how in self.consumer.planned_ends:
+            self._alarm(at, how)
         if isinstance(self.loop, OutsideVirtualLoop):
             self.loop.spin.restart(lambda: self._end("livelock"))
         else:
-            self._beat(0)
+            self._alarms.append(self.loop.create_task(self.recorder.measure_lateness()))
 
     def _alarm(self, at: int, how: EndingKind) -> None:
         self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
-
-    def _beat(self, at: int) -> None:
-        """Measure how late the loop is, often enough for no stall to hide between two events."""
-        self.recorder.was_due(at)
-        if not self.closing:
-            following = at + _BEAT
-            self.loop.call_at(self._began + following / 1000, self._beat, following)
-
-    def note_end(self, how: EndingKind) -> None:
-        """Note that the leg ends now, unless it has."""
-        if self.ending is None:
-            self.ending = Ending(how, self.recorder.now())
-            if how in {"crashed", "left"}:
-                self.recorder.events.append(SinkLeft(self.recorder.now()))
 
     def give_up_after(self, ms: int) -> None:
         """Cancel the consumer's next wait after so many ms; called from outside."""
@@ -118,7 +87,7 @@ class LoopSide:
         self.loop.call_soon_threadsafe(self._patience.cancel)
 
     def _end(self, how: EndingKind) -> None:
-        self.note_end(how)
+        self.consumer.end(how)
         self._withdraw()
 
     def _withdraw(self) -> None:
@@ -145,8 +114,8 @@ class LoopSide:
             self.timers_left = max(0, self.loop.pending_timers() - answers)
 
 
-class _WatchedSource:
-    """A source that notes who asks, and what it gives; and raises its end if that is planned."""
+class _WatchedPartition(WatchedSource):
+    """The source of a partition, watched."""
 
     def __init__(
         self,
@@ -155,29 +124,14 @@ class _WatchedSource:
         first_index: int,
         error: BaseException | None,
     ) -> None:
+        super().__init__(source, recorder, first_index, error)
         self._source = source
-        self._recorder = recorder
-        self._next = first_index
-        self._error = error
-
-    def __aiter__(self) -> "_WatchedSource":
-        return self
-
-    async def __anext__(self) -> Element:
-        recorder = self._recorder
-        recorder.events.append(SourceAsked(recorder.now()))
-        try:
-            element = await anext(self._source)
-        except StopAsyncIteration:
-            recorder.events.append(SourceEnded(recorder.now(), self._error is not None))
-            raise self._error or StopAsyncIteration from None
-        recorder.events.append(Taken(recorder.now(), self._next))
-        self._next += 1
-        return element
 
     async def aclose(self) -> None:
-        self._recorder.events.append(SourceClosed(self._recorder.now()))
+        """Close it, and note that."""
+        await super().aclose()
         await self._source.aclose()
 
     def join(self) -> None:
+        """See `PartitionSource`."""
         self._source.join()

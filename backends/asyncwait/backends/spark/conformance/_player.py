@@ -6,23 +6,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 
 import pyarrow as pa
-from msgspec.structs import replace
 
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.conformance.harness import Recorder, describe_failure, planned_function
+from asyncwait.conformance.harness import Recorder, planned_function
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import (
-    Closed,
-    Ending,
-    Leg,
-    LegStart,
-    SinkGaveUp,
-    SinkStep,
-    SinkTook,
-    SinkWaits,
-)
+from asyncwait.spec.scenario import Closed, Leg, LegStart, SinkStep
 
 
 class _WatchedRows(ElementRows):
@@ -56,36 +46,31 @@ class PartitionPlayer:
     def __init__(self, plan: LegStart, *, real: bool) -> None:
         self._plan = plan
         self._side = LoopSide(plan, real=real)
-        self._events = self._side.recorder.events
-        self._rows = _WatchedRows(self._side.recorder)
-        self._script = plan.scenario.sink if plan.number == 0 else ()
+        self._consumer = self._side.consumer
+        self._recorder = self._side.recorder
+        self._rows = _WatchedRows(self._recorder)
         self.failure: BaseException | None = None
         self.leg: Leg | None = None
 
     def play(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Hand on what comes out; at its end `leg` and `failure` are there."""
-        side, before = self._side, set(threading.enumerate())
+        before = set(threading.enumerate())
         try:
             partition = self._open(batches)
         except Exception as error:
             self._fail(error)
-            self.leg = self._leg()
+            self.leg = self._consumer.leg()
             return
         try:
             yield from self._consume(partition)
-            seen = self._again(partition, {"finished", "failed"})
         finally:
-            side.loop.call_soon_threadsafe(side.begin_closing)
-            partition.close()
-            self._events.append(Closed(self._now()))
-        after = self._again(partition, {"finished", "failed", "left"})
-        assert side.ending is not None
-        side.ending = replace(side.ending, again=seen, after=after)
-        leg = self._leg()
-        threads = len(set(threading.enumerate()) - before)
-        self.leg = replace(
-            leg,
-            tasks_left=leg.tasks_left + threads,
+            self._close(partition)
+        if self._consumer.reads_after:
+            self._read_again(partition, left=True)
+        side, threads = self._side, len(set(threading.enumerate()) - before)
+        self.leg = self._consumer.leg(
+            tasks_left=side.tasks_left + threads,
+            timers_left=side.timers_left,
             abandoned=partition.statistics().abandoned,
         )
 
@@ -100,95 +85,68 @@ class PartitionPlayer:
             loop_factory=lambda: side.loop,
             reader=side.read,
             # By single elements a script of reads and pauses is followed to the letter.
-            batch_size=1 if self._script else BATCH_SIZE,
+            batch_size=1 if self._consumer.is_scripted else BATCH_SIZE,
         )
         asyncio.run_coroutine_threadsafe(side.set_alarms(), side.loop).result()
         return partition
 
     def _consume(self, partition: Partition) -> Iterator[pa.RecordBatch]:
-        for step in self._steps():
-            if self._side.ending is not None:
-                return
+        for step in self._consumer.steps():
             if step.does == "pause":
                 self._pause(step.n)
             elif step.does == "leave":
-                self._side.note_end("left")
+                self._consumer.end("left")
             elif (batch := self._pull(partition, step)) is not None:
                 yield batch
-
-    def _steps(self) -> Iterator[SinkStep]:
-        for step in self._script:
-            yield from [step] * (step.n if step.does == "read" else 1)
-        while True:
-            yield SinkStep("read", 1)
+        if self._consumer.reads_again:
+            self._read_again(partition, left=False)
 
     def _pause(self, ms: int) -> None:
         """Pass the time on the loop's clock, as everything that takes time has to."""
         try:
             asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._side.loop).result()
         except CancelledError:
-            assert self._side.ending is not None
+            assert self._consumer.ending is not None
 
     def _pull(self, partition: Partition, step: SinkStep) -> pa.RecordBatch | None:
-        side = self._side
+        side, consumer = self._side, self._consumer
         gives_up = step.does == "give_up"
-        self._events.append(SinkWaits(self._now()))
+        consumer.waits()
         if gives_up:
             side.give_up_after(step.n)
         try:
             batch = next(partition)
-        except StopIteration:
-            side.ending = side.ending or Ending("finished", self._now())
         except CancelledError:
-            if side.ending is None:
-                self._events.append(SinkGaveUp(self._now()))
+            if consumer.ending is None:
+                consumer.gave_up()
         except Exception as error:
-            self._fail(error)
+            consumer.read_raised(error)
+            self.failure = consumer.raised
         else:
-            if side.ending is None:
-                self._take(batch)
+            if consumer.ending is None:
+                consumer.took(*self._rows.decode(batch))
                 return batch
         finally:
             if gives_up:
                 side.go_on()
         return None
 
-    def _take(self, batch: pa.RecordBatch) -> None:
-        now = self._now()
-        self._events.extend(SinkTook(now, element) for element in self._rows.decode(batch))
+    def _close(self, partition: Partition) -> None:
+        self._side.loop.call_soon_threadsafe(self._side.begin_closing)
+        try:
+            partition.close()
+        except Exception as error:
+            self._fail(error)
+        self._recorder.events.append(Closed(self._recorder.now()))
 
     def _fail(self, error: BaseException) -> None:
-        side = self._side
-        if side.ending is None:
-            self.failure = error
-            side.ending = describe_failure(error, self._now(), side.recorder.raised)
+        self.failure = error
+        self._consumer.failed(error)
 
-    def _again(self, partition: Partition, when: set[str]) -> str:
-        """Return what one more read gives; nothing where the leg ended otherwise than `when`."""
-        assert self._side.ending is not None
-        if self._side.ending.how not in when:
-            return ""
+    def _read_again(self, partition: Partition, *, left: bool) -> None:
         try:
-            batch = next(partition)
-        except StopIteration:
-            return "stop"
+            outcome = next(iter(self._rows.decode(next(partition))))
         except Exception as error:
-            return "same" if error is self.failure else f"raised {type(error).__name__}"
-        return f"gave {next(iter(self._rows.decode(batch)))}"
-
-    def _leg(self) -> Leg:
-        side, plan = self._side, self._plan
-        return Leg(
-            ending=side.ending or Ending("error", detail="the leg ended without an ending"),
-            events=tuple(self._events),
-            first_index=plan.first_index,
-            restored=plan.restored,
-            mode=plan.config.mode,
-            capacity=plan.config.capacity,
-            tasks_left=side.tasks_left,
-            timers_left=side.timers_left,
-            late_by=side.recorder.late_by,
-        )
-
-    def _now(self) -> float:
-        return self._side.recorder.now()
+            self._consumer.read_again(outcome=error, left=left)
+        else:
+            self._consumer.read_again(outcome=outcome, left=left)

@@ -1,0 +1,160 @@
+"""Runs on the real clock: what is late is played again, and what is always late is an error.
+
+A virtual clock stands in for the real one, and is late where a test wants it to be.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from judged import broken_rules
+
+from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.harness import (
+    VirtualLoop,
+    _player,
+    in_real_time,
+    play,
+    play_in_real_time,
+    run_virtual,
+)
+from asyncwait.conformance.running import stream_backend
+from asyncwait.reference import open_operator
+from asyncwait.spec import OpenOperator, Record
+from asyncwait.spec.scenario import (
+    Capability,
+    Ending,
+    Leg,
+    Plan,
+    Scenario,
+    Step,
+    Timed,
+    Trace,
+)
+
+ONE = Scenario(
+    inputs=(Timed(0, Record("a")), Timed(80, Record("b"))),
+    plans=(Plan("a", (Step(after=40, results=("a1",)),)), Plan("b", (Step(after=120),))),
+)
+
+
+class Machine:
+    """Plays nothing; each run of a scenario is late by what its name says for that run."""
+
+    def __init__(self) -> None:
+        self.rounds: list[list[str]] = []
+        self._runs: dict[str, int] = {}
+
+    def __call__(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Stand in for what plays a round."""
+        self.rounds.append([scenario.name for scenario in scenarios])
+        return map(self._trace, scenarios)
+
+    def _trace(self, scenario: Scenario) -> Trace:
+        name = scenario.name
+        run = self._runs[name] = self._runs.get(name, 0) + 1
+        late = [float(each) for each in name.split()[run - 1].split("+")]
+        return Trace(tuple(Leg(Ending("finished", at=run), late_by=by) for by in late))
+
+
+def played(*names: str) -> tuple[Machine, dict[str, Ending]]:
+    """Play scenarios of these names; return the machine, and how each of them ended."""
+    machine = Machine()
+    scenarios = [Scenario(name=name) for name in names]
+    traces = dict(in_real_time(scenarios, machine))
+    return machine, {names[number]: traces[number].legs[0].ending for number in sorted(traces)}
+
+
+def test_punctual_runs_are_played_once() -> None:
+    """Half a step is late enough to be in time."""
+    machine, endings = played("3", "20")
+
+    assert machine.rounds == [["3", "20"]]
+    assert [ending.at for ending in endings.values()] == [1, 1]
+
+
+def test_late_runs_are_repeated_twice_in_one_round() -> None:
+    """The first run in time counts, all legs of it; where all are late, there is no trace."""
+    machine, endings = played("0", "21 4 5", "22 3+90 6", "25 25 21")
+
+    late = ["21 4 5", "22 3+90 6", "25 25 21"]
+    assert machine.rounds == [["0", *late], [name for name in late for _ in range(2)]]
+    assert [ending.at for ending in endings.values()] == [1, 2, 3, 0]
+    assert endings["25 25 21"] == Ending("error", detail="more than 20 ms late in 3 runs")
+
+
+@pytest.fixture
+def real_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that is never late by itself stands in for the real one."""
+    monkeypatch.setattr(_player, "run_real", run_virtual)
+
+
+def late_by(*lateness: int) -> OpenOperator:
+    """An operator that blocks its loop for so many ms, in each run differently, then not."""
+    left = list(lateness)
+
+    @asynccontextmanager
+    async def opened(*arguments: Any) -> Any:
+        async with open_operator(*arguments) as results:
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            await asyncio.sleep(0.01)  # Something is under way by then.
+            loop.jump(left.pop(0) / 1000 if left else 0)
+            yield results
+
+    return opened
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.usefixtures("real_clock")
+def test_a_run_in_time_tells_what_a_virtual_one_does(loop: Any) -> None:
+    """Its instants are those of the grid."""
+    real, virtual = play_in_real_time(open_operator, ONE, loop), play(open_operator, ONE, loop)
+
+    # In one instant trio takes its tasks in any order.
+    assert sorted(map(str, real.legs[0].events)) == sorted(map(str, virtual.legs[0].events))
+    assert real.legs[0].ending == virtual.legs[0].ending
+    assert broken_rules(Run(ONE, real)) == {}
+
+
+@pytest.mark.usefixtures("real_clock")
+def test_a_stall_between_two_events_is_noticed() -> None:
+    """Though each event falls on its instant."""
+    trace = play(late_by(25), ONE, real=True)
+
+    assert trace.legs[0].late_by == pytest.approx(25, abs=1)
+
+
+@pytest.mark.usefixtures("real_clock")
+@pytest.mark.parametrize(("lateness", "how"), [((25, 0), "finished"), ((25, 25, 25), "error")])
+def test_what_is_late_is_played_again(lateness: tuple[int, ...], how: str) -> None:
+    """Three times at most."""
+    assert play_in_real_time(late_by(*lateness), ONE).legs[0].ending.how == how
+
+
+def test_a_backend_without_virtual_time_is_played_in_real_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has nothing else to do for it than to say so."""
+    loops: list[str] = []
+
+    def run_real(main: Any, loop: Any) -> Any:
+        loops.append(loop)
+        return run_virtual(main, loop)
+
+    monkeypatch.setattr(_player, "run_real", run_real)
+    virtual = stream_backend(open_operator)
+    real = stream_backend(open_operator, lacks=[Capability.VIRTUAL_TIME])
+
+    assert list(virtual.run([ONE])) == list(real.run([ONE]))
+    assert loops == ["asyncio"]
+
+
+def test_the_real_clock_is_a_real_one() -> None:
+    """A leg that takes no time takes none; its loop does not jump."""
+    empty = Scenario()
+
+    assert play(open_operator, empty, real=True).legs[0].ending.how == "finished"
+    assert play(open_operator, empty, "trio", real=True).legs[0].ending.how == "finished"

@@ -1,0 +1,73 @@
+"""Times as they are written down: exact on a virtual clock, on a grid on the real one."""
+
+import pytest
+
+from asyncwait.conformance.harness import Recorder
+from asyncwait.spec.scenario import Scenario
+
+
+class Clock:
+    """A clock that the test sets, in ms."""
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+
+    def __call__(self) -> float:
+        """The seconds of a clock that began long ago."""
+        return 5 + self.ms / 1000
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock at its beginning."""
+    return Clock()
+
+
+@pytest.mark.parametrize(
+    ("ms", "instant", "late"),
+    [
+        (0, 0, 0),
+        (3, 0, 3),
+        (34, 40, 34),
+        (36, 40, 0),
+        (40, 40, 0),
+        (59, 40, 19),
+        (61, 80, 21),
+        (112, 120, 32),
+    ],
+)
+def test_times_are_those_of_the_nearest_instant(
+    clock: Clock, ms: float, instant: float, late: float
+) -> None:
+    """The lateness is that behind the instant before, where it is not just a little early."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    clock.ms = ms
+    assert recorder.now() == instant
+    assert recorder.late_by == pytest.approx(late, abs=0.01)
+
+
+def test_the_greatest_lateness_is_kept(clock: Clock) -> None:
+    """Also that of something that was known to be due."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    for clock.ms in (47, 82):
+        recorder.now()
+    assert recorder.late_by == pytest.approx(7, abs=0.01)
+    clock.ms = 125
+    recorder.was_due(75)
+    assert recorder.late_by == pytest.approx(50, abs=0.01)
+
+
+def test_too_early_is_out_of_time_as_well(clock: Clock) -> None:
+    """What comes before it is due, beside others that came late, is no less wrong."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    clock.ms = 5
+    recorder.was_due(205)
+    assert recorder.late_by == pytest.approx(200, abs=0.01)
+
+
+def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:
+    """Without a grid nothing is late."""
+    recorder = Recorder(Scenario(), clock)
+    clock.ms = 61.23456
+    assert recorder.now() == 61.235
+    assert recorder.late_by == 0
