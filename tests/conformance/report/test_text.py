@@ -12,16 +12,15 @@ from asyncwait.conformance.report import (
     print_report,
     rule_lines,
 )
-from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
+from asyncwait.conformance.verdict import Case, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import Scenario, Timed
 
 SCENARIO = Scenario(inputs=(Timed(0, Record("a")),))
-FAILURE = Failure(
-    "one-record", SCENARIO, play(open_operator, SCENARIO), Violation("it is wrong", 0)
-)
+CASE = Case("one-record", SCENARIO, SCENARIO)
+FAILURE = Failure(CASE, play(open_operator, SCENARIO), Violation("it is wrong", 0))
 
 
 def result(rule: str, status: Status, note: str = "") -> RuleResult:

@@ -9,6 +9,7 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Check, History, Judgement, Violation
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
+    Case,
     Count,
     Failure,
     RuleResult,
@@ -19,7 +20,6 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
@@ -29,7 +29,6 @@ from asyncwait.spec.scenario import (
     Plan,
     Scenario,
     Step,
-    Timed,
     Trace,
 )
 
@@ -37,7 +36,8 @@ MUST = rules()["ORD-1"]
 SHOULD = rules()["CAP-5"]
 ON_DEMAND = rules()["SNAP-8"]
 SCENARIO = Scenario()
-FAILURE = Failure("one", SCENARIO, Trace((Leg(Ending("finished")),)), Violation("wrong", 0))
+CASE = Case("one", SCENARIO, SCENARIO)
+FAILURE = Failure(CASE, Trace((Leg(Ending("finished")),)), Violation("wrong", 0))
 
 
 def tally_of(rule: Rule, applied: int = 0, failure: Failure | None = None) -> Tally:
@@ -126,7 +126,7 @@ def test_a_rule_whose_check_breaks_is_an_error() -> None:
         raise KeyError("call 7")
 
     tally = Tally({**CHECKS, MUST.id: Check(MUST.id, broken)}, [MUST.id, "END-8"])
-    tally.add("one", SCENARIO, play(open_operator, SCENARIO))
+    tally.add(CASE, play(open_operator, SCENARIO))
 
     assert status_of(tally, MUST) == ("error", "one: its check failed: KeyError: 'call 7'")
     assert tally.counts["END-8"].applied == 1
@@ -224,21 +224,8 @@ def test_examples_come_before_generated_failures_and_short_ones_before_long() ->
     for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
         scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))
         name = f"{size}{'g' if generated else ''}"
-        count.add(
-            Judgement(1), Failure(name, scenario, FAILURE.trace, FAILURE.violation, generated)
-        )
+        case = Case(name, scenario, scenario, generated)
+        count.add(Judgement(1), Failure(case, FAILURE.trace, FAILURE.violation))
 
-    assert [failure.name for failure in count.failures] == ["7", "9", "1g"]
+    assert [failure.case.name for failure in count.failures] == ["7", "9", "1g"]
     assert (count.applied, count.broken) == (5, 5)
-
-
-def test_a_tally_remembers_what_generated_scenarios_break() -> None:
-    """Shrinking repeats them first, and plays none of them again."""
-    scenario = Scenario(inputs=(Timed(0, Record("a")),))
-    tally = Tally(CHECKS, rules())
-
-    tally.add("one", scenario, play(open_operator, scenario), key=b"generated")
-    tally.add("two", scenario, play(open_operator, scenario))
-
-    assert tally.broken_by == {b"generated": frozenset()}
-    assert tally.judged == 2

@@ -86,6 +86,6 @@ def rule_lines(backend: str, result: RuleResult) -> Iterator[str]:
 
 def drawn(failure: Failure) -> Iterator[str]:
     """Yield the scenario of a failure and its timeline."""
-    yield f"{failure.name}: {failure.violation.text} (at {failure.violation.at:g} ms)"
-    yield from describe_scenario(failure.scenario)
-    yield from draw(failure.scenario, failure.trace, failure.violation)
+    yield f"{failure.case.name}: {failure.violation.text} (at {failure.violation.at:g} ms)"
+    yield from describe_scenario(failure.case.scenario)
+    yield from draw(failure.case.scenario, failure.trace, failure.violation)

@@ -1,6 +1,6 @@
 """From judgements to a verdict."""
 
-from asyncwait.conformance.verdict._tally import Count, Failure, Tally
+from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally, failures_of
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
     USAGE_ERROR,
@@ -14,6 +14,7 @@ from asyncwait.conformance.verdict._verdict import (
 __all__ = [
     "EXIT_CODES",
     "USAGE_ERROR",
+    "Case",
     "Count",
     "Failure",
     "RuleResult",
@@ -22,4 +23,5 @@ __all__ = [
     "Verdict",
     "Word",
     "conclude",
+    "failures_of",
 ]
