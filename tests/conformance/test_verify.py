@@ -131,7 +131,23 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> N
     assert verdict.results[0].note == (
         f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
     )
-    assert verdict.scenarios == 3
+    assert verdict.line == (
+        f"gate:backend: not conformant as to ORD-1, END-8 after 3 of {len(EXAMPLES) + 1} scenarios "
+        "(1 fail, 1 blocked)"
+    )
+
+
+def test_what_holds_until_the_suite_stops_asking_is_not_passed(gate: Folder) -> None:
+    """The rest may break it."""
+    write(gate, "import os\n    if config.capacity == 1: os._exit(3)")
+
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
+
+    assert [(r.rule.id, r.status) for r in verdict.results] == [
+        ("ORD-1", "held"),
+        ("END-8", "fail"),
+    ]
+    assert " (1 rules held so far, 1 fail)" in verdict.line
 
 
 def test_a_module_that_only_the_child_cant_import_is_an_error(gate: Folder) -> None:

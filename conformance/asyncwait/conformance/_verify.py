@@ -83,19 +83,29 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
     with open_player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
         further = 0 if blocked else _judge_further(tally, backend, scenarios, progress)
-        results = conclude(tally, rules, backend.capabilities, backend.exceptions, blocked=blocked)
+        planned = len(scenarios) + further
+        missing = blocked or _unjudged(tally, planned)
+        results = conclude(tally, rules, backend.capabilities, backend.exceptions, missing=missing)
         if plan.shrinks and not blocked:
             results = _shrunk(results, play, backend, progress)
     return Verdict(
         reference,
         results,
         tally.judged,
-        len(scenarios) + further,
+        planned,
         tuple(tally.errors),
         time.perf_counter() - began,
         plan.seed,
+        blocked,
         tally.self_reported,
     )
+
+
+def _unjudged(tally: Tally, planned: int) -> str:
+    """Return why not everything that was played is judged, or nothing."""
+    if tally.judged == planned and not tally.errors:
+        return ""
+    return f"{len(tally.errors)} of {planned:,} runs in error"
 
 
 def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
@@ -132,7 +142,7 @@ def _judge_all(tally: Tally, play: Play, scenarios: list[Case], progress: Progre
         lost += _is_lost(run)
         if lost == GIVE_UP_AFTER:
             left = len(scenarios) - number - 1
-            return f"{lost} runs blocked, died or broke ({_said(run)}); {left} not played"
+            return f"{lost} runs blocked, died or broke ({_said(run)}); {left:,} not played"
     progress("judged", len(scenarios), len(scenarios))
     return ""
 

@@ -53,11 +53,11 @@ def status_of(
     *,
     capabilities: frozenset[Capability] = ALL_CAPABILITIES,
     excused: str = "",
-    blocked: str = "",
+    missing: str = "",
 ) -> tuple[Status, str]:
     """The status that one rule gets, and its note."""
     exceptions = {rule.id: excused} if excused else {}
-    (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, blocked=blocked)
+    (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, missing=missing)
     return result.status, result.note
 
 
@@ -105,9 +105,26 @@ def test_a_rule_that_never_applied_is_untested_even_if_it_is_excused() -> None:
 
 def test_a_rule_that_something_stood_before_is_blocked() -> None:
     """What stood in the way is told."""
-    found = status_of(tally_of(MUST), MUST, blocked="3 runs died")
+    found = status_of(tally_of(MUST), MUST, missing="3 runs died")
 
     assert found == ("blocked", "3 runs died")
+
+
+def test_a_rule_that_held_in_a_part_of_the_scenarios_has_not_passed() -> None:
+    """The scenario that breaks it may be among those that were not played."""
+    assert status_of(tally_of(MUST, 9), MUST, missing="3 runs died") == ("held", "3 runs died")
+
+
+def test_an_exception_that_held_in_a_part_of_the_scenarios_is_not_unexpected() -> None:
+    """It may be broken in the others."""
+    found = status_of(tally_of(MUST, 9), MUST, excused="see our issue 7", missing="3 runs died")
+
+    assert found == ("held", "3 runs died")
+
+
+def test_a_rule_that_is_broken_in_a_part_of_the_scenarios_is_broken() -> None:
+    """Whatever the others would show."""
+    assert status_of(tally_of(MUST, 9, FAILURE), MUST, missing="3 runs died") == ("fail", "")
 
 
 def test_a_rule_whose_ability_is_missing_does_not_apply() -> None:
@@ -143,6 +160,7 @@ def test_a_rule_whose_check_breaks_is_an_error() -> None:
         ("unexpected-pass", "not conformant"),
         ("untested", "inconclusive"),
         ("blocked", "inconclusive"),
+        ("held", "inconclusive"),
         ("error", "inconclusive"),
     ],
 )
@@ -156,7 +174,7 @@ def test_a_should_that_fails_leaves_the_word_as_it_is() -> None:
     assert verdict_of((MUST, "pass"), (SHOULD, "fail")).word == "conformant"
 
 
-@pytest.mark.parametrize("status", ["untested", "blocked", "error"])
+@pytest.mark.parametrize("status", ["held", "untested", "blocked", "error"])
 def test_that_nothing_was_seen_is_never_forgiven(status: Status) -> None:
     """Whatever the level of the rule."""
     assert verdict_of((MUST, "pass"), (SHOULD, status)).word == "inconclusive"
@@ -208,6 +226,16 @@ def test_the_line_counts_everything_that_is_not_plain_green() -> None:
         "(1 rules pass, 1 fail, 1 expected-fail, 1 unexpected-pass, "
         "2 not-applicable, 1 blocked, 1 untested, 1 error, "
         "1 of the failures not of a MUST, 1 runs in error)"
+    )
+
+
+def test_the_line_says_how_much_was_judged_if_it_is_not_all() -> None:
+    """And speaks of no rule as passed."""
+    results = (RuleResult(MUST, "held"), RuleResult(ON_DEMAND, "blocked"))
+
+    assert Verdict("mine", results, 181, 1_188).line == (
+        "mine: inconclusive as to ORD-1, SNAP-8 after 181 of 1,188 scenarios "
+        "(1 rules held so far, 1 blocked)"
     )
 
 
