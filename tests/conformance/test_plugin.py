@@ -105,7 +105,11 @@ def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> No
     assert done.code == 1
     assert "::test_harness_and_backend_worked" in done.out
     assert "the backend raised RuntimeError: out of order" in done.out
-    assert "gate:backend: inconclusive (0 rules pass, 78 blocked, 3 runs in error)" in done.out
+    assert re.search(
+        r"^gate:backend: inconclusive after 0 of \d+ scenarios \(\d+ blocked, 3 runs in error\)$",
+        done.out,
+        re.MULTILINE,
+    )
 
 
 @pytest.mark.parametrize(

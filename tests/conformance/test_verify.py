@@ -68,8 +68,8 @@ def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder) -> None:
     (result,) = verdict.results
     smallest, *others = result.failures
     assert result.status == "fail"
-    assert (smallest.name, len(smallest.scenario.inputs)) == ("shrunk", 2)
-    assert others[0].name.startswith("generated ")
+    assert (smallest.case.name, len(smallest.case.planned.inputs)) == ("shrunk", 2)
+    assert others[0].case.name.startswith("generated ")
     assert smallest.violation.text.startswith("results of Record ")
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_shrunk_on_demand(gate: Folder) -> None:
 
     verdict = verify("gate:backend", Coverage(300, 1, ("ORD-1",), shrinks=False))
 
-    assert verdict.results[0].failures[0].name.startswith("generated ")
+    assert verdict.results[0].failures[0].case.name.startswith("generated ")
 
 
 def test_a_failing_example_is_not_shrunk(gate: Folder) -> None:
@@ -89,7 +89,7 @@ def test_a_failing_example_is_not_shrunk(gate: Folder) -> None:
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
     names = {example.name for example in EXAMPLES}
-    assert verdict.results[0].failures[0].name in names
+    assert verdict.results[0].failures[0].case.name in names
 
 
 def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
@@ -131,7 +131,23 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> N
     assert verdict.results[0].note == (
         f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
     )
-    assert verdict.scenarios == 3
+    assert verdict.line == (
+        f"gate:backend: not conformant as to ORD-1, END-8 after 3 of {len(EXAMPLES) + 1} scenarios "
+        "(1 fail, 1 blocked)"
+    )
+
+
+def test_what_holds_until_the_suite_stops_asking_is_not_passed(gate: Folder) -> None:
+    """The rest may break it."""
+    write(gate, "import os\n    if config.capacity == 1: os._exit(3)")
+
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
+
+    assert [(r.rule.id, r.status) for r in verdict.results] == [
+        ("ORD-1", "held"),
+        ("END-8", "fail"),
+    ]
+    assert " (1 rules held so far, 1 fail)" in verdict.line
 
 
 def test_a_module_that_only_the_child_cant_import_is_an_error(gate: Folder) -> None:
@@ -150,14 +166,17 @@ def test_a_module_that_only_the_child_cant_import_is_an_error(gate: Folder) -> N
 
 
 def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
-    """Once for each scenario, and at the end."""
+    """Once for each scenario, and at the end; and for each failure that is shrunk."""
     write(gate)
-    told: list[tuple[int, int]] = []
+    told: list[tuple[str, int, int]] = []
 
     verify("gate:backend", Coverage(1, rules=("ORD-1",)), lambda *figures: told.append(figures))
 
     total = len(EXAMPLES) + 1
-    assert told == [(number, total) for number in range(total + 1)]
+    assert told == [
+        *(("judged", number, total) for number in range(total + 1)),
+        ("shrunk", 0, 0),
+    ]
 
 
 def test_an_unknown_rule_is_refused_before_anything_is_played() -> None:

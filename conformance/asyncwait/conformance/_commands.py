@@ -8,11 +8,19 @@ from pathlib import Path
 import click
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from asyncwait.conformance._guard import GuardedGroup
-from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.conformance._shrink import SHRINK_SECONDS
+from asyncwait.conformance._verify import Coverage, Stage, verify
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.judging import judge
@@ -34,6 +42,8 @@ from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR, Verdict, Word
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_from_json, trace_from_json
+
+SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 WORST_FIRST: tuple[Word, ...] = (
     "not conformant",
@@ -60,6 +70,12 @@ def asyncwait() -> None:
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
 @click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
 @click.option(
+    "--no-shrink",
+    is_flag=True,
+    help="Show failures of generated scenarios as they are. Else smaller ones are looked for, "
+    f"for {SHRINK_SECONDS:g} seconds at most.",
+)
+@click.option(
     "--patience",
     default=REAL_SECONDS,
     show_default=True,
@@ -73,6 +89,7 @@ def verify_command(
     count: int | None,
     only: tuple[str, ...],
     seed: int,
+    no_shrink: bool,
     patience: float,
 ) -> None:
     """Play the suite on BACKENDS and judge every run by every rule.
@@ -86,7 +103,9 @@ def verify_command(
         names = (*names, exec_reference(program))
     if not names:
         raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
-    plan = Coverage(count or (FULL if full else QUICK), seed, only, patience=patience)
+    plan = Coverage(
+        count or (FULL if full else QUICK), seed, only, shrinks=not no_shrink, patience=patience
+    )
     with _usage_errors():
         for name in names:
             load_backend(name)
@@ -171,22 +190,31 @@ def _verify_with_progress(name: str, plan: Coverage) -> Verdict:
     console = Console(stderr=True)
     if not console.is_terminal:
         return _verify_with_lines(name, plan)
-    columns = (TextColumn(f"{name:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    text = TextColumn("{task.description:18}")
+    columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task(name, total=None)
-        return verify(name, plan, lambda done, of: progress.update(bar, completed=done, total=of))
+        bars: dict[Stage, TaskID] = {"judged": progress.add_task(name, total=None)}
+
+        def show(stage: Stage, done: int, of: int) -> None:
+            if stage not in bars:
+                bars[stage] = progress.add_task(SHRINKING)
+            progress.update(bars[stage], completed=done, total=of)
+
+        return verify(name, plan, show)
 
 
 def _verify_with_lines(name: str, plan: Coverage) -> Verdict:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 
-    def say(done: int, of: int) -> None:
+    def say(stage: Stage, done: int, of: int) -> None:
         nonlocal said
         quarter = 4 * done // of if of else 4
-        if quarter > said:
+        if stage == "judged" and quarter > said:
             said = quarter
             click.echo(f"{name}: {done} of {of} scenarios judged", err=True)
+        elif stage == "shrunk" and of and not done:
+            click.echo(f"{name}: {SHRINKING}: of {of} rules", err=True)
 
     return verify(name, plan, say)
 

@@ -1,14 +1,15 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, generate, key_of, shrink
+from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     Backend,
@@ -21,7 +22,7 @@ from asyncwait.conformance.running import (
     runs,
 )
 from asyncwait.conformance.verdict import (
-    Failure,
+    Case,
     RuleResult,
     Tally,
     Verdict,
@@ -35,19 +36,10 @@ from asyncwait.spec.scenario import Scenario, Trace
 GIVE_UP_AFTER = 3
 """Runs that block or kill their process before the suite stops asking: each costs seconds."""
 
-CANDIDATES, SLOW_CANDIDATES = 2_000, 40
-"""Candidates played at most while failures are shrunk; slow where each is a job of its own."""
+Stage: TypeAlias = Literal["judged", "shrunk"]
 
-Progress = Callable[[int, int], None]
-
-
-class Played(Struct, frozen=True):
-    """A scenario as it was given to a backend; `key` is of the generated one, before adapting."""
-
-    name: str
-    scenario: Scenario
-    generated: bool
-    key: bytes = b""
+Progress: TypeAlias = Callable[[Stage, int, int], None]
+"""Told what is done, how much of it, and of how much."""
 
 
 class Coverage(Struct, frozen=True):
@@ -74,7 +66,8 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
     Args:
         reference: its name, or "module:callable".
         plan: what to cover.
-        progress: told how many scenarios of how many are judged.
+        progress: told how many scenarios of how many are judged, then how many failures of how
+            many are shrunk.
 
     Raises:
         UnknownBackend: there is no such backend.
@@ -90,20 +83,29 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
     with open_player(reference, backend, plan.patience) as play:
         blocked = _judge_all(tally, play, scenarios, progress)
         further = 0 if blocked else _judge_further(tally, backend, scenarios, progress)
-        results = conclude(tally, rules, backend.capabilities, backend.exceptions, blocked=blocked)
+        planned = len(scenarios) + further
+        missing = blocked or _unjudged(tally, planned)
+        results = conclude(tally, rules, backend.capabilities, backend.exceptions, missing=missing)
         if plan.shrinks and not blocked:
-            search = _Search(tally, play, backend)
-            results = tuple(search.shrunk(result, plan) for result in results)
+            results = _shrunk(results, play, backend, progress)
     return Verdict(
         reference,
         results,
         tally.judged,
-        len(scenarios) + further,
+        planned,
         tuple(tally.errors),
         time.perf_counter() - began,
         plan.seed,
+        blocked,
         tally.self_reported,
     )
+
+
+def _unjudged(tally: Tally, planned: int) -> str:
+    """Return why not everything that was played is judged, or nothing."""
+    if tally.judged == planned and not tally.errors:
+        return ""
+    return f"{len(tally.errors)} of {planned:,} runs in error"
 
 
 def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
@@ -114,36 +116,34 @@ def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 
-def _scenarios(plan: Coverage, backend: Backend) -> list[Played]:
+def _scenarios(plan: Coverage, backend: Backend) -> list[Case]:
     """Collect the examples and generate the rest, as the backend can play them."""
-    played = [Played(e.name, e.scenario, generated=False) for e in EXAMPLES]
+    fitting = partial(adapted, capabilities=backend.capabilities)
+    cases = [Case(e.name, e.scenario, fitting(e.scenario)) for e in EXAMPLES]
     for number, scenario in enumerate(generate(plan.count, plan.seed)):
         name = f"generated {number} of seed {plan.seed}"
-        played.append(Played(name, scenario, generated=True, key=key_of(scenario)))
-    return [
-        msgspec.structs.replace(p, scenario=adapted(p.scenario, backend.capabilities))
-        for p in played
-    ]
+        cases.append(Case(name, scenario, fitting(scenario), generated=True))
+    return cases
 
 
-def _judge_all(tally: Tally, play: Play, scenarios: list[Played], progress: Progress) -> str:
+def _judge_all(tally: Tally, play: Play, scenarios: list[Case], progress: Progress) -> str:
     """Play and judge everything; return why the rest was not played, or nothing."""
     lost = 0
-    for number, run in enumerate(runs(play, [played.scenario for played in scenarios])):
+    for number, run in enumerate(runs(play, [case.scenario for case in scenarios])):
         if isinstance(run, Broken) and run.ends:
             tally.errors.append(run.text)
             return run.text
-        progress(number, len(scenarios))
-        played = scenarios[number]
+        progress("judged", number, len(scenarios))
+        case = scenarios[number]
         if isinstance(run, Broken):
-            tally.errors.append(f"{played.name}: {run.text}")
+            tally.errors.append(f"{case.name}: {run.text}")
         else:
-            tally.add(played.name, played.scenario, run, key=played.key)
+            tally.add(case, run)
         lost += _is_lost(run)
         if lost == GIVE_UP_AFTER:
             left = len(scenarios) - number - 1
-            return f"{lost} runs blocked, died or broke ({_said(run)}); {left} not played"
-    progress(len(scenarios), len(scenarios))
+            return f"{lost} runs blocked, died or broke ({_said(run)}); {left:,} not played"
+    progress("judged", len(scenarios), len(scenarios))
     return ""
 
 
@@ -159,7 +159,7 @@ class PlaysFurther(Protocol):
 
 
 def _judge_further(
-    tally: Tally, backend: Backend, scenarios: list[Played], progress: Progress
+    tally: Tally, backend: Backend, scenarios: list[Case], progress: Progress
 ) -> int:
     """Judge the runs that a backend makes besides those that it is asked for; count them."""
     number = 0
@@ -168,12 +168,12 @@ def _judge_further(
     try:
         for name, scenario, trace in backend.further_runs({p.name: p.scenario for p in scenarios}):
             number += 1
-            progress(len(scenarios) + number, len(scenarios) + number)
+            progress("judged", len(scenarios) + number, len(scenarios) + number)
             run = checked(scenario, trace)
             if isinstance(run, Broken):
                 tally.errors.append(f"{name}: {run.text}")
             else:
-                tally.add(name, scenario, run)
+                tally.add(Case(name, scenario, scenario, repeatable=False), run)
     except Exception as error:
         tally.errors.append(f"the backend raised {type(error).__name__}: {error}")
     return number
@@ -192,47 +192,17 @@ def _is_lost(run: Trace | Broken) -> bool:
     return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
-class _Search:
-    """Looks for smaller failures: plays candidates, each once, until its patience is used up."""
-
-    def __init__(self, tally: Tally, play: Play, backend: Backend) -> None:
-        self._tally = tally
-        self._play = play
-        self._backend = backend
-        self._left = CANDIDATES if backend.in_child else SLOW_CANDIDATES
-        self._lost = 0
-
-    def shrunk(self, result: RuleResult, plan: Coverage) -> RuleResult:
-        """Put the smallest failure in front of those that only generated scenarios show."""
-        if not result.failures or not result.failures[0].generated:
-            return result
-        rule = result.rule.id
-        tried: dict[bytes, bool] = {}
-
-        def fails(scenario: Scenario) -> bool:
-            key = key_of(scenario)
-            if key in self._tally.broken_by:
-                return rule in self._tally.broken_by[key]
-            if key not in tried and self._left:
-                self._left -= 1
-                tried[key] = self._failure(rule, scenario) is not None
-            return tried.get(key, False)
-
-        smallest = shrink(fails, plan.count, plan.seed)
-        failure = None if smallest is None else self._failure(rule, smallest)
-        if failure is None:
-            return result
-        return msgspec.structs.replace(result, failures=(failure, *result.failures))
-
-    def _failure(self, rule: str, scenario: Scenario) -> Failure | None:
-        fitting = adapted(scenario, self._backend.capabilities)
-        run = next(runs(self._play, [fitting]))
-        self._lost += _is_lost(run)
-        if self._lost == GIVE_UP_AFTER:
-            self._left = 0
-        if isinstance(run, Broken):
-            return None
-        violation = self._tally.breaks(rule, fitting, run)
-        if violation is None:
-            return None
-        return Failure("shrunk", fitting, run, violation, generated=True)
+def _shrunk(
+    results: Sequence[RuleResult], play: Play, backend: Backend, progress: Progress
+) -> tuple[RuleResult, ...]:
+    """Return `results` with the smallest failures that can be found in the time that there is."""
+    ends = time.monotonic() + SHRINK_SECONDS
+    found = shrink(
+        results,
+        partial(runs, play),
+        partial(adapted, capabilities=backend.capabilities),
+        lambda: time.monotonic() > ends,
+        partial(progress, "shrunk"),
+    )
+    shrunk = {result.rule.id: result for result in found}
+    return tuple(shrunk.get(result.rule.id, result) for result in results)

@@ -1,4 +1,4 @@
-"""Generated scenarios: seeded, different, of every kind, and small once they are shrunk."""
+"""Generated scenarios: seeded, different and of every kind."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, TICK, generate, key_of, shrink
+from asyncwait.conformance.generation import QUICK, TICK, generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
+from asyncwait.spec.scenario import Scenario, key_of, scenarios_from_json, scenarios_to_json
 
 ENOUGH = 20
 
@@ -130,43 +130,3 @@ def test_every_rule_applies_often_in_the_quick_suite(
             applied[rule] += judgement.applied
 
     assert {rule: applied[rule] for rule in CHECKS if applied[rule] < ENOUGH} == {}
-
-
-def test_a_failing_scenario_is_shrunk_to_a_small_one() -> None:
-    """What is left is what makes it fail: two records in one ordered stream."""
-
-    def fails(scenario: Scenario) -> bool:
-        records = [t for t in scenario.inputs if isinstance(t.element, Record)]
-        return len(records) >= 2 and scenario.mode == "ordered"
-
-    smallest = shrink(fails, 100, 0)
-
-    assert smallest is not None
-    assert len(smallest.inputs) == 2
-    assert [timed.at for timed in smallest.inputs] == [0, 0]
-    assert smallest.crashes == smallest.requests == smallest.sink == ()
-
-
-def test_shrinking_asks_for_no_scenario_of_the_sequence_but_by_heart() -> None:
-    """The seeded scenarios come first, in their order; each is known from its first run."""
-    known = {key_of(scenario): len(scenario.inputs) >= 2 for scenario in generate(100, 0)}
-    asked: list[bytes] = []
-    candidates: list[bytes] = []
-
-    def fails(scenario: Scenario) -> bool:
-        key = key_of(scenario)
-        asked.append(key)
-        if key not in known:
-            candidates.append(key)
-        return known.get(key, len(scenario.inputs) >= 2)
-
-    shrink(fails, 100, 0)
-
-    repeated = list(dict.fromkeys(asked[: asked.index(candidates[0])]))
-    assert repeated == list(known)[: len(repeated)]
-    assert known[repeated[-1]]
-
-
-def test_nothing_is_shrunk_where_nothing_fails() -> None:
-    """A search that finds nothing says so."""
-    assert shrink(lambda _: False, 10, 0) is None

@@ -12,16 +12,15 @@ from asyncwait.conformance.report import (
     print_report,
     rule_lines,
 )
-from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
+from asyncwait.conformance.verdict import Case, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import Scenario, Timed
 
 SCENARIO = Scenario(inputs=(Timed(0, Record("a")),))
-FAILURE = Failure(
-    "one-record", SCENARIO, play(open_operator, SCENARIO), Violation("it is wrong", 0)
-)
+CASE = Case("one-record", SCENARIO, SCENARIO)
+FAILURE = Failure(CASE, play(open_operator, SCENARIO), Violation("it is wrong", 0))
 
 
 def result(rule: str, status: Status, note: str = "") -> RuleResult:
@@ -82,23 +81,27 @@ def test_errors_are_told_apart_from_failures() -> None:
 
 
 def test_what_was_not_tested_says_why() -> None:
-    """Each such rule has a line."""
+    """Each such reason has a line; why the suite has stopped is said once."""
     verdict = Verdict(
         "mine",
         (
             result("ORD-1", "untested", "it never applied"),
             result("ORD-2", "blocked", "3 runs died"),
             result("ORD-3", "error", "one: its check failed: KeyError: 7"),
-            result("ORD-4", "pass"),
+            result("ORD-4", "held", "3 runs died"),
+            result("ORD-5", "blocked", "3 runs died"),
+            result("WM-1", "untested", "it never applied"),
         ),
         1,
-        1,
+        2,
+        stopped="3 runs died",
     )
 
     assert list(failure_lines(verdict)) == [
-        "mine: ORD-1 untested: it never applied",
-        "mine: ORD-2 blocked: 3 runs died",
-        "mine: ORD-3 error: one: its check failed: KeyError: 7",
+        "mine: stopped: 3 runs died",
+        "mine: untested (it never applied): ORD-1, WM-1",
+        "mine: blocked: ORD-2, ORD-5",
+        "mine: error (one: its check failed: KeyError: 7): ORD-3",
     ]
 
 
@@ -117,6 +120,15 @@ def test_the_table_counts_by_area_what_passes_of_what_applies() -> None:
     assert [column[row] for column in cells] == [f"ORD  {areas()['ORD'].title}", "1/2", "1/1"]
     assert [column[list(areas()).index("CAP")] for column in cells][1:] == ["1/1", "-"]
     assert [column[-1] for column in cells] == ["verdict", "not conformant", "conformant"]
+
+
+def test_the_table_counts_nothing_as_passed_if_a_part_was_played() -> None:
+    """A rule that held so far is told as such."""
+    verdict = Verdict("mine", (result("ORD-1", "held"), result("ORD-2", "blocked")), 1, 2)
+
+    cells = [str(cell) for cell in area_table([verdict]).columns[1].cells]
+
+    assert cells[list(areas()).index("ORD")] == "1 held so far of 2"
 
 
 def test_a_report_ends_with_one_line_for_each_backend() -> None:

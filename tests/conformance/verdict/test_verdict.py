@@ -9,6 +9,7 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Check, History, Judgement, Violation
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
+    Case,
     Count,
     Failure,
     RuleResult,
@@ -19,7 +20,6 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
@@ -29,7 +29,6 @@ from asyncwait.spec.scenario import (
     Plan,
     Scenario,
     Step,
-    Timed,
     Trace,
 )
 
@@ -37,7 +36,8 @@ MUST = rules()["ORD-1"]
 SHOULD = rules()["CAP-5"]
 ON_DEMAND = rules()["SNAP-8"]
 SCENARIO = Scenario()
-FAILURE = Failure("one", SCENARIO, Trace((Leg(Ending("finished")),)), Violation("wrong", 0))
+CASE = Case("one", SCENARIO, SCENARIO)
+FAILURE = Failure(CASE, Trace((Leg(Ending("finished")),)), Violation("wrong", 0))
 
 
 def tally_of(rule: Rule, applied: int = 0, failure: Failure | None = None) -> Tally:
@@ -53,11 +53,11 @@ def status_of(
     *,
     capabilities: frozenset[Capability] = ALL_CAPABILITIES,
     excused: str = "",
-    blocked: str = "",
+    missing: str = "",
 ) -> tuple[Status, str]:
     """The status that one rule gets, and its note."""
     exceptions = {rule.id: excused} if excused else {}
-    (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, blocked=blocked)
+    (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, missing=missing)
     return result.status, result.note
 
 
@@ -105,9 +105,26 @@ def test_a_rule_that_never_applied_is_untested_even_if_it_is_excused() -> None:
 
 def test_a_rule_that_something_stood_before_is_blocked() -> None:
     """What stood in the way is told."""
-    found = status_of(tally_of(MUST), MUST, blocked="3 runs died")
+    found = status_of(tally_of(MUST), MUST, missing="3 runs died")
 
     assert found == ("blocked", "3 runs died")
+
+
+def test_a_rule_that_held_in_a_part_of_the_scenarios_has_not_passed() -> None:
+    """The scenario that breaks it may be among those that were not played."""
+    assert status_of(tally_of(MUST, 9), MUST, missing="3 runs died") == ("held", "3 runs died")
+
+
+def test_an_exception_that_held_in_a_part_of_the_scenarios_is_not_unexpected() -> None:
+    """It may be broken in the others."""
+    found = status_of(tally_of(MUST, 9), MUST, excused="see our issue 7", missing="3 runs died")
+
+    assert found == ("held", "3 runs died")
+
+
+def test_a_rule_that_is_broken_in_a_part_of_the_scenarios_is_broken() -> None:
+    """Whatever the others would show."""
+    assert status_of(tally_of(MUST, 9, FAILURE), MUST, missing="3 runs died") == ("fail", "")
 
 
 def test_a_rule_whose_ability_is_missing_does_not_apply() -> None:
@@ -126,7 +143,7 @@ def test_a_rule_whose_check_breaks_is_an_error() -> None:
         raise KeyError("call 7")
 
     tally = Tally({**CHECKS, MUST.id: Check(MUST.id, broken)}, [MUST.id, "END-8"])
-    tally.add("one", SCENARIO, play(open_operator, SCENARIO))
+    tally.add(CASE, play(open_operator, SCENARIO))
 
     assert status_of(tally, MUST) == ("error", "one: its check failed: KeyError: 'call 7'")
     assert tally.counts["END-8"].applied == 1
@@ -143,6 +160,7 @@ def test_a_rule_whose_check_breaks_is_an_error() -> None:
         ("unexpected-pass", "not conformant"),
         ("untested", "inconclusive"),
         ("blocked", "inconclusive"),
+        ("held", "inconclusive"),
         ("error", "inconclusive"),
     ],
 )
@@ -156,7 +174,7 @@ def test_a_should_that_fails_leaves_the_word_as_it_is() -> None:
     assert verdict_of((MUST, "pass"), (SHOULD, "fail")).word == "conformant"
 
 
-@pytest.mark.parametrize("status", ["untested", "blocked", "error"])
+@pytest.mark.parametrize("status", ["held", "untested", "blocked", "error"])
 def test_that_nothing_was_seen_is_never_forgiven(status: Status) -> None:
     """Whatever the level of the rule."""
     assert verdict_of((MUST, "pass"), (SHOULD, status)).word == "inconclusive"
@@ -211,6 +229,16 @@ def test_the_line_counts_everything_that_is_not_plain_green() -> None:
     )
 
 
+def test_the_line_says_how_much_was_judged_if_it_is_not_all() -> None:
+    """And speaks of no rule as passed."""
+    results = (RuleResult(MUST, "held"), RuleResult(ON_DEMAND, "blocked"))
+
+    assert Verdict("mine", results, 181, 1_188).line == (
+        "mine: inconclusive as to ORD-1, SNAP-8 after 181 of 1,188 scenarios "
+        "(1 rules held so far, 1 blocked)"
+    )
+
+
 def test_the_line_of_a_clean_verdict_is_short() -> None:
     """And says whose words the traces are."""
     verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, self_reported=True)
@@ -224,21 +252,8 @@ def test_examples_come_before_generated_failures_and_short_ones_before_long() ->
     for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
         scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))
         name = f"{size}{'g' if generated else ''}"
-        count.add(
-            Judgement(1), Failure(name, scenario, FAILURE.trace, FAILURE.violation, generated)
-        )
+        case = Case(name, scenario, scenario, generated)
+        count.add(Judgement(1), Failure(case, FAILURE.trace, FAILURE.violation))
 
-    assert [failure.name for failure in count.failures] == ["7", "9", "1g"]
+    assert [failure.case.name for failure in count.failures] == ["7", "9", "1g"]
     assert (count.applied, count.broken) == (5, 5)
-
-
-def test_a_tally_remembers_what_generated_scenarios_break() -> None:
-    """Shrinking repeats them first, and plays none of them again."""
-    scenario = Scenario(inputs=(Timed(0, Record("a")),))
-    tally = Tally(CHECKS, rules())
-
-    tally.add("one", scenario, play(open_operator, scenario), key=b"generated")
-    tally.add("two", scenario, play(open_operator, scenario))
-
-    assert tally.broken_by == {b"generated": frozenset()}
-    assert tally.judged == 2

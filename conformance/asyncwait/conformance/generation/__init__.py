@@ -1,7 +1,7 @@
-"""Random scenarios: what they look like, where they come from, how they shrink."""
+"""Scenarios that nobody wrote: random ones, large ones of known shapes, all the small ones."""
 
 from asyncwait.conformance.generation._exhaustive import small_scenarios
-from asyncwait.conformance.generation._generate import FULL, QUICK, generate, key_of, shrink
+from asyncwait.conformance.generation._generate import FULL, QUICK, generate
 from asyncwait.conformance.generation._shapes import LARGEST, SHAPES, shape, shapes
 from asyncwait.conformance.generation._strategy import TICK, VALUES, scenarios
 from asyncwait.spec.exports import claim_exports
@@ -14,11 +14,9 @@ __all__ = [
     "TICK",
     "VALUES",
     "generate",
-    "key_of",
     "scenarios",
     "shape",
     "shapes",
-    "shrink",
     "small_scenarios",
 ]
 

@@ -1,14 +1,12 @@
-"""Seeded scenarios, generated up front; and the shrinking of those that fail."""
+"""Seeded scenarios, generated up front."""
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import hypothesis
-import msgspec
 from hypothesis import HealthCheck, Phase, settings
 
 from asyncwait.conformance.generation._strategy import scenarios
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.scenario import Scenario, key_of
 
 QUICK, FULL = 1_000, 10_000
 """How many scenarios a quick and a full run generate."""
@@ -29,54 +27,21 @@ def generate(count: int, seed: int) -> tuple[Scenario, ...]:
         if len(found) == count:
             raise _FoundError
 
-    with suppress(_FoundError):
-        _sequence(keep, count, seed, Phase.generate)
-    return tuple(found.values())
-
-
-def shrink(fails: Callable[[Scenario], bool], count: int, seed: int) -> Scenario | None:
-    """Return the smallest failing scenario that hypothesis finds, or None.
-
-    Args:
-        fails: whether a scenario fails; it should know those of `generate(count, seed)` by heart,
-            because that sequence is repeated first. The others are candidates.
-        count: as it was for `generate`.
-        seed: as it was for `generate`.
-    """
-    smallest: list[Scenario] = []
-
-    def examine(scenario: Scenario) -> None:
-        if fails(scenario):
-            smallest[:] = [scenario]
-            raise _FoundError
-
-    with suppress(_FoundError):
-        _sequence(examine, count, seed, Phase.generate, Phase.shrink)
-    return smallest[0] if smallest else None
-
-
-def key_of(scenario: Scenario) -> bytes:
-    """Return what identifies a scenario: its JSON."""
-    return msgspec.json.encode(scenario)
-
-
-class _FoundError(Exception):
-    """Tells hypothesis that there is nothing left to look for, but something smaller."""
-
-
-def _sequence(body: Callable[[Scenario], None], count: int, seed: int, *phases: Phase) -> None:
-    """Run `body` on the scenarios of `seed`.
-
-    The sequence up to the first failure depends on the seed alone: no database, no health checks,
-    no deadline, no other source of chance.
-    """
+    # Which scenarios come up to then depends on the seed alone: there is no database, no health
+    # check, no deadline, no other source of chance.
     configured = settings(
         max_examples=REPEATS * count,
-        phases=phases,
+        phases=[Phase.generate],
         database=None,
         deadline=None,
         suppress_health_check=tuple(HealthCheck),  # pyright: ignore[reportArgumentType] - an enum,
         report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet,
     )
-    hypothesis.seed(seed)(configured(hypothesis.given(scenarios())(body)))()
+    with suppress(_FoundError):
+        hypothesis.seed(seed)(configured(hypothesis.given(scenarios())(keep)))()
+    return tuple(found.values())
+
+
+class _FoundError(Exception):
+    """Tells hypothesis that there is nothing left to look for."""

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncwait.conformance.report._timeline import describe_scenario, draw
-from asyncwait.conformance.verdict import Failure, RuleResult, Verdict
+from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
 from asyncwait.spec.rules import areas
 
 SHOWN = 5
@@ -52,6 +52,8 @@ def _cell(verdict: Verdict, area: str) -> Text:
     passed = sum(result.status == "pass" for result in applicable)
     if not applicable:
         return Text("-", style="dim")
+    if held := sum(result.status == "held" for result in applicable):
+        return Text(f"{held} held so far of {len(applicable)}", style="magenta")
     good = passed == len(applicable)
     return Text(f"{passed}/{len(applicable)}", style="green" if good else "red")
 
@@ -69,9 +71,20 @@ def failure_lines(verdict: Verdict) -> Iterator[str]:
         yield f"{verdict.backend}: error: {error}"
     if len(verdict.errors) > SHOWN:
         yield f"{verdict.backend}: and {len(verdict.errors) - SHOWN} more errors"
+    if verdict.stopped:
+        yield f"{verdict.backend}: stopped: {verdict.stopped}"
+    yield from _undecided(verdict)
+
+
+def _undecided(verdict: Verdict) -> Iterator[str]:
+    """Yield a line for each reason why rules are not decided, and for which they are."""
+    rules: dict[tuple[Status, str], list[str]] = {}
     for result in verdict.results:
         if result.status in {"error", "untested", "blocked"}:
-            yield f"{verdict.backend}: {result.rule.id} {result.status}: {result.note}"
+            note = "" if result.note == verdict.stopped else f" ({result.note})"
+            rules.setdefault((result.status, note), []).append(result.rule.id)
+    for (status, note), ids in rules.items():
+        yield f"{verdict.backend}: {status}{note}: {', '.join(ids)}"
 
 
 def rule_lines(backend: str, result: RuleResult) -> Iterator[str]:
@@ -86,6 +99,6 @@ def rule_lines(backend: str, result: RuleResult) -> Iterator[str]:
 
 def drawn(failure: Failure) -> Iterator[str]:
     """Yield the scenario of a failure and its timeline."""
-    yield f"{failure.name}: {failure.violation.text} (at {failure.violation.at:g} ms)"
-    yield from describe_scenario(failure.scenario)
-    yield from draw(failure.scenario, failure.trace, failure.violation)
+    yield f"{failure.case.name}: {failure.violation.text} (at {failure.violation.at:g} ms)"
+    yield from describe_scenario(failure.case.scenario)
+    yield from draw(failure.case.scenario, failure.trace, failure.violation)

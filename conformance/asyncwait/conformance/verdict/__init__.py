@@ -1,6 +1,6 @@
 """From judgements to a verdict."""
 
-from asyncwait.conformance.verdict._tally import Count, Failure, Tally
+from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally, failures_of
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
     USAGE_ERROR,
@@ -15,6 +15,7 @@ from asyncwait.spec.exports import claim_exports
 __all__ = [
     "EXIT_CODES",
     "USAGE_ERROR",
+    "Case",
     "Count",
     "Failure",
     "RuleResult",
@@ -23,6 +24,7 @@ __all__ = [
     "Verdict",
     "Word",
     "conclude",
+    "failures_of",
 ]
 
 claim_exports(__name__)

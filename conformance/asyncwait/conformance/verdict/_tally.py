@@ -1,38 +1,52 @@
 """Adds up the judgements of many traces, rule by rule."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
-import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance.judging import Check, Judgement, Violation, judge
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
+from asyncwait.spec.scenario import Scenario, Trace, size_of
 
 KEPT = 3
 """Failures that are kept for each rule: the smallest ones say most."""
 
 
-class Failure(Struct, frozen=True):
-    """One scenario in which a rule was broken.
+class Case(Struct, frozen=True, dict=True):
+    """A scenario that a backend is asked for.
 
     Args:
         name: of the example, or the number of the generated scenario.
-        scenario: what was played.
-        trace: what was observed.
-        violation: the first spot where the rule was broken.
-        generated: it can be shrunk.
+        planned: the scenario.
+        scenario: the same, adapted to what the backend can do: this is played.
+        generated: nobody has written it by hand, so it can be shrunk.
+        repeatable: it is played like this whenever the backend is asked for it.
     """
 
     name: str
+    planned: Scenario
     scenario: Scenario
+    generated: bool = False
+    repeatable: bool = True
+
+    @cached_property
+    def size(self) -> tuple[bool, int, bytes]:
+        """Examples first, then by length: what is easiest to read."""
+        return self.generated, *size_of(self.planned)
+
+
+class Failure(Struct, frozen=True):
+    """One case in which a rule was broken.
+
+    Args:
+        case: what was played.
+        trace: what was observed.
+        violation: the first spot where the rule was broken.
+    """
+
+    case: Case
     trace: Trace
     violation: Violation
-    generated: bool = False
-
-    @property
-    def size(self) -> tuple[bool, int]:
-        """Examples first, then by length: what is easiest to read."""
-        return self.generated, len(msgspec.json.encode(self.scenario))
 
 
 class Count:
@@ -50,7 +64,7 @@ class Count:
         self.applied += judgement.applied
         if failure is not None:
             self.broken += 1
-            self.failures = sorted([*self.failures, failure], key=lambda f: f.size)[:KEPT]
+            self.failures = sorted([*self.failures, failure], key=lambda f: f.case.size)[:KEPT]
 
 
 class Tally:
@@ -66,29 +80,23 @@ class Tally:
         self.errors: list[str] = []
         self.judged = 0
         self.self_reported = False
-        self.broken_by: dict[bytes, frozenset[str]] = {}
-        """Which rules a generated scenario breaks, by its key: what shrinking repeats first."""
         self._checks = checks
 
-    def add(self, name: str, scenario: Scenario, trace: Trace, *, key: bytes = b"") -> None:
-        """Judge one trace by every rule; `key` is that of a generated scenario."""
-        judged = judge(scenario, trace, self._checks)
+    def add(self, case: Case, trace: Trace) -> None:
+        """Judge one trace by every rule."""
+        judged = judge(case.scenario, trace, self._checks)
         if judged.error:
-            self.errors.append(f"{name}: {judged.error}")
+            self.errors.append(f"{case.name}: {judged.error}")
             return
         self.judged += 1
         self.self_reported |= trace.self_reported
-        broken = dict(judged.violations())
+        broken = failures_of(case, trace, judged)
         for rule, count in self.counts.items():
-            judgement, failure = judged.by_rule[rule], None
-            if rule in broken:
-                failure = Failure(name, scenario, trace, broken[rule], bool(key))
-            count.add(judgement, failure)
-            if judgement.error:
-                count.error = count.error or f"{name}: {judgement.error}"
-        if key:
-            self.broken_by[key] = frozenset(broken)
+            count.add(judged.by_rule[rule], broken.get(rule))
+            if error := judged.by_rule[rule].error:
+                count.error = count.error or f"{case.name}: {error}"
 
-    def breaks(self, rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
-        """Return the first violation of `rule` in one trace, without counting it; or None."""
-        return dict(judge(scenario, trace, self._checks).violations()).get(rule)
+
+def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
+    """Return what `judged` finds broken in a trace, by the id of the rule."""
+    return {rule: Failure(case, trace, violation) for rule, violation in judged.violations()}

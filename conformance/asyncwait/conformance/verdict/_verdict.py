@@ -11,6 +11,7 @@ from asyncwait.spec.scenario import Capability
 
 Status: TypeAlias = Literal[
     "pass",
+    "held",
     "fail",
     "expected-fail",
     "unexpected-pass",
@@ -19,6 +20,7 @@ Status: TypeAlias = Literal[
     "untested",
     "error",
 ]
+"""What the suite says of a rule: "held" is what would have passed, had everything been played."""
 
 Word: TypeAlias = Literal[
     "conformant", "conformant with exceptions", "not conformant", "inconclusive"
@@ -32,7 +34,9 @@ EXIT_CODES: Mapping[Word, int] = {
 }
 USAGE_ERROR = 2
 
-_OPEN: frozenset[Status] = frozenset({"error", "untested", "blocked"})
+_SAID: Mapping[Status, str] = {"held": "rules held so far"}
+
+_OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
 
 
 class RuleResult(Struct, frozen=True):
@@ -74,6 +78,7 @@ class Verdict(Struct, frozen=True):
         errors: what went wrong with harness or backend, apart from the operator.
         seconds: how long it took.
         seed: of the generated scenarios.
+        stopped: why not everything was played; empty if everything was.
         self_reported: the traces are the backend's own words, not the harness's.
     """
 
@@ -84,6 +89,7 @@ class Verdict(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     seconds: float = 0
     seed: int = 0
+    stopped: str = ""
     self_reported: bool = False
 
     @property
@@ -92,11 +98,16 @@ class Verdict(Struct, frozen=True):
         found = {r.status for r in self.results if not r.is_forgiven}
         if found & {"fail", "unexpected-pass"}:
             return "not conformant"
-        if self.scenarios < self.planned or self.errors or found & _OPEN:
+        if not self.is_whole or self.errors or found & _OPEN:
             return "inconclusive"
         if "expected-fail" in found:
             return "conformant with exceptions"
         return "conformant"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was judged."""
+        return self.scenarios == self.planned
 
     def count(self, *statuses: Status) -> int:
         """Return how many rules have one of `statuses`."""
@@ -105,11 +116,12 @@ class Verdict(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The verdict in one line, with everything that is not plain green."""
+        passed = self.count("pass")
         forgiven = sum(r.is_forgiven for r in self.results)
         parts = [
-            f"{self.count('pass')} rules pass",
+            *([f"{passed} rules pass"] if passed or self.is_whole else []),
             *(
-                f"{self.count(status)} {status}"
+                f"{self.count(status)} {_SAID.get(status, status)}"
                 for status in get_args(Status)
                 if status != "pass" and self.count(status)
             ),
@@ -119,7 +131,8 @@ class Verdict(Struct, frozen=True):
         ]
         only = [result.rule.id for result in self.results]
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
-        return f"{self.backend}: {self.word}{part} ({', '.join(parts)})"
+        played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
+        return f"{self.backend}: {self.word}{part}{played} ({', '.join(parts)})"
 
 
 def conclude(
@@ -128,7 +141,7 @@ def conclude(
     capabilities: frozenset[Capability],
     exceptions: Mapping[str, str],
     *,
-    blocked: str = "",
+    missing: str = "",
 ) -> tuple[RuleResult, ...]:
     """Give each rule its status.
 
@@ -137,10 +150,10 @@ def conclude(
         chosen: rules by id; those that the tally counts.
         capabilities: of the backend.
         exceptions: rules that the backend is known to break, with the reason.
-        blocked: why rules that never applied could not; empty if nothing stood in the way.
+        missing: why not everything was judged; empty if everything was.
     """
     return tuple(
-        _conclude(tally, chosen[rule], capabilities, exceptions.get(rule), blocked)
+        _conclude(tally, chosen[rule], capabilities, exceptions.get(rule), missing)
         for rule in chosen
         if rule in tally.counts
     )
@@ -151,7 +164,7 @@ def _conclude(
     rule: Rule,
     capabilities: frozenset[Capability],
     excused: str | None,
-    blocked: str,
+    unplayed: str,
 ) -> RuleResult:
     count = tally.counts[rule.id]
     missing = sorted(rule.needs - capabilities)
@@ -164,7 +177,9 @@ def _conclude(
     elif count.error:
         status, note = "error", count.error
     elif count.applied == 0:
-        status, note = ("blocked", blocked) if blocked else ("untested", "it never applied")
+        status, note = ("blocked", unplayed) if unplayed else ("untested", "it never applied")
+    elif unplayed:
+        status, note = "held", unplayed
     else:
         status = "unexpected-pass" if excused else "pass"
     return RuleResult(rule, status, count.applied, count.broken, tuple(count.failures), note)

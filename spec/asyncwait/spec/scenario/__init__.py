@@ -2,6 +2,7 @@
 
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.scenario._capability import ALL_CAPABILITIES, Capability
+from asyncwait.spec.scenario._identity import id_of, key_of, size_of
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._scenario import (
     Crash,
@@ -87,11 +88,14 @@ __all__ = [
     "Taken",
     "Timed",
     "Trace",
+    "id_of",
     "identity",
+    "key_of",
     "last_snapshot",
     "next_leg",
     "scenarios_from_json",
     "scenarios_to_json",
+    "size_of",
     "trace_from_json",
 ]
 

@@ -1,0 +1,6 @@
+"""From a scenario that fails to the smallest one that does: what a person can take in."""
+
+from asyncwait.conformance.shrinking._reduce import reductions
+from asyncwait.conformance.shrinking._search import Search, TryOut
+
+__all__ = ["Search", "TryOut", "reductions"]

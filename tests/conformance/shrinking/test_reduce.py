@@ -1,0 +1,119 @@
+"""What is smaller than a scenario."""
+
+import msgspec
+import pytest
+
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.generation import generate, shape
+from asyncwait.conformance.shrinking import reductions
+from asyncwait.spec import Record, Snapshot
+from asyncwait.spec.scenario import (
+    Crash,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+    size_of,
+)
+
+RICH = Scenario(
+    mode="unordered",
+    capacity=6,
+    timeout=80,
+    inputs=(Timed(40, Record("a", 7, "k")), Timed(80, Record("b"))),
+    plans=(Plan("a", (Step(after=120, results=("x", "y"), twice=True),)),),
+    handled=True,
+    form="callback",
+    hooks="coroutine",
+    source_ends_at=160,
+    source_error="own",
+    sink=(SinkStep("read", 2), SinkStep("pause", 40)),
+    cancel_at=400,
+    requests=(SnapshotRequest(40, 100),),
+    crashes=(Crash(80, capacity=2),),
+    restore=Snapshot(99, (Record("c", 0),)),
+)
+
+
+BARE = Scenario()
+SET = [name for name in RICH.__struct_fields__ if getattr(RICH, name) != getattr(BARE, name)]
+
+
+@pytest.mark.parametrize("field", SET)
+def test_whatever_is_set_can_be_left_out(field: str) -> None:
+    """Each field by itself; no list of them has to be kept."""
+    without = msgspec.structs.replace(RICH, **{field: getattr(BARE, field)})
+
+    assert without in list(reductions(RICH))
+
+
+def test_every_reduction_is_smaller() -> None:
+    """So reducing comes to an end."""
+    for scenario in (RICH, *(example.scenario for example in EXAMPLES), *generate(30, 0)):
+        assert all(size_of(reduced) < size_of(scenario) for reduced in reductions(scenario))
+
+
+def test_nothing_is_smaller_than_the_empty_scenario() -> None:
+    """It is where reducing ends."""
+    assert list(reductions(Scenario())) == []
+
+
+def test_a_name_is_no_part_of_what_is_played() -> None:
+    """To drop it makes no scenario smaller."""
+    assert list(reductions(Scenario(name="nothing"))) == []
+
+
+def test_inputs_go_by_halves_then_one_by_one() -> None:
+    """The boldest change that may do is tried first."""
+    inputs = tuple(Timed(0, Record(n)) for n in range(5))
+    kept = [
+        tuple(timed.element.value for timed in reduced.inputs if isinstance(timed.element, Record))
+        for reduced in reductions(Scenario(inputs=inputs))
+    ]
+
+    assert kept[:8] == [
+        (),  # the field
+        (),  # all of its elements
+        (2, 3, 4),
+        (0, 1, 4),
+        (0, 1, 2, 3),
+        (1, 2, 3, 4),
+        (0, 2, 3, 4),
+        (0, 1, 3, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("timeout", "smaller"),
+    [(400, [40, 200, 360]), (40, []), (7, [1, 3, 6]), (1, [])],
+    ids=["on the grid", "one step", "beside it", "one"],
+)
+def test_times_stay_on_the_grid_if_they_are_on_it(timeout: int, smaller: list[int]) -> None:
+    """So what a real clock can play stays playable on it; a timeout of 0 would be no scenario."""
+    found = [reduced.timeout for reduced in reductions(Scenario(timeout=timeout))]
+
+    assert found == [None, *smaller]
+
+
+def test_what_would_be_no_scenario_is_left_out() -> None:
+    """Inputs stay in the order of their times."""
+    scenario = Scenario(inputs=(Timed(40, Record("a")), Timed(80, Record("b"))))
+
+    times = [tuple(timed.at for timed in reduced.inputs) for reduced in reductions(scenario)]
+
+    assert (40, 0) not in times
+    assert {(0, 80), (40, 40)} <= set(times)
+
+
+def test_a_large_scenario_is_reduced_by_large_parts() -> None:
+    """Thousands of inputs need no thousands of steps: the first ones leave out half and more."""
+    scenario = shape("long", 3_000, seed=0)
+
+    sizes = [
+        len(reduced.inputs) for reduced, _ in zip(reductions(scenario), range(20), strict=False)
+    ]
+
+    assert min(sizes) == 0
+    assert sorted(set(sizes))[1] <= len(scenario.inputs) / 2

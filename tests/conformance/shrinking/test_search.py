@@ -1,0 +1,125 @@
+"""The search for the smallest failure of each rule."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from asyncwait.conformance.generation import generate
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.shrinking import Search
+from asyncwait.conformance.verdict import Case, Failure
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Ending, Leg, Scenario, Trace, key_of, size_of
+
+TRACE = Trace((Leg(Ending("finished")),))
+
+Fails = Callable[[Scenario], bool]
+
+
+def failure(scenario: Scenario) -> Failure:
+    """A failure of `scenario`."""
+    case = Case("one", scenario, scenario, generated=True)
+    return Failure(case, TRACE, Violation("wrong", 0))
+
+
+class Backend:
+    """Breaks rules as it is told, and remembers what it was asked to play."""
+
+    def __init__(self, **fails: Fails) -> None:
+        self.fails = fails
+        self.played: list[Scenario] = []
+
+    def __call__(self, scenarios: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
+        """Play `scenarios`."""
+        for scenario in scenarios:
+            self.played.append(scenario)
+            yield {rule: failure(scenario) for rule, fails in self.fails.items() if fails(scenario)}
+
+
+def records(scenario: Scenario) -> int:
+    """How many records come in."""
+    return sum(isinstance(timed.element, Record) for timed in scenario.inputs)
+
+
+def two_in_order(scenario: Scenario) -> bool:
+    """Whether there are two records in an ordered stream."""
+    return records(scenario) >= 2 and scenario.mode == "ordered"
+
+
+def largest(fails: Fails) -> Failure:
+    """The longest of some generated scenarios that fail."""
+    return failure(max((s for s in generate(100, 0) if fails(s)), key=size_of))
+
+
+def never() -> bool:
+    """A search without a bound."""
+    return False
+
+
+def test_what_is_left_is_what_makes_it_fail() -> None:
+    """Two records in one ordered stream, and nothing else."""
+    backend = Backend(rule=two_in_order)
+
+    found = Search(backend, never).smallest("rule", largest(two_in_order)).case.planned
+
+    assert (records(found), len(found.inputs)) == (2, 2)
+    assert [timed.at for timed in found.inputs] == [0, 0]
+    assert found.crashes == found.requests == found.sink == found.plans == ()
+
+
+def test_no_scenario_is_played_twice() -> None:
+    """What was played for one rule is known for all."""
+    backend = Backend(one=two_in_order, other=lambda s: records(s) >= 2)
+    search = Search(backend, never)
+
+    search.smallest("one", largest(two_in_order))
+    search.smallest("other", largest(two_in_order))
+
+    keys = [key_of(scenario) for scenario in backend.played]
+    assert len(keys) == len(set(keys))
+
+
+def test_what_one_search_comes_across_serves_the_next() -> None:
+    """The second rule's search begins at the smallest scenario that the first one found."""
+    backend = Backend(one=two_in_order, other=two_in_order)
+    search = Search(backend, never)
+    first = search.smallest("one", largest(two_in_order))
+    played = len(backend.played)
+
+    second = search.smallest("other", largest(two_in_order))
+
+    assert second.case.planned == first.case.planned
+    assert len(backend.played) == played
+
+
+def test_a_search_ends_when_its_time_is_over() -> None:
+    """With what it has; a further rule gets what was found for it on the way."""
+    backend = Backend(one=two_in_order, other=two_in_order)
+    search = Search(backend, lambda: len(backend.played) >= 3)
+    begin = largest(two_in_order)
+
+    first = search.smallest("one", begin)
+    second = search.smallest("other", begin)
+
+    assert len(backend.played) == 3
+    assert size_of(first.case.planned) < size_of(begin.case.planned)
+    assert second.case.planned == first.case.planned
+
+
+def test_a_failure_that_nothing_repeats_stays_as_it_is() -> None:
+    """An operator may fail by chance; then the first failure is the only one."""
+    begin = largest(two_in_order)
+
+    assert Search(Backend(), never).smallest("rule", begin) is begin
+
+
+def test_few_are_played_where_most_fail_and_many_where_few_do() -> None:
+    """Batches grow while none of theirs fails, and begin small again with a smaller failure."""
+    sizes: list[int] = []
+
+    def try_out(scenarios: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
+        sizes.append(len(scenarios))
+        return iter([{}] * len(scenarios))
+
+    Search(try_out, never).smallest("rule", largest(two_in_order))
+
+    assert sizes[:4] == [8, 16, 32, 64]
+    assert max(sizes) == 64

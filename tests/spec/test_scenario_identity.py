@@ -1,0 +1,44 @@
+"""What tells one scenario from another."""
+
+import msgspec
+
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import (
+    Scenario,
+    Timed,
+    id_of,
+    key_of,
+    scenarios_from_json,
+    scenarios_to_json,
+    size_of,
+)
+
+SCENARIO = Scenario(capacity=1, inputs=(Timed(0, Record("a")),))
+
+
+def test_an_id_is_eight_digits_that_stay_the_same() -> None:
+    """It stands in logs and issues, and still means the same scenario in another version."""
+    assert id_of(SCENARIO) == "620a446d"
+    assert key_of(SCENARIO) == (
+        b'{"capacity":1,"inputs":[{"at":0,"element":{"type":"record","value":"a"}}]}'
+    )
+
+
+def test_an_id_survives_json() -> None:
+    """Whoever gets the scenario as JSON speaks of the same."""
+    (read,) = scenarios_from_json(scenarios_to_json((SCENARIO,)))
+
+    assert id_of(read) == id_of(SCENARIO)
+
+
+def test_a_name_makes_no_other_scenario() -> None:
+    """It says nothing of what is played."""
+    assert id_of(msgspec.structs.replace(SCENARIO, name="one")) == id_of(SCENARIO)
+
+
+def test_the_shorter_scenario_is_smaller() -> None:
+    """Of two that are equally long, the one that comes first in the order of bytes."""
+    smaller = msgspec.structs.replace(SCENARIO, capacity=4)
+    larger = msgspec.structs.replace(SCENARIO, capacity=2)
+
+    assert size_of(smaller) < size_of(SCENARIO) < size_of(larger)
