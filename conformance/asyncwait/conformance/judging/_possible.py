@@ -94,6 +94,8 @@ class _Leg:
         self._waiting = False
         self._took_at: float | None = None
         self._calls: dict[int, CallStarted] = {}
+        self._steps: dict[int, Step] = {}
+        self._ordinals: Counter[str] = Counter()
         self._cancelled: dict[int, float] = {}
         self._ended: set[int] = set()
         self._requests = Counter((r.checkpoint_id, r.at) for r in plan.requests)
@@ -165,7 +167,7 @@ class _Leg:
             case CallStarted() if event.call in self._calls:
                 return f"call {event.call} started twice"
             case CallStarted():
-                self._calls[event.call] = event
+                self._start_call(event)
             case CallCancelled() if event.call not in self._calls:
                 return f"call {event.call} was cancelled before it started"
             case CallCancelled():
@@ -177,11 +179,17 @@ class _Leg:
                 return self._end_call(event)
         return None
 
+    def _start_call(self, event: CallStarted) -> None:
+        key = identity(event.value)
+        self._calls[event.call] = event
+        self._steps[event.call] = self._scenario.step(event.value, self._ordinals[key])
+        self._ordinals[key] += 1
+
     def _end_call(self, event: CallEnded) -> str | None:
         """Compare the end of a call with the step that its plan has for it."""
         if event.how == "cancelled":
             return None
-        step, started = self._step(event.call), self._calls[event.call]
+        step, started = self._steps[event.call], self._calls[event.call]
         due = None if step.does == "never" else started.at + step.after
         if step.swallow and event.call in self._cancelled:
             due = self._cancelled[event.call] + step.clean_up
@@ -192,13 +200,6 @@ class _Leg:
         if event.how == "returned" and event.results != step.results:
             return f"{said} gave {event.results}, planned is {step}"
         return f"{said} answered before its time" if self._is_early(event.at, due) else None
-
-    def _step(self, call: int) -> Step:
-        value = self._calls[call].value
-        key = identity(value)
-        calls = self._calls.values()
-        ordinal = sum(identity(c.value) == key and c.call < call for c in calls)
-        return self._scenario.step(value, ordinal)
 
     def _ask_snapshot(self, event: SnapshotAsked) -> str | None:
         for (checkpoint_id, at), count in self._requests.items():
