@@ -1,6 +1,18 @@
 """Runs as data: the scenario that plans one, the trace that tells what happened in it."""
 
-from asyncwait.spec.scenario._capability import ALL_CAPABILITIES, Capability
+from asyncwait.spec.scenario._capability import (
+    ALL_CAPABILITIES,
+    CORE,
+    PROFILES,
+    Capability,
+    needs,
+)
+from asyncwait.spec.scenario._declaration import (
+    Declaration,
+    declaration_from_json,
+    declared,
+    profiles_of,
+)
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._scenario import (
     Crash,
@@ -42,13 +54,16 @@ from asyncwait.spec.scenario._trace import (
 
 __all__ = [
     "ALL_CAPABILITIES",
+    "CORE",
     "GRID",
+    "PROFILES",
     "CallCancelled",
     "CallEnded",
     "CallStarted",
     "Capability",
     "Closed",
     "Crash",
+    "Declaration",
     "Ending",
     "EndingKind",
     "Event",
@@ -74,9 +89,13 @@ __all__ = [
     "Taken",
     "Timed",
     "Trace",
+    "declaration_from_json",
+    "declared",
     "identity",
     "last_snapshot",
+    "needs",
     "next_leg",
+    "profiles_of",
     "scenarios_from_json",
     "scenarios_to_json",
     "trace_from_json",

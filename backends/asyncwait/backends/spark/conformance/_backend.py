@@ -69,8 +69,8 @@ class SparkBackend:
 
         There each is played as often as it may be tried, so that two jobs are enough.
         """
-        timed = Capability.TIMED_INPUT  # such scenarios come last: their job has a stage more
-        runs = sorted(scenarios.items(), key=lambda item: timed in item[1].needs)
+        # Timed scenarios come last: their job has a stage more.
+        runs = sorted(scenarios.items(), key=lambda item: item[1].is_timed)
         for tries in (1, TRIES - 1):
             plans = [LegStart.first(scenario) for _, scenario in runs for _ in range(tries)]
             reports = iter(play_legs(embedded_spark(), plans, real=True).reports if plans else ())

@@ -12,7 +12,6 @@ from asyncwait.conformance.harness import PATIENCE, OutsideVirtualLoop, PlannedS
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     GRID,
-    Capability,
     Ending,
     EndingKind,
     LegStart,
@@ -55,7 +54,7 @@ class LoopSide:
 
     def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
         """Return the operator's source: the real one, watched."""
-        if self._real and Capability.TIMED_INPUT in self._plan.scenario.needs:
+        if self._real and self._plan.scenario.is_timed:
             batches = self._watch_arrivals(batches)
         source = self._source(batches, rows)
         return _WatchedSource(source, self.recorder, self._plan.first_index, self.source_error)
