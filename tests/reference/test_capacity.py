@@ -72,6 +72,22 @@ async def test_finished_records_keep_their_slots_until_they_are_taken(
     assert service.begun == [(0, 3), (0, 1), (3, 2)]
 
 
+async def test_a_silent_record_behind_a_half_read_one_keeps_its_slot(feed: Any) -> None:
+    """It is not its turn before the last result of the record in front of it was taken."""
+
+    async def by_count(count: int) -> list[int]:
+        await anyio.sleep(1 + (count == 1))
+        return [count] * count
+
+    source = feed(*(Record(count) for count in (2, 0, 1, 1)))
+
+    async with open_operator(OperatorConfig("ordered", 3), by_count, source) as results:
+        await anext(results)
+        await anyio.sleep(3)
+        assert (results.statistics().in_flight, results.statistics().calls) == (3, 3)
+        assert [element.value async for element in results] == [2, 1, 1]
+
+
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
 async def test_an_absent_consumer_stops_admission(mode: Mode) -> None:
     """With nobody reading, `capacity` records come in and one more is taken from the source."""

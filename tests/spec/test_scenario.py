@@ -20,10 +20,8 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
     CallEnded,
     CallStarted,
-    Capability,
     Crash,
     Ending,
     Handler,
@@ -253,23 +251,11 @@ def test_a_crash_may_change_the_configuration() -> None:
     assert FULL.config(Crash(50)) == OperatorConfig("unordered", 2, 0.04)
 
 
-def test_a_scenario_knows_which_abilities_it_needs() -> None:
-    """A backend that lacks one is not asked to play it."""
-    assert FULL.needs == {Capability.ON_DEMAND_SNAPSHOT, Capability.TIMED_INPUT}
-    assert Scenario(inputs=(Timed(0, Record(1)),)).needs == frozenset()
-    assert Scenario(source_ends_at=5).needs == {Capability.TIMED_INPUT}
-
-
-def test_abilities_are_named_for_people() -> None:
-    """The names stand in rules, reports and gates."""
-    assert {capability.value for capability in ALL_CAPABILITIES} == {
-        "virtual-time",
-        "timed-input",
-        "cancel-calls",
-        "cancellation-seen",
-        "on-demand-snapshot",
-        "in-flight-snapshot",
-    }
+def test_a_scenario_is_timed_if_its_source_has_to_wait() -> None:
+    """For an element, or for its end."""
+    assert FULL.is_timed
+    assert Scenario(source_ends_at=5).is_timed
+    assert not Scenario(inputs=(Timed(0, Record(1)),), timeout=40).is_timed
 
 
 TRACE = Trace(

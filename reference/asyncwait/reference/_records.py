@@ -163,7 +163,12 @@ class RecordHandling(OperatorParts):
     # Emission
 
     def _release_empty(self) -> None:
-        """Free the slots of records without results, which nobody takes (RES-2)."""
+        """Free the slots of records without results, which nobody takes (RES-2).
+
+        Behind a record that was taken in part it is not their turn: that one is not gone (CAP-1).
+        """
+        if self._output.slots > 0:
+            return
         while (entry := self._queue.peek_ready()) is not None and not entry.outputs:
             self._queue.pop_ready()
             self._free_slot(entry)

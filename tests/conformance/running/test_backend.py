@@ -7,26 +7,21 @@ import pytest
 from asyncwait.conformance import Backend, stream_backend
 from asyncwait.conformance.running import (
     UnknownBackend,
-    adapted,
     known_backends,
     load_backend,
     shipped_backends,
 )
 from asyncwait.reference import open_operator
-from asyncwait.spec import InvalidConfig, Record
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
+    PROFILES,
     Capability,
-    Scenario,
-    SnapshotRequest,
-    Timed,
+    declared,
+    profiles_of,
 )
 
-TIMED = Scenario(
-    inputs=(Timed(0, Record("a")), Timed(80, Record("b"))),
-    source_ends_at=120,
-    requests=(SnapshotRequest(40, 1),),
-)
+HINT = "; did you mean 'ordered'?"
 
 
 def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
@@ -45,6 +40,14 @@ def test_what_a_backend_lacks_is_taken_away() -> None:
     assert ALL_CAPABILITIES - backend.capabilities == {"timed-input", "cancel-calls"}
 
 
+def test_a_backend_has_the_profiles_that_it_names_and_no_others() -> None:
+    """A sliding window is an operator too, and says what it is."""
+    backend = stream_backend(open_operator, profiles=["ordered", "timeouts"])
+
+    assert profiles_of(backend.capabilities) == ("core", "ordered", "timeouts")
+    assert backend.capabilities == declared(["ordered", "timeouts"])
+
+
 def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
     """It has a name of its own because so many operators do it."""
     backend = stream_backend(open_operator, drains_at_barrier=True)
@@ -58,8 +61,12 @@ def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
         ({"open_operator": 7}, "open_operator must be callable, got 7 (int)"),
         ({"loop": "uvloop"}, "loop must be 'asyncio' or 'trio', got 'uvloop' (str)"),
         (
+            {"profiles": ["ordred"]},
+            f"profiles must be among core, {', '.join(PROFILES)}, got 'ordred' (str){HINT}",
+        ),
+        (
             {"lacks": ["speed"]},
-            f"lacks must be among {', '.join(sorted(ALL_CAPABILITIES))}, got 'speed' (str)",
+            f"lacks must be among {', '.join(Capability)}, got 'speed' (str)",
         ),
     ],
 )
@@ -86,24 +93,3 @@ def test_an_unknown_name_is_an_error_of_ours() -> None:
     """Whoever loads backends can catch it."""
     with pytest.raises(UnknownBackend, match=r"^no backend is named 'x'; known: "):
         load_backend("x")
-
-
-def test_an_able_backend_gets_the_scenario_as_it_is() -> None:
-    """The very same."""
-    assert adapted(TIMED, ALL_CAPABILITIES) is TIMED
-
-
-def test_without_snapshots_on_demand_none_is_requested() -> None:
-    """The rest of the scenario is played."""
-    fitting = adapted(TIMED, ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT})
-
-    assert (fitting.requests, fitting.inputs) == ((), TIMED.inputs)
-
-
-def test_without_timed_input_everything_is_there_at_once() -> None:
-    """And so is the end."""
-    fitting = adapted(TIMED, ALL_CAPABILITIES - {Capability.TIMED_INPUT})
-
-    assert [timed.at for timed in fitting.inputs] == [0, 0]
-    assert [timed.element for timed in fitting.inputs] == [Record("a"), Record("b")]
-    assert fitting.source_ends_at == 0

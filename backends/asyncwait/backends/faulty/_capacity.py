@@ -14,6 +14,15 @@ class FreesTheSlotOnCompletion(Operator):
         return self._undecided < self._config.capacity
 
 
+class FreesSilentRecordsBehindAHalfReadOne(Operator):
+    """Takes a record of which one result was taken for gone, and lets silent ones follow it."""
+
+    def _release_empty(self) -> None:
+        while (entry := self._queue.peek_ready()) is not None and not entry.outputs:
+            self._queue.pop_ready()
+            self._free_slot(entry)
+
+
 class RestoresAllAtOnce(Operator):
     """Admits all that was stored without looking for room, and calls the function for it."""
 
@@ -54,6 +63,7 @@ class TakesMarkersWithoutEnd(Operator):
 
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
+    Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
     Faulty(RestoresAllAtOnce, rule="CAP-2"),
     Faulty(ReadsAhead, rule="CAP-3", loop="trio"),
     Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),

@@ -13,7 +13,7 @@ from msgspec import Struct
 from asyncwait.conformance.harness import LoopName, play, play_in_real_time
 from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
-from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, declared
 
 GROUP = "asyncwait.backends"
 """Entry points: name -> factory of one backend."""
@@ -70,7 +70,8 @@ def stream_backend(
     open_operator: OpenOperator,
     *,
     loop: LoopName = "asyncio",
-    lacks: Iterable[Capability | str] = (),
+    profiles: Iterable[str] | None = None,
+    lacks: Iterable[str] = (),
     drains_at_barrier: bool = False,
     exceptions: Mapping[str, str] | None = None,
 ) -> StreamBackend:
@@ -79,7 +80,10 @@ def stream_backend(
     Args:
         open_operator: see `asyncwait.spec.OpenOperator`.
         loop: "asyncio" or "trio".
-        lacks: capabilities that it does not have; rules that need them do not apply.
+        profiles: what it has besides the core: "ordered", "unordered" or both, and any of
+            "timeouts", "callbacks", "event-time", "snapshots", "restore"; None for all of them.
+            Rules that need another one do not apply, and no scenario asks for it.
+        lacks: further capabilities that it does not have; see `asyncwait.spec.scenario.Capability`.
         drains_at_barrier: it takes no snapshot before nothing is in flight.
         exceptions: ids of rules that it is known to break, each with the reason.
 
@@ -93,15 +97,10 @@ def stream_backend(
         raise InvalidConfig.of("loop", loop, "'asyncio' or 'trio'")
     if loop == "trio":
         _require_trio()
-    missing = set()
-    for name in lacks:
-        if name not in ALL_CAPABILITIES:
-            known = ", ".join(sorted(ALL_CAPABILITIES))
-            raise InvalidConfig.of("lacks", name, f"among {known}")
-        missing.add(Capability(name))
+    capabilities = declared(profiles, lacks)
     if drains_at_barrier:
-        missing.add(Capability.IN_FLIGHT_SNAPSHOT)
-    return StreamBackend(open_operator, loop, ALL_CAPABILITIES - missing, exceptions or {})
+        capabilities -= {Capability.IN_FLIGHT_SNAPSHOT}
+    return StreamBackend(open_operator, loop, capabilities, exceptions or {})
 
 
 def _require_trio() -> None:

@@ -1,7 +1,19 @@
 """Runs as data: the scenario that plans one, the trace that tells what happened in it."""
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.scenario._capability import ALL_CAPABILITIES, Capability
+from asyncwait.spec.scenario._capability import (
+    ALL_CAPABILITIES,
+    CORE,
+    PROFILES,
+    Capability,
+    needs,
+)
+from asyncwait.spec.scenario._declaration import (
+    Declaration,
+    declaration_from_json,
+    declared,
+    profiles_of,
+)
 from asyncwait.spec.scenario._identity import id_of, key_of, size_of
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._scenario import (
@@ -49,7 +61,9 @@ from asyncwait.spec.scenario._wire import READY, Reply, Request
 
 __all__ = [
     "ALL_CAPABILITIES",
+    "CORE",
     "GRID",
+    "PROFILES",
     "READY",
     "Blocked",
     "CallCancelled",
@@ -58,6 +72,7 @@ __all__ = [
     "Capability",
     "Closed",
     "Crash",
+    "Declaration",
     "Ending",
     "EndingKind",
     "Event",
@@ -88,11 +103,15 @@ __all__ = [
     "Taken",
     "Timed",
     "Trace",
+    "declaration_from_json",
+    "declared",
     "id_of",
     "identity",
     "key_of",
     "last_snapshot",
+    "needs",
     "next_leg",
+    "profiles_of",
     "scenarios_from_json",
     "scenarios_to_json",
     "size_of",

@@ -1,23 +1,217 @@
-"""What a backend may be unable to do. A rule or a scenario says which ability it needs."""
+"""What a backend may be unable to do, and what a scenario is without it.
 
+This is the one place that defines a capability: its name, what it brings, and how a scenario is
+changed for a backend that lacks it. The large ones are *profiles*: with a mode, `core` alone is an
+operator already, and each profile is a further part of the specification that it may have.
+"""
+
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.spec._config import Mode
+from asyncwait.spec._elements import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario._scenario import Crash, Handler, Plan, Scenario, Step, Timed
+
+Without = Callable[[Scenario], Scenario]
+"""Makes a scenario that needs no such ability; gives back that very one if it needs none."""
+
+CORE = "core"
+"""The profile that every backend has: results in the order of one mode, capacity, failures, end."""
+
+
+def _as_it_is(scenario: Scenario) -> Scenario:
+    """Nothing in a scenario can be taken out: it is only judged by fewer rules."""
+    return scenario
+
+
+def _in_mode(mode: Mode) -> Without:
+    """Play everything in the one mode that is left."""
+
+    def without(scenario: Scenario) -> Scenario:
+        modes = {scenario.mode, *(crash.mode for crash in scenario.crashes)}
+        if modes <= {mode, None}:
+            return scenario
+        crashes = tuple(Crash(crash.at, crash.capacity) for crash in scenario.crashes)
+        return replace(scenario, mode=mode, crashes=crashes)
+
+    return without
+
+
+def _without_timeouts(scenario: Scenario) -> Scenario:
+    """Have each call that only a deadline would end give then what its handler would."""
+    if scenario.timeout is None and not scenario.handled:
+        return scenario
+    plans = tuple(
+        replace(
+            plan,
+            steps=tuple(_answering(scenario, plan, step) for step in plan.steps),
+            handler=Handler("none"),
+        )
+        for plan in scenario.plans
+    )
+    return replace(scenario, timeout=None, handled=False, plans=plans)
+
+
+def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:
+    if scenario.timeout is None or step.does != "never":
+        return step
+    handler = plan.handler if scenario.handled else Handler("none")
+    match handler.does:
+        case "reply":
+            return replace(step, does="reply", after=scenario.timeout, results=handler.results)
+        case "none":
+            return Step("raise", scenario.timeout, clean_up=step.clean_up)
+        case does:
+            return Step(does, scenario.timeout, error=handler.error, clean_up=step.clean_up)
+
+
+def _without_callbacks(scenario: Scenario) -> Scenario:
+    """Have the function be a coroutine function, which answers once."""
+    if scenario.form == "coroutine":
+        return scenario
+    plans = tuple(
+        replace(plan, steps=tuple(replace(step, twice=False) for step in plan.steps))
+        for plan in scenario.plans
+    )
+    return replace(scenario, form="coroutine", plans=plans)
+
+
+def _without_event_time(scenario: Scenario) -> Scenario:
+    """Leave watermarks, statuses and markers out, those of a stored snapshot too."""
+    fitting = _without_elements(scenario, Watermark, WatermarkStatus, LatencyMarker)
+    restore = scenario.restore
+    if restore is None or not any(map(_is_fence, restore.in_flight)):
+        return fitting
+    records = tuple(element for element in restore.in_flight if not _is_fence(element))
+    return replace(fitting, restore=replace(restore, in_flight=records))
+
+
+def _is_fence(element: Element) -> bool:
+    return isinstance(element, Watermark | WatermarkStatus)
+
+
+def _without_snapshots(scenario: Scenario) -> Scenario:
+    """Leave barriers and requests out; what a crash restores is then what the run began with."""
+    return _without_requests(_without_elements(scenario, Barrier, Snapshot))
+
+
+def _without_elements(scenario: Scenario, *kinds: type) -> Scenario:
+    inputs = tuple(timed for timed in scenario.inputs if not isinstance(timed.element, kinds))
+    return scenario if len(inputs) == len(scenario.inputs) else replace(scenario, inputs=inputs)
+
+
+def _without_requests(scenario: Scenario) -> Scenario:
+    return replace(scenario, requests=()) if scenario.requests else scenario
+
+
+def _without_restore(scenario: Scenario) -> Scenario:
+    """Read what was stored from the source, as its first elements, and do not crash."""
+    if scenario.restore is None and not scenario.crashes:
+        return scenario
+    stored = () if scenario.restore is None else scenario.restore.in_flight
+    first = tuple(Timed(0, element) for element in stored)
+    return replace(scenario, inputs=first + scenario.inputs, restore=None, crashes=())
+
+
+def _without_timed_input(scenario: Scenario) -> Scenario:
+    """Have everything there at once, the end too."""
+    if not scenario.is_timed:
+        return scenario
+    inputs = tuple(Timed(0, timed.element) for timed in scenario.inputs)
+    return replace(scenario, inputs=inputs, source_ends_at=0)
+
+
+class _Definition(Struct, frozen=True):
+    name: str
+    brings: str
+    without: Without = _as_it_is
+    part_of: str = ""
+    is_profile: bool = False
+
+
+def _profile(name: str, brings: str, without: Without) -> _Definition:
+    return _Definition(name, brings, without, is_profile=True)
 
 
 class Capability(StrEnum):
-    """An ability that a backend declares; each is present unless it is taken away by name."""
+    """An ability that a backend declares; each is present unless it is taken away by name.
 
-    VIRTUAL_TIME = "virtual-time"
-    """Scenarios run on a clock that jumps; without it, on a grid of real time."""
-    TIMED_INPUT = "timed-input"
-    """Input elements can be made available at chosen times; without it, all are there at once."""
-    CANCEL_CALLS = "cancel-calls"
-    """A running call can be cancelled."""
-    CANCELLATION_SEEN = "cancellation-seen"
-    """Cancelling the operator can be watched from inside; without it, it is simply gone."""
-    ON_DEMAND_SNAPSHOT = "on-demand-snapshot"
-    """`request_snapshot` is there."""
-    IN_FLIGHT_SNAPSHOT = "in-flight-snapshot"
-    """A snapshot is taken while calls run; without it, the operator drains at a barrier."""
+    Attributes:
+        brings: what it is, in a few words.
+        without: what a scenario is for a backend that lacks it.
+        is_profile: whether it is a part of the specification that an operator may do without;
+            else it is a fine ability, of a part or of the way in which the backend is run.
+        part_of: name of the profile without which it means nothing; empty for none.
+    """
+
+    _value_: str
+    brings: str
+    without: Without
+    is_profile: bool
+    part_of: str
+
+    def __new__(cls, definition: Any) -> Self:
+        """Make a member; to type checkers, also look one up by its name."""
+        assert isinstance(definition, _Definition)
+        member = str.__new__(cls, definition.name)
+        member._value_ = definition.name
+        member.brings = definition.brings
+        member.without = definition.without
+        member.is_profile = definition.is_profile
+        member.part_of = definition.part_of
+        return member
+
+    ORDERED = _profile("ordered", "results in input order", _in_mode("unordered"))
+    UNORDERED = _profile("unordered", "results as they are ready", _in_mode("ordered"))
+    TIMEOUTS = _profile("timeouts", "deadlines, and handlers for late records", _without_timeouts)
+    CALLBACKS = _profile("callbacks", "functions in callback form", _without_callbacks)
+    EVENT_TIME = _profile(
+        "event-time", "watermarks, statuses and latency markers", _without_event_time
+    )
+    SNAPSHOTS = _profile(
+        "snapshots", "barriers, and the snapshots they ask for", _without_snapshots
+    )
+    RESTORE = _profile("restore", "going on from a snapshot", _without_restore)
+
+    VIRTUAL_TIME = _Definition(
+        "virtual-time", "runs on a clock that jumps; without it, on a grid of real time"
+    )
+    TIMED_INPUT = _Definition(
+        "timed-input",
+        "input is there at chosen times; without it, all is there at once",
+        _without_timed_input,
+    )
+    CANCEL_CALLS = _Definition("cancel-calls", "a running call can be cancelled")
+    CANCELLATION_SEEN = _Definition(
+        "cancellation-seen",
+        "cancelling the operator is watched from inside; without it, it is simply gone",
+    )
+    ON_DEMAND_SNAPSHOT = _Definition(
+        "on-demand-snapshot", "`request_snapshot` is there", _without_requests, "snapshots"
+    )
+    IN_FLIGHT_SNAPSHOT = _Definition(
+        "in-flight-snapshot",
+        "a snapshot is taken while calls run; without it, after them",
+        part_of="snapshots",
+    )
 
 
 ALL_CAPABILITIES = frozenset(Capability)
+PROFILES = tuple(capability for capability in Capability if capability.is_profile)
+"""All profiles but core, in the order in which a verdict names them."""
+
+
+def needs(scenario: Scenario) -> frozenset[Capability]:
+    """Return the abilities without which `scenario` can't be played as planned."""
+    return frozenset(each for each in Capability if each.without(scenario) is not scenario)

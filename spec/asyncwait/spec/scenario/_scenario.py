@@ -15,7 +15,6 @@ from msgspec import Meta, Struct, field
 from asyncwait.spec._config import Mode, OperatorConfig, require_whole
 from asyncwait.spec._elements import Element, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec.scenario._capability import Capability
 
 StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
 
@@ -325,15 +324,10 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         plan = self.plan_of.get(identity(value))
         return Handler("none") if plan is None else plan.handler
 
-    @cached_property
-    def needs(self) -> frozenset[Capability]:
-        """The abilities without which the scenario can't be played as planned."""
-        needed = set()
-        if self.requests:
-            needed.add(Capability.ON_DEMAND_SNAPSHOT)
-        if self.source_ends_at or any(timed.at for timed in self.inputs):
-            needed.add(Capability.TIMED_INPUT)
-        return frozenset(needed)
+    @property
+    def is_timed(self) -> bool:
+        """Whether the source has to wait for the time of an element, or of its end."""
+        return bool(self.source_ends_at) or any(timed.at for timed in self.inputs)
 
     @cached_property
     def horizon(self) -> int:

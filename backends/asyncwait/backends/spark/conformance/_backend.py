@@ -62,8 +62,8 @@ class SparkBackend:
 
     def in_real_time(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play `scenarios` on the real clock: in one job, and in another what was late there."""
-        timed = Capability.TIMED_INPUT  # such scenarios come last: their job has a stage more
-        runs = sorted(scenarios.items(), key=lambda item: timed in item[1].needs)
+        # Timed scenarios come last: their job has a stage more.
+        runs = sorted(scenarios.items(), key=lambda item: item[1].is_timed)
         for number, trace in in_real_time([scenario for _, scenario in runs], _play_in_one_job):
             name, scenario = runs[number]
             yield f"{name}, in real time", scenario, trace

@@ -27,7 +27,7 @@ from asyncwait.backends.spark.conformance._task import (
     run_task,
 )
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import Capability, Ending, Leg, LegStart, SinkTook
+from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
 
 _INPUT_SCHEMA = pa.schema(
     [
@@ -112,7 +112,7 @@ def _timed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
 
 
 def _is_timed(plan: LegStart) -> bool:
-    return Capability.TIMED_INPUT in plan.scenario.needs
+    return plan.scenario.is_timed
 
 
 def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.conformance.harness import Consumer, OutsideVirtualLoop, Recorder, WatchedSource
-from asyncwait.spec.scenario import GRID, Capability, EndingKind, LegStart
+from asyncwait.spec.scenario import GRID, EndingKind, LegStart
 
 
 class LoopSide:
@@ -40,7 +40,7 @@ class LoopSide:
 
     def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
         """Return the operator's source: the real one, watched."""
-        if self._real and Capability.TIMED_INPUT in self._plan.scenario.needs:
+        if self._real and self._plan.scenario.is_timed:
             batches = self._watch_arrivals(batches)
         source = self._source(batches, rows)
         first, error = self._plan.first_index, self.consumer.source_error

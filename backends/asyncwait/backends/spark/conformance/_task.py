@@ -19,7 +19,7 @@ from asyncwait.backends.spark._reader import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Capability, Ending, Leg, LegStart
+from asyncwait.spec.scenario import Ending, Leg, LegStart
 
 LEG_SECONDS = 30.0
 """How long one leg may take on the real clock."""
@@ -75,7 +75,7 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
         plan = msgspec.msgpack.decode(job.plans.value[number], type=LegStart)
         if job.real:
             batches = _arrived(batches)
-            if Capability.TIMED_INPUT not in plan.scenario.needs:
+            if not plan.scenario.is_timed:
                 _await_quiet()
         player = PartitionPlayer(plan, real=job.real)
         for batch in player.play(batches):

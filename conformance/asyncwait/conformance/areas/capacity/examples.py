@@ -39,6 +39,17 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "half-read-before-a-silent-record",
+        ("CAP-1",),
+        "The silent record a is not gone before b is: a third decision at 80 makes no room either.",
+        Scenario(
+            capacity=3,
+            inputs=at(0, Record("b"), Record("a"), Record("c"), Record("c")),
+            plans=(replies("b", 40, "b1", "b2"), replies("a", 0), replies("c", 80, "c1")),
+            sink=(SinkStep("read", 1), SinkStep("pause", 160)),
+        ),
+    ),
+    Example(
         "a-second-completion-frees-nothing",
         ("CAP-1",),
         "Functions that complete twice give their slot back once.",

@@ -1,0 +1,94 @@
+"""How a backend says what it has: in Python, or in the first line that a program writes."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.scenario._capability import (
+    ALL_CAPABILITIES,
+    CORE,
+    PROFILES,
+    Capability,
+)
+
+_MODES = {Capability.ORDERED, Capability.UNORDERED}
+
+
+def declared(
+    profiles: Iterable[str] | None = None, lacks: Iterable[str] = ()
+) -> frozenset[Capability]:
+    """Return the capabilities of a backend.
+
+    Args:
+        profiles: names of those that it has, with or without "core", which all have; at least
+            one of them is a mode. None for every profile.
+        lacks: names of further capabilities that it does not have.
+
+    Raises:
+        InvalidConfig: a name is unknown, the nearest one is told; or there is no mode.
+    """
+    known = [CORE, *(profile.value for profile in PROFILES)]
+    has = {CORE, *(known if profiles is None else _names("profiles", profiles, known))}
+    missing = set(_names("lacks", lacks, [each.value for each in Capability]))
+    if profiles is not None and (both := sorted(has & missing)):
+        raise InvalidConfig.of("lacks", both[0], "no name that is among the profiles")
+    has -= missing
+    if not has & _MODES:
+        got = [name for name in known if name in has]
+        raise InvalidConfig.of("profiles", got, "a list with 'ordered', 'unordered' or both")
+    return frozenset(
+        each
+        for each in ALL_CAPABILITIES - missing
+        if (each if each.is_profile else each.part_of or CORE) in has
+    )
+
+
+def _names(argument: str, given: Iterable[str], known: Sequence[str]) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidConfig.of(argument, given, "a list of names")
+    names = list(given)
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            wrong = InvalidConfig.of(argument, name, f"among {', '.join(known)}")
+            raise InvalidConfig(f"{wrong}{hint}")
+    return names
+
+
+def profiles_of(capabilities: Iterable[Capability]) -> tuple[str, ...]:
+    """Return the names of the profiles among `capabilities`, core first."""
+    return (CORE, *(profile.value for profile in PROFILES if profile in set(capabilities)))
+
+
+class Declaration(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a program says in its first line, if it does not have everything.
+
+    Args:
+        profiles: those that it has; left out for every profile.
+        lacks: further capabilities that it does not have.
+    """
+
+    profiles: tuple[str, ...] | None = None
+    lacks: tuple[str, ...] = ()
+
+
+def declaration_from_json(line: bytes) -> frozenset[Capability]:
+    """Return the capabilities that the first line of a program declares; an empty one has all.
+
+    Raises:
+        InvalidConfig: it is no such line, or what it declares is wrong.
+    """
+    if not line.strip():
+        return ALL_CAPABILITIES
+    try:
+        said = msgspec.json.decode(line, type=Declaration)
+    except msgspec.DecodeError as error:
+        example = '{"profiles": ["ordered", "timeouts"]}'
+        raise InvalidConfig(
+            f"the first line must be empty or say what the program has, like {example}: {error}"
+        ) from error
+    return declared(said.profiles, said.lacks)

@@ -1,0 +1,74 @@
+"""What a backend can't do is taken out of every scenario, and nothing else."""
+
+import pytest
+
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.running import adapted
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    PROFILES,
+    Capability,
+    Scenario,
+    declared,
+    needs,
+    scenarios_from_json,
+    scenarios_to_json,
+)
+
+PARTIAL = {
+    **{f"all-but-{lacked}": declared(lacks=[lacked]) for lacked in Capability},
+    **{f"core-{mode}": declared([mode]) for mode in ("ordered", "unordered")},
+}
+
+each_partial = pytest.mark.parametrize("capabilities", PARTIAL.values(), ids=PARTIAL)
+
+
+@pytest.fixture(scope="module")
+def many(quick_scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
+    """All examples and the generated scenarios of a quick verification."""
+    return (*(example.scenario for example in EXAMPLES), *quick_scenarios)
+
+
+def test_an_able_backend_gets_each_scenario_as_it_is(many: tuple[Scenario, ...]) -> None:
+    """The very same."""
+    assert all(adapted(scenario, ALL_CAPABILITIES) is scenario for scenario in many)
+
+
+@each_partial
+def test_an_adapted_scenario_needs_nothing_that_is_missing(
+    many: tuple[Scenario, ...], capabilities: frozenset[Capability]
+) -> None:
+    """So adapting it again changes nothing."""
+    fitting = [adapted(scenario, capabilities) for scenario in many]
+
+    assert [scenario for scenario in fitting if not needs(scenario) <= capabilities] == []
+    assert all(adapted(scenario, capabilities) is scenario for scenario in fitting)
+
+
+@each_partial
+def test_a_scenario_that_needs_nothing_that_is_missing_stays_as_it_is(
+    many: tuple[Scenario, ...], capabilities: frozenset[Capability]
+) -> None:
+    """The very same: no sound part is lost on the way."""
+    possible = [scenario for scenario in many if needs(scenario) <= capabilities]
+
+    assert possible
+    assert all(adapted(scenario, capabilities) is scenario for scenario in possible)
+
+
+@each_partial
+def test_an_adapted_scenario_is_still_data(
+    many: tuple[Scenario, ...], capabilities: frozenset[Capability]
+) -> None:
+    """It comes back equal from its JSON, checks of its fields included."""
+    fitting = tuple(adapted(scenario, capabilities) for scenario in many)
+
+    assert scenarios_from_json(scenarios_to_json(fitting)) == fitting
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_is_needed_by_some_examples(profile: Capability) -> None:
+    """Without them nobody could tell whether an operator has it."""
+    needing = [e.name for e in EXAMPLES if profile in needs(e.scenario)]
+
+    assert len(needing) >= 10

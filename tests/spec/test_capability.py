@@ -1,0 +1,324 @@
+"""What a backend may lack, and what becomes of a scenario without it."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from asyncwait.spec import (
+    Barrier,
+    InvalidConfig,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    PROFILES,
+    Capability,
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SnapshotRequest,
+    Step,
+    Timed,
+    declaration_from_json,
+    declared,
+    needs,
+    profiles_of,
+)
+
+A, B = Timed(0, Record("a")), Timed(40, Record("b"))
+FENCES = (Timed(0, Watermark(1)), Timed(0, WatermarkStatus(True)), Timed(0, LatencyMarker(1)))
+
+
+def test_capabilities_are_named_for_people() -> None:
+    """The names stand in rules, reports and gates; profiles come first."""
+    assert [each.value for each in PROFILES] == [
+        "ordered",
+        "unordered",
+        "timeouts",
+        "callbacks",
+        "event-time",
+        "snapshots",
+        "restore",
+    ]
+    assert [each.value for each in Capability if not each.is_profile] == [
+        "virtual-time",
+        "timed-input",
+        "cancel-calls",
+        "cancellation-seen",
+        "on-demand-snapshot",
+        "in-flight-snapshot",
+    ]
+    assert frozenset(Capability) == ALL_CAPABILITIES
+
+
+@pytest.mark.parametrize("capability", Capability)
+def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) -> None:
+    """The very same, except that some mode is needed."""
+    plain = Scenario(inputs=(A,), plans=(Plan("a", (Step("never"),), Handler("raise")),))
+
+    assert needs(plain) == {Capability.ORDERED}
+    assert (capability.without(plain) is plain) == (capability != Capability.ORDERED)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "needed"),
+    [
+        (Scenario("unordered"), {"unordered"}),
+        (Scenario(crashes=(Crash(5, mode="unordered"),)), {"ordered", "unordered", "restore"}),
+        (Scenario(timeout=40), {"ordered", "timeouts"}),
+        (Scenario(handled=True), {"ordered", "timeouts"}),
+        (Scenario(form="callback"), {"ordered", "callbacks"}),
+        *((Scenario(inputs=(fence,)), {"ordered", "event-time"}) for fence in FENCES),
+        (Scenario(restore=Snapshot(1)), {"ordered", "restore"}),
+        (
+            Scenario(restore=Snapshot(1, (Watermark(1),))),
+            {"ordered", "restore", "event-time"},
+        ),
+        (Scenario(inputs=(Timed(0, Barrier(1)),)), {"ordered", "snapshots"}),
+        (Scenario(inputs=(Timed(0, Snapshot(1)),)), {"ordered", "snapshots"}),
+        (
+            Scenario(requests=(SnapshotRequest(0, 1),)),
+            {"ordered", "snapshots", "on-demand-snapshot"},
+        ),
+        (Scenario(inputs=(B,)), {"ordered", "timed-input"}),
+        (Scenario(source_ends_at=5), {"ordered", "timed-input"}),
+    ],
+)
+def test_a_scenario_needs_what_its_fields_ask_for(scenario: Scenario, needed: set[str]) -> None:
+    """A backend that lacks one of these is given another scenario."""
+    assert needs(scenario) == needed
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_without_a_mode_everything_is_played_in_the_other(mode: Any) -> None:
+    """Before and after each crash."""
+    other: Any = {"ordered": "unordered", "unordered": "ordered"}[mode]
+    scenario = Scenario(mode, crashes=(Crash(5, 2, other), Crash(7, mode=mode)))
+
+    without = Capability(mode).without(scenario)
+
+    assert without == Scenario(other, crashes=(Crash(5, 2), Crash(7)))
+
+
+@pytest.mark.parametrize(
+    ("handler", "step"),
+    [
+        (Handler("reply", ("late",)), Step("reply", 80, ("late",), swallow=True, clean_up=40)),
+        (Handler("reply"), Step("reply", 80, (), swallow=True, clean_up=40)),
+        (Handler("none"), Step("raise", 80, clean_up=40)),
+        (Handler("raise", error="ValueError"), Step("raise", 80, error="ValueError", clean_up=40)),
+        (Handler("misreturn", error="text"), Step("misreturn", 80, error="text", clean_up=40)),
+    ],
+)
+def test_without_timeouts_a_call_does_at_its_deadline_what_its_handler_would(
+    handler: Handler, step: Step
+) -> None:
+    """So the scenario still comes to its end, and as it would have."""
+    endless = Step("never", results=("later",), swallow=True, clean_up=40)
+    answers = Step(after=200, results=("a",))
+    scenario = Scenario(timeout=80, handled=True, plans=(Plan("a", (endless, answers), handler),))
+
+    assert Capability.TIMEOUTS.without(scenario) == Scenario(plans=(Plan("a", (step, answers)),))
+
+
+def test_without_timeouts_a_deadline_that_nobody_handles_is_an_error_of_the_call() -> None:
+    """It fails the operator in the same instant; the handler of the plan is none's."""
+    plan = Plan("a", (Step("never"),), Handler("reply", ("late",)))
+
+    without = Capability.TIMEOUTS.without(Scenario(timeout=80, plans=(plan,)))
+
+    assert without == Scenario(plans=(Plan("a", (Step("raise", 80),)),))
+
+
+def test_without_callbacks_a_function_answers_once() -> None:
+    """As a coroutine function, from a thread or not."""
+    step = Step(after=40, results=("a",), thread=True, twice=True)
+    scenario = Scenario(form="callback", plans=(Plan("a", (step,)),))
+
+    without = Capability.CALLBACKS.without(scenario)
+
+    assert without == Scenario(plans=(Plan("a", (replace(step, twice=False),)),))
+
+
+def test_without_event_time_records_and_barriers_are_left() -> None:
+    """Also of what is stored; what a barrier carries along is nobody's to change."""
+    carried = Timed(40, Snapshot(2, (Watermark(1),)))
+    scenario = Scenario(
+        inputs=(A, *FENCES, carried), restore=Snapshot(1, (Record("c"), Watermark(1)))
+    )
+
+    without = Capability.EVENT_TIME.without(scenario)
+
+    assert without == Scenario(inputs=(A, carried), restore=Snapshot(1, (Record("c"),)))
+
+
+def test_without_snapshots_nobody_asks_for_one() -> None:
+    """A crash goes on from the beginning."""
+    barriers = (Timed(0, Barrier(1)), Timed(0, Snapshot(2)))
+    scenario = Scenario(
+        inputs=(A, *barriers, B), requests=(SnapshotRequest(0, 1),), crashes=(Crash(5),)
+    )
+
+    assert Capability.SNAPSHOTS.without(scenario) == Scenario(inputs=(A, B), crashes=(Crash(5),))
+
+
+def test_without_restore_what_was_stored_is_read_first() -> None:
+    """And the run is not torn down."""
+    stored = (Record("c"), Watermark(1))
+    scenario = Scenario(inputs=(B,), crashes=(Crash(5),), restore=Snapshot(1, stored))
+
+    without = Capability.RESTORE.without(scenario)
+
+    assert without == Scenario(inputs=(Timed(0, stored[0]), Timed(0, stored[1]), B))
+
+
+def test_without_timed_input_everything_is_there_at_once() -> None:
+    """And so is the end."""
+    without = Capability.TIMED_INPUT.without(Scenario(inputs=(A, B), source_ends_at=120))
+
+    assert without == Scenario(inputs=(A, Timed(0, Record("b"))))
+
+
+def test_without_requests_barriers_are_left() -> None:
+    """Only what is on demand goes."""
+    inputs = (Timed(0, Barrier(1)),)
+    scenario = Scenario(inputs=inputs, requests=(SnapshotRequest(0, 1),))
+
+    assert Capability.ON_DEMAND_SNAPSHOT.without(scenario) == Scenario(inputs=inputs)
+
+
+def test_who_declares_nothing_has_everything() -> None:
+    """Abilities are taken away by name."""
+    assert declared() == ALL_CAPABILITIES
+    assert declared(lacks=["timeouts"]) == ALL_CAPABILITIES - {"timeouts"}
+
+
+def test_who_declares_profiles_has_no_others_and_no_part_of_others() -> None:
+    """What is of the core, or of how the backend is run, stays."""
+    assert declared(["ordered", "timeouts"]) == {
+        "ordered",
+        "timeouts",
+        "virtual-time",
+        "timed-input",
+        "cancel-calls",
+        "cancellation-seen",
+    }
+    assert declared(["core", "ordered", "snapshots"], ["on-demand-snapshot"]) == declared(
+        ["ordered"]
+    ) | {"snapshots", "in-flight-snapshot"}
+
+
+def test_profiles_are_named_with_the_core_in_front() -> None:
+    """In one order, whatever the order of the declaration."""
+    assert profiles_of(declared(["timeouts", "ordered"])) == ("core", "ordered", "timeouts")
+    assert profiles_of(ALL_CAPABILITIES) == ("core", *PROFILES)
+
+
+NAMES = "core, ordered, unordered, timeouts, callbacks, event-time, snapshots, restore"
+
+
+@pytest.mark.parametrize(
+    ("profiles", "lacks", "said"),
+    [
+        (
+            ["ordered", "timeout"],
+            [],
+            f"profiles must be among {NAMES}, got 'timeout' (str); did you mean 'timeouts'?",
+        ),
+        (["ordered", "speed"], [], f"profiles must be among {NAMES}, got 'speed' (str)"),
+        (["ordered", 7], [], f"profiles must be among {NAMES}, got 7 (int)"),
+        ("ordered", [], "profiles must be a list of names, got 'ordered' (str)"),
+        (7, [], "profiles must be a list of names, got 7 (int)"),
+        (
+            [],
+            [],
+            "profiles must be a list with 'ordered', 'unordered' or both, got ['core'] (list)",
+        ),
+        (
+            ["ordered"],
+            ["ordered"],
+            "lacks must be no name that is among the profiles, got 'ordered' (str)",
+        ),
+        (None, "timeouts", "lacks must be a list of names, got 'timeouts' (str)"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused(profiles: Any, lacks: Any, said: str) -> None:
+    """With what was expected, what came, and the nearest name."""
+    with pytest.raises(InvalidConfig) as caught:
+        declared(profiles, lacks)
+
+    assert str(caught.value) == said
+
+
+def test_a_capability_that_is_lacked_is_told_from_all() -> None:
+    """The list is long, so the nearest one is told as well."""
+    with pytest.raises(InvalidConfig) as caught:
+        declared(lacks=["on-demand-snapshots"])
+
+    assert str(caught.value) == (
+        f"lacks must be among {', '.join(each.value for each in Capability)}, "
+        "got 'on-demand-snapshots' (str); did you mean 'on-demand-snapshot'?"
+    )
+
+
+def test_a_backend_without_a_mode_is_refused() -> None:
+    """There is nothing that it could play."""
+    with pytest.raises(InvalidConfig, match=r"'ordered', 'unordered' or both"):
+        declared(lacks=["unordered", "ordered"])
+
+
+@pytest.mark.parametrize(
+    ("line", "capabilities"),
+    [
+        (b"\n", ALL_CAPABILITIES),
+        (b"", ALL_CAPABILITIES),
+        (b"{}", ALL_CAPABILITIES),
+        (b'{"profiles": ["ordered", "timeouts"]}\n', declared(["ordered", "timeouts"])),
+        (b'{"lacks": ["restore"]}', declared(lacks=["restore"])),
+        (
+            b'{"profiles": ["core", "unordered"], "lacks": ["timed-input"]}',
+            declared(["unordered"], ["timed-input"]),
+        ),
+    ],
+)
+def test_a_program_declares_in_its_first_line(
+    line: bytes, capabilities: frozenset[Capability]
+) -> None:
+    """The same, in the same words; an empty line declares nothing missing."""
+    assert declaration_from_json(line) == capabilities
+
+
+EXPECTED = (
+    "the first line must be empty or say what the program has, "
+    'like {"profiles": ["ordered", "timeouts"]}: '
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"ready", f"{EXPECTED}JSON is malformed: invalid character (byte 0)"),
+        (b'{"trace": {}}', f"{EXPECTED}Object contains unknown field `trace`"),
+        (b'["ordered"]', f"{EXPECTED}Expected `object`, got `array`"),
+        (
+            b'{"profiles": "ordered"}',
+            f"{EXPECTED}Expected `array | null`, got `str` - at `$.profiles`",
+        ),
+        (
+            b'{"profiles": ["orderd"]}',
+            f"profiles must be among {NAMES}, got 'orderd' (str); did you mean 'ordered'?",
+        ),
+    ],
+)
+def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes, said: str) -> None:
+    """With an example of one that does."""
+    with pytest.raises(InvalidConfig) as caught:
+        declaration_from_json(line)
+
+    assert str(caught.value) == said
