@@ -1,10 +1,11 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
@@ -23,9 +24,9 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.conformance.verdict import (
     Case,
-    RuleResult,
     Tally,
     Verdict,
+    causes_of,
     conclude,
 )
 from asyncwait.spec import InvalidConfig
@@ -81,24 +82,25 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
     scenarios = _scenarios(plan, backend)
     tally = Tally(CHECKS, rules)
     with open_player(reference, backend, plan.patience) as play:
-        blocked = _judge_all(tally, play, scenarios, progress)
-        further = 0 if blocked else _judge_further(tally, backend, scenarios, progress)
+        stopped = _judge_all(tally, play, scenarios, progress)
+        further = 0 if stopped else _judge_further(tally, backend, scenarios, progress)
         planned = len(scenarios) + further
-        missing = blocked or _unjudged(tally, planned)
+        missing = stopped or _unjudged(tally, planned)
         results = conclude(tally, rules, backend.capabilities, backend.exceptions, missing=missing)
-        if plan.shrinks and not blocked:
-            results = _shrunk(results, play, backend, progress)
-    return Verdict(
-        reference,
-        results,
-        tally.judged,
-        planned,
-        tuple(tally.errors),
-        time.perf_counter() - began,
-        plan.seed,
-        blocked,
-        tally.self_reported,
-    )
+        verdict = Verdict(
+            reference,
+            results,
+            tally.judged,
+            planned,
+            tuple(tally.errors),
+            seed=plan.seed,
+            stopped=stopped,
+            causes=causes_of(tally, results),
+            self_reported=tally.self_reported,
+        )
+        if plan.shrinks and not stopped:
+            verdict = _shrunk(verdict, play, backend, progress)
+    return msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
 
 
 def _unjudged(tally: Tally, planned: int) -> str:
@@ -192,17 +194,16 @@ def _is_lost(run: Trace | Broken) -> bool:
     return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
-def _shrunk(
-    results: Sequence[RuleResult], play: Play, backend: Backend, progress: Progress
-) -> tuple[RuleResult, ...]:
-    """Return `results` with the smallest failures that can be found in the time that there is."""
+def _shrunk(verdict: Verdict, play: Play, backend: Backend, progress: Progress) -> Verdict:
+    """Return `verdict` with the smallest failures that can be found in the time that there is."""
     ends = time.monotonic() + SHRINK_SECONDS
     found = shrink(
-        results,
+        verdict.failed,
         partial(runs, play),
         partial(adapted, capabilities=backend.capabilities),
         lambda: time.monotonic() > ends,
         partial(progress, "shrunk"),
     )
     shrunk = {result.rule.id: result for result in found}
-    return tuple(shrunk.get(result.rule.id, result) for result in results)
+    results = tuple(shrunk.get(result.rule.id, result) for result in verdict.results)
+    return msgspec.structs.replace(verdict, results=results)

@@ -1,5 +1,6 @@
 """From judgements to a verdict."""
 
+from asyncwait.conformance.verdict._causes import Cause, find_causes
 from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally, failures_of
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
@@ -8,6 +9,7 @@ from asyncwait.conformance.verdict._verdict import (
     Status,
     Verdict,
     Word,
+    causes_of,
     conclude,
 )
 from asyncwait.spec.exports import claim_exports
@@ -16,6 +18,7 @@ __all__ = [
     "EXIT_CODES",
     "USAGE_ERROR",
     "Case",
+    "Cause",
     "Count",
     "Failure",
     "RuleResult",
@@ -23,8 +26,10 @@ __all__ = [
     "Tally",
     "Verdict",
     "Word",
+    "causes_of",
     "conclude",
     "failures_of",
+    "find_causes",
 ]
 
 claim_exports(__name__)

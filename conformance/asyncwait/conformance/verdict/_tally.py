@@ -54,6 +54,8 @@ class Count:
 
     def __init__(self) -> None:
         self.applied = 0
+        self.seen = 0
+        """Traces in which it applied, once or more."""
         self.broken = 0
         self.failures: list[Failure] = []
         self.error = ""
@@ -62,6 +64,7 @@ class Count:
     def add(self, judgement: Judgement, failure: Failure | None) -> None:
         """Add the judgement of one trace, and the failure that it is, if it is one."""
         self.applied += judgement.applied
+        self.seen += judgement.applied > 0
         if failure is not None:
             self.broken += 1
             self.failures = sorted([*self.failures, failure], key=lambda f: f.case.size)[:KEPT]
@@ -78,6 +81,8 @@ class Tally:
     def __init__(self, checks: Mapping[str, Check], rules: Iterable[str]) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
+        self.together: list[frozenset[str]] = []
+        """The rules that are broken in one trace, for each in which some are."""
         self.judged = 0
         self.self_reported = False
         self._checks = checks
@@ -91,6 +96,8 @@ class Tally:
         self.judged += 1
         self.self_reported |= trace.self_reported
         broken = failures_of(case, trace, judged)
+        if broken:
+            self.together.append(frozenset(broken))
         for rule, count in self.counts.items():
             count.add(judged.by_rule[rule], broken.get(rule))
             if error := judged.by_rule[rule].error:

@@ -1,10 +1,11 @@
 """From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from asyncwait.conformance.verdict._causes import Cause, find_causes
 from asyncwait.conformance.verdict._tally import Failure, Tally
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Capability
@@ -73,6 +74,7 @@ class Verdict(Struct, frozen=True):
     Args:
         backend: its name.
         results: one for each rule, in the order of the chapters.
+        causes: the broken rules that explain all of them, the best explanation first.
         scenarios: how many were judged.
         planned: how many there are.
         errors: what went wrong with harness or backend, apart from the operator.
@@ -90,7 +92,15 @@ class Verdict(Struct, frozen=True):
     seconds: float = 0
     seed: int = 0
     stopped: str = ""
+    causes: tuple[Cause, ...] = ()
     self_reported: bool = False
+
+    @property
+    def failed(self) -> tuple[RuleResult, ...]:
+        """What speaks against the backend: the causes first, then what they explain."""
+        by_rule = {r.rule.id: r for r in self.results if r.status in {"fail", "unexpected-pass"}}
+        first = [by_rule.pop(cause.rule) for cause in self.causes]
+        return (*first, *by_rule.values())
 
     @property
     def word(self) -> Word:
@@ -183,3 +193,14 @@ def _conclude(
     else:
         status = "unexpected-pass" if excused else "pass"
     return RuleResult(rule, status, count.applied, count.broken, tuple(count.failures), note)
+
+
+def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:
+    """Return which of the failing rules explain the others; see `find_causes`."""
+    failing = [result for result in results if result.status == "fail"]
+    return find_causes(
+        tally.together,
+        {rule: count.seen for rule, count in tally.counts.items()},
+        [result.rule.id for result in failing if not result.is_forgiven],
+        [result.rule.id for result in failing if result.is_forgiven],
+    )
