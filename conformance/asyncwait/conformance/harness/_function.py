@@ -5,18 +5,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import anyio.lowlevel
 
-from asyncwait.conformance.harness._clock import loop_blocker, loop_door
+from asyncwait.conformance.harness._clock import loop_door
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import ResultFuture
 from asyncwait.spec.scenario import Handler, HandlerAsked, HookRun, Scenario, Step
-
-Block: TypeAlias = Callable[[float], object]
-"""Blocks the loop for so many seconds."""
 
 
 class Planned(Exception):
@@ -75,22 +72,21 @@ def planned_function(
         Something that gives awaitables, or an object with `async_invoke`; with `timeout`, `open`
         and `close` only where the scenario has them.
     """
-    block = loop_blocker()
     if scenario.form == "callback":
-        fn: Any = _Callbacks(recorder, spawn, block)
+        fn: Any = _Callbacks(recorder, spawn)
     else:
-        fn = _WRAPPED[scenario.function](_coroutine(recorder, block))
+        fn = _WRAPPED[scenario.function](_coroutine(recorder))
     if scenario.handled:
-        fn.timeout = lambda value: _handle(scenario, recorder, block, value)
+        fn.timeout = lambda value: _handle(scenario, recorder, value)
     for hook in ("open", "close"):
         if scenario.hooks != "none":
             setattr(fn, hook, _hook(scenario, recorder, hook))
     return fn
 
 
-def _coroutine(recorder: Recorder, block: Block) -> Any:
+def _coroutine(recorder: Recorder) -> Any:
     async def fn(value: Any) -> Any:
-        return await _call(recorder, block, value)
+        return await _call(recorder, value)
 
     return fn
 
@@ -131,11 +127,11 @@ _WRAPPED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-async def _call(recorder: Recorder, block: Block, value: Any) -> Any:
+async def _call(recorder: Recorder, value: Any) -> Any:
     call, step = recorder.call_started(value)
     try:
         await _until(step)
-        recorder.block(step.blocks, block)
+        recorder.block(step.blocks)
     except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
         await _clean_up(step.clean_up / 1000)
@@ -181,12 +177,9 @@ async def _until(step: Step) -> None:
 class _Callbacks:
     """The callback form: the answer comes by a timer of the harness, or from a thread."""
 
-    def __init__(
-        self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None], block: Block
-    ) -> None:
+    def __init__(self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> None:
         self._recorder = recorder
         self._spawn = spawn
-        self._block = block
         self._loop_thread = 0
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
@@ -196,13 +189,13 @@ class _Callbacks:
         if step.does == "never":
             return
         if step.after == 0 and not step.thread:
-            self._recorder.block(step.blocks, self._block)
+            self._recorder.block(step.blocks)
             self._answer_at_once(call, step, result)
             return
 
         async def later() -> None:
             await anyio.sleep(step.after / 1000)
-            self._recorder.block(step.blocks, self._block)
+            self._recorder.block(step.blocks)
             if step.thread:
                 _in_thread(lambda: self._answer(call, step, result))
             else:
@@ -300,10 +293,10 @@ def _in_thread(job: Callable[[], object]) -> None:
     thread.join()
 
 
-def _handle(scenario: Scenario, recorder: Recorder, block: Block, value: Any) -> Any:
+def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
     recorder.events.append(HandlerAsked(recorder.now(), value))
     handler = scenario.handler(value) or Handler("none")
-    recorder.block(handler.blocks, block)
+    recorder.block(handler.blocks)
     match handler.does:
         case "reply":
             return list(handler.results)

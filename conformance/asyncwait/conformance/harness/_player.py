@@ -71,7 +71,8 @@ def play_leg(
     players: list[_LegPlayer] = []
 
     async def main(spin: SpinWatch) -> Leg:
-        recorder = Recorder(plan.scenario, loop_clock(), grid=GRID if real else None)
+        grid = GRID if real else None
+        recorder = Recorder(plan.scenario, loop_clock(), grid=grid, blocker=loop_blocker())
         players.append(_LegPlayer(open_operator, plan, loop, recorder))
         return await players[0].play(spin)
 
@@ -96,14 +97,8 @@ class _LegPlayer:
         self._recorder = recorder
         self._cancelling = way_to_cancel(plan.scenario, loop)
         self._consumer = Consumer(plan, recorder)
-        source = WatchedSource(
-            TimedElements(plan, recorder),
-            recorder,
-            plan.first_index,
-            self._consumer.source_error,
-            close_takes=plan.scenario.close_takes,
-            close_error=plan.scenario.close_error,
-        )
+        elements, error = TimedElements(plan, recorder), self._consumer.source_error
+        source = WatchedSource(elements, plan, recorder, error)
         self._source = given_as(plan.scenario.source, source)
         self._results: Any = None
         self._helpers: Any = None
@@ -169,7 +164,7 @@ class _LegPlayer:
             case "pause":
                 await anyio.sleep(step.n / 1000)
             case "block":
-                self._recorder.block(step.n, loop_blocker())
+                self._recorder.block(step.n)
             case "leave":
                 self._consumer.end("left")
             case "intrude":

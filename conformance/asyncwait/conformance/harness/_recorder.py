@@ -1,5 +1,6 @@
 """Writes the events of a leg; everything that is observed goes through here."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,7 @@ class Recorder:
         clock: returns the seconds since some fixed moment, on any thread; the leg begins now.
         grid: ms between two instants, for a real clock, which is always late; None for a virtual
             one. Each time is rounded to the nearest instant, and the greatest lateness is kept.
+        blocker: blocks the loop for so many seconds; see `loop_blocker`.
 
     Attributes:
         events: so far, in the order in which they were written.
@@ -41,7 +43,12 @@ class Recorder:
     """
 
     def __init__(
-        self, scenario: Scenario, clock: Callable[[], float], *, grid: int | None = None
+        self,
+        scenario: Scenario,
+        clock: Callable[[], float],
+        *,
+        grid: int | None = None,
+        blocker: Callable[[float], object] = time.sleep,
     ) -> None:
         self.events: list[Event] = []
         self.late_by: float = 0
@@ -50,6 +57,7 @@ class Recorder:
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
+        self._blocker = blocker
         self._began = clock()
         self._calls = 0
         self._ordinals: Counter[str] = Counter()
@@ -77,17 +85,12 @@ class Recorder:
         """
         self.late_by = max(self.late_by, abs(self.passed() - at))
 
-    def block(self, ms: int, seconds: Callable[[float], object]) -> None:
-        """Block the loop for `ms`, and note it.
-
-        Args:
-            ms: how long; 0 is not at all.
-            seconds: what blocks it, see `loop_blocker`.
-        """
+    def block(self, ms: int) -> None:
+        """Block the loop for `ms`, and note it; 0 is not at all."""
         if ms:
             began = self.now()
             self.events.append(Blocked(began, began + ms))
-            seconds(ms / 1000)
+            self._blocker(ms / 1000)
 
     def planned(self, error: BaseException) -> BaseException:
         """Remember an error that is raised by plan, and return it."""

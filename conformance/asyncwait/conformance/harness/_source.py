@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import anyio
 
-from asyncwait.conformance.harness._clock import loop_blocker
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import CallFailed, Element, Record
 from asyncwait.spec.scenario import (
@@ -39,33 +38,28 @@ def planned_source_error(scenario: Scenario) -> BaseException | None:
 class WatchedSource:
     """A source that notes who asks and what it gives.
 
-    As with an async generator, nobody may ask or close while somebody waits.
+    It blocks the loop where the plan says so. As with an async generator, nobody may ask or close
+    while somebody waits.
 
     Args:
         elements: where they come from; a cancelled `__anext__` of it must lose nothing.
+        plan: of the leg.
         recorder: notes what happens.
-        first_index: number of the first element in the scenario.
         error: raised in place of the end.
-        close_takes: closing takes so many ms.
-        close_error: closing raises a PlannedSourceError.
     """
 
     def __init__(
         self,
         elements: AsyncIterator[Element],
+        plan: LegStart,
         recorder: Recorder,
-        first_index: int,
         error: BaseException | None,
-        *,
-        close_takes: int = 0,
-        close_error: bool = False,
     ) -> None:
         self._elements = elements
+        self._plan = plan
         self._recorder = recorder
-        self._next = first_index
         self._error = error
-        self._close_takes = close_takes
-        self._close_error = close_error
+        self._given = 0
         self._asked = False
 
     def __aiter__(self) -> Self:
@@ -90,17 +84,19 @@ class WatchedSource:
             if self._error is None:
                 raise
             raise recorder.planned(self._error) from None
-        recorder.events.append(Taken(recorder.now(), self._next))
-        self._next += 1
+        recorder.block(self._plan.inputs[self._given].blocks)
+        recorder.events.append(Taken(recorder.now(), self._plan.first_index + self._given))
+        self._given += 1
         return element
 
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once that is done."""
         self._refuse_company("aclose")
-        if self._close_takes:
-            await anyio.sleep(self._close_takes / 1000)
+        scenario = self._plan.scenario
+        if scenario.close_takes:
+            await anyio.sleep(scenario.close_takes / 1000)
         self._recorder.events.append(SourceClosed(self._recorder.now()))
-        if self._close_error:
+        if scenario.close_error:
             raise self._recorder.planned(PlannedSourceError("closing"))
 
     def _refuse_company(self, name: str) -> None:
@@ -120,7 +116,6 @@ class TimedElements:
         self._inputs = plan.inputs
         self._ends_at = max(0, plan.scenario.source_ends_at - plan.began_at)
         self._recorder = recorder
-        self._block = loop_blocker()
         self._next = 0
 
     def __aiter__(self) -> AsyncIterator[Element]:
@@ -133,7 +128,6 @@ class TimedElements:
             raise StopAsyncIteration
         timed = self._inputs[self._next]
         await self._wait_until(timed.at)
-        self._recorder.block(timed.blocks, self._block)
         self._next += 1
         return timed.element
 

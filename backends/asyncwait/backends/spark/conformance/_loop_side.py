@@ -23,11 +23,14 @@ class LoopSide:
     """
 
     def __init__(self, plan: LegStart, *, real: bool) -> None:
-        self.loop: asyncio.AbstractEventLoop = (
-            asyncio.new_event_loop() if real else OutsideVirtualLoop(self._count_left)
-        )
+        self.loop: asyncio.AbstractEventLoop
+        if real:
+            self.loop = asyncio.new_event_loop()
+            self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID)
+        else:
+            self.loop = virtual = OutsideVirtualLoop(self._count_left)
+            self.recorder = Recorder(plan.scenario, virtual.time, blocker=virtual.jump)
         self._began = self.loop.time()
-        self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID if real else None)
         self.consumer = Consumer(plan, self.recorder)
         self.closing = False
         self.tasks_left = self.timers_left = 0
@@ -43,8 +46,8 @@ class LoopSide:
         if self._real and self._plan.scenario.is_timed:
             batches = self._watch_arrivals(batches)
         source = self._source(batches, rows)
-        first, error = self._plan.first_index, self.consumer.source_error
-        return _WatchedPartition(source, self.recorder, first, error)
+        error = self.consumer.source_error
+        return _WatchedPartition(source, self._plan, self.recorder, error)
 
     def _watch_arrivals(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Note how far from their times the rows arrive; each is a batch."""
@@ -120,17 +123,19 @@ class _WatchedPartition(WatchedSource):
     def __init__(
         self,
         source: PartitionSource,
+        plan: LegStart,
         recorder: Recorder,
-        first_index: int,
         error: BaseException | None,
     ) -> None:
-        super().__init__(source, recorder, first_index, error)
+        super().__init__(source, plan, recorder, error)
         self._source = source
 
     async def aclose(self) -> None:
         """Close it, and note that."""
-        await super().aclose()
-        await self._source.aclose()
+        try:
+            await super().aclose()
+        finally:
+            await self._source.aclose()
 
     def join(self) -> None:
         """See `PartitionSource`."""

@@ -92,8 +92,8 @@ class PartitionPlayer:
 
     def _consume(self, partition: Partition) -> Iterator[pa.RecordBatch]:
         for step in self._consumer.steps():
-            if step.does == "pause":
-                self._pause(step.n)
+            if step.does in {"pause", "block"}:
+                self._pause(step.n)  # Its thread is not the loop's, so nothing else is blocked.
             elif step.does == "leave":
                 self._consumer.end("left")
             elif (batch := self._pull(partition, step)) is not None:
