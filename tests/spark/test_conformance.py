@@ -104,6 +104,7 @@ def test_what_the_backend_lacks() -> None:
         Capability.TIMED_INPUT,
         Capability.ON_DEMAND_SNAPSHOT,
         Capability.CANCELLATION_SEEN,
+        Capability.ONE_LOOP,
     }
     assert loaded.exceptions == {}
     assert not loaded.in_child

@@ -53,6 +53,7 @@ class Consumer:
         self.source_error = planned_source_error(plan.scenario)
         self._plan = plan
         self._recorder = recorder
+        recorder.tracker.may_know = plan.config.capacity + 1
         self._script = plan.scenario.sink if plan.number == 0 else ()
 
     @property
@@ -90,8 +91,8 @@ class Consumer:
 
     def took(self, *elements: Element) -> None:
         """Note what a read gave."""
-        now = self._recorder.now()
-        self._recorder.events.extend(SinkTook(now, element) for element in elements)
+        now, took = self._recorder.now(), self._recorder.tracker.took
+        self._recorder.events.extend(SinkTook(now, took(element)) for element in elements)
 
     def gave_up(self) -> None:
         """Note that a read was cancelled, and gave nothing."""
@@ -102,6 +103,7 @@ class Consumer:
         if self.ending is None:
             if isinstance(error, StopIteration | StopAsyncIteration):
                 self.ending = Ending("finished", self._recorder.now())
+                self._recorder.tracker.look()
             else:
                 self.raised = error
                 self.ending = self._failed(error)
@@ -182,5 +184,7 @@ class Consumer:
             timers_left=timers_left,
             abandoned=abandoned,
             refused=recorder.refused,
+            kept=recorder.tracker.kept,
+            company=recorder.company,
             late_by=round(recorder.late_by, 3),
         )

@@ -130,6 +130,8 @@ _WRAPPED: dict[str, Callable[[Any], Any]] = {
 async def _call(recorder: Recorder, value: Any) -> Any:
     call, step = recorder.call_started(value)
     try:
+        if call == 0 and recorder.visit is not None:
+            await recorder.visit()
         await _until(step)
         recorder.block(step.blocks)
     except anyio.get_cancelled_exc_class():
@@ -206,7 +208,7 @@ class _Callbacks:
     def _answer_at_once(self, call: int, step: Step, result: ResultFuture) -> None:
         if step.throws:
             self._recorder.call_raised(call, step.results)
-            result.complete(list(step.results))
+            result.complete(list(self._recorder.tracker.results(step.results)))
             raise self._recorder.planned(planned_error(step.error))
         if step.does == "raise":
             self._recorder.call_raised(call)
@@ -277,7 +279,8 @@ class _Once:
 
 def _collection(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Any:
     """Return results as collections come: as a list, or as something that can be iterated."""
-    return _Once(recorder, call, results) if call % 2 else list(results)
+    given = recorder.tracker.results(results)
+    return _Once(recorder, call, given) if call % 2 else list(given)
 
 
 def _soon(callback: Callable[[], object]) -> Callable[[], object]:
@@ -294,12 +297,13 @@ def _in_thread(job: Callable[[], object]) -> None:
 
 
 def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
+    value = recorder.tracker.called(value)
     recorder.events.append(HandlerAsked(recorder.now(), value))
     handler = scenario.handler(value) or Handler("none")
     recorder.block(handler.blocks)
     match handler.does:
         case "reply":
-            return list(handler.results)
+            return list(recorder.tracker.results(handler.results))
         case "raise":
             raise recorder.planned(planned_error(handler.error))
         case "misreturn":

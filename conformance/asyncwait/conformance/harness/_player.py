@@ -1,5 +1,6 @@
 """Plays a scenario on an operator, leg by leg, and returns the trace."""
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import anyio
@@ -12,6 +13,7 @@ from asyncwait.conformance.harness._cancelling import (
 )
 from asyncwait.conformance.harness._census import Census
 from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
+from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._consumer import Consumer
 from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._host import Host
@@ -97,9 +99,6 @@ class _LegPlayer:
         self._recorder = recorder
         self._cancelling = way_to_cancel(plan.scenario, loop)
         self._consumer = Consumer(plan, recorder)
-        elements, error = TimedElements(plan, recorder), self._consumer.source_error
-        source = WatchedSource(elements, plan, recorder, error)
-        self._source = given_as(plan.scenario.source, source)
         self._results: Any = None
         self._helpers: Any = None
         self._doing = ""
@@ -144,12 +143,28 @@ class _LegPlayer:
             await self._read_again(left=True)
 
     async def _use(self) -> None:
+        async with self._before() as elements:
+            source = WatchedSource(
+                elements, self._plan, self._recorder, self._consumer.source_error
+            )
+            await self._use_with(given_as(self._plan.scenario.source, source))
+
+    def _before(self) -> AbstractAsyncContextManager[Any]:
+        """Return where the source has its elements from: maybe another operator."""
+        elements = TimedElements(self._plan, self._recorder)
+        if self._plan.scenario.company == "before":
+            return passing_on(self._open_operator, elements)
+        return nullcontext(elements)
+
+    async def _use_with(self, source: Any) -> None:
         plan, consumer = self._plan, self._consumer
         fn = planned_function(plan.scenario, self._recorder, self._helpers.start_soon)
+        restored = self._recorder.tracker.restored(plan.restored)
         try:
-            opened = self._open_operator(plan.config, fn, self._source, plan.restored)
+            opened = self._open_operator(plan.config, fn, source, restored)
             async with opened as self._results:
                 self._set_alarms()
+                self._keep_company()
                 for step in consumer.steps():
                     await self._do(step)
                 if consumer.reads_again:
@@ -219,6 +234,16 @@ class _LegPlayer:
                 raise
             outcome = error
         self._consumer.read_again(outcome=outcome, left=left)
+
+    def _keep_company(self) -> None:
+        async def go(takes: float) -> None:
+            self._recorder.company = await errand(self._open_operator, takes=takes)
+
+        match self._plan.scenario.company:
+            case "beside":
+                self._helpers.start_soon(go, ERRAND)
+            case "inside":
+                self._recorder.visit = lambda: go(0)
 
     def _set_alarms(self) -> None:
         for at, how in self._consumer.planned_ends:

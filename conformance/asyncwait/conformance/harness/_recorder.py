@@ -2,11 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import anyio
 
+from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -39,7 +41,10 @@ class Recorder:
         late_by: the greatest lateness so far, in ms. From half a step on, events may have been
             taken for those of a later instant.
         refused: what a completion in callback form raised at the user.
+        company: what went wrong with another operator on the loop.
+        visit: what the first call does before anything else, if there is something.
         raised: every planned error that was raised, each the very object.
+        tracker: knows the objects that stand for values.
     """
 
     def __init__(
@@ -53,7 +58,10 @@ class Recorder:
         self.events: list[Event] = []
         self.late_by: float = 0
         self.refused = ""
+        self.company = ""
+        self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
+        self.tracker = Tracker(partial(self.misused, "copied"), is_on=scenario.tracked)
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -119,6 +127,7 @@ class Recorder:
 
     def call_started(self, value: Any) -> tuple[int, Step]:
         """Note a call of `value`; return its number and what it has to do."""
+        value = self.tracker.called(value)
         call = self._calls
         self._calls += 1
         key = identity(value)

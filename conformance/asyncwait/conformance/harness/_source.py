@@ -87,7 +87,7 @@ class WatchedSource:
         recorder.block(self._plan.inputs[self._given].blocks)
         recorder.events.append(Taken(recorder.now(), self._plan.first_index + self._given))
         self._given += 1
-        return element
+        return recorder.tracker.given(element)
 
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once that is done."""

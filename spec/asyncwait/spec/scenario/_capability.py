@@ -21,7 +21,15 @@ from asyncwait.spec._elements import (
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.spec.scenario._scenario import Crash, Handler, Plan, Scenario, Step, Timed
+from asyncwait.spec.scenario._scenario import (
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    Step,
+    Timed,
+)
 
 Without = Callable[[Scenario], Scenario]
 """Makes a scenario that needs no such ability; gives back that very one if it needs none."""
@@ -128,8 +136,37 @@ def _without_timed_input(scenario: Scenario) -> Scenario:
     """Have everything there at once, the end too."""
     if not scenario.is_timed:
         return scenario
-    inputs = tuple(Timed(0, timed.element) for timed in scenario.inputs)
+    inputs = tuple(replace(timed, at=0) for timed in scenario.inputs)
     return replace(scenario, inputs=inputs, source_ends_at=0)
+
+
+def _without_one_loop(scenario: Scenario) -> Scenario:
+    """Take out what is only to be had where all live on one loop and share their objects."""
+    fitting = replace(
+        scenario,
+        source="iterator",
+        tracked=False,
+        company="none",
+        cancel="once",
+        sink=tuple(SinkStep("read", 1) if s.does == "intrude" else s for s in scenario.sink),
+        plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
+    )
+    return scenario if fitting == scenario else fitting
+
+
+def _uninterrupting(plan: Plan) -> Plan:
+    """Have what would end the program be an error like any other."""
+    steps = tuple(
+        replace(step, error="ValueError") if step.error in _FOR_THE_PROGRAM else step
+        for step in plan.steps
+    )
+    handler = plan.handler
+    if handler.error in _FOR_THE_PROGRAM:
+        handler = replace(handler, error="ValueError")
+    return replace(plan, steps=steps, handler=handler)
+
+
+_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
 
 
 class _Definition(Struct, frozen=True):
@@ -191,6 +228,11 @@ class Capability(StrEnum):
         "timed-input",
         "input is there at chosen times; without it, all is there at once",
         _without_timed_input,
+    )
+    ONE_LOOP = _Definition(
+        "one-loop",
+        "source, function and consumer share a loop, and their objects, with the operator",
+        _without_one_loop,
     )
     CANCEL_CALLS = _Definition("cancel-calls", "a running call can be cancelled")
     CANCELLATION_SEEN = _Definition(

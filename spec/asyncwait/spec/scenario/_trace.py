@@ -285,6 +285,9 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         abandoned: final figure of the operator's statistics: calls that ran on after their record
             was decided and their cancellation had its turn.
         refused: what a completion in callback form raised at the user; empty for nothing.
+        kept: objects that the operator was found to know without need, at most, where they are
+            tracked.
+        company: what went wrong with another operator on the loop; empty for nothing.
         late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
     """
 
@@ -298,6 +301,8 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     timers_left: int = 0
     abandoned: int = 0
     refused: str = ""
+    kept: int = 0
+    company: str = ""
     late_by: float = 0
 
 

@@ -19,10 +19,15 @@ from asyncwait.spec.scenario import (
 )
 
 LACKS = frozenset(
-    {Capability.TIMED_INPUT, Capability.ON_DEMAND_SNAPSHOT, Capability.CANCELLATION_SEEN}
+    {
+        Capability.TIMED_INPUT,
+        Capability.ONE_LOOP,
+        Capability.ON_DEMAND_SNAPSHOT,
+        Capability.CANCELLATION_SEEN,
+    }
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for
-anything, and a task that is cancelled is killed."""
+anything, a task that is cancelled is killed, and rows are copies, made by another process."""
 
 NamedRun: TypeAlias = tuple[str, Scenario, Trace]
 
