@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, Folder
 
-from asyncwait.conformance import StreamBackend, _commands
-from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance import StreamBackend
+from asyncwait.conformance._commands import _listing, _play, asyncwait
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import checked, known_backends, load_backend
 from asyncwait.reference import open_operator
@@ -260,9 +260,9 @@ def test_the_worst_of_several_runs_counts(tmp_path: Path, monkeypatch: pytest.Mo
     """A broken rule weighs more than a run in error, as in a verdict."""
     faulty_gate(monkeypatch, "faulty-drains-at-barriers")
     broken = Trace((Leg(Ending("error", detail="out of order")),))
-    real = _commands.runs
+    real = _play.runs
     monkeypatch.setattr(
-        _commands,
+        _play,
         "runs",
         lambda play, scenarios: (*real(play, scenarios), checked(DRAINED, broken)),
     )
@@ -381,7 +381,7 @@ def raising(error: BaseException) -> Any:
 
 def test_an_error_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends in one line, and in the exit code of what is not decided."""
-    monkeypatch.setattr(_commands, "rules", raising(RuntimeError("out of\norder")))
+    monkeypatch.setattr(_listing, "rules", raising(RuntimeError("out of\norder")))
 
     done = run("rules")
 
@@ -394,7 +394,7 @@ def test_an_error_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_error_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     """For a report of the bug."""
-    monkeypatch.setattr(_commands, "rules", raising(RuntimeError("out of order")))
+    monkeypatch.setattr(_listing, "rules", raising(RuntimeError("out of order")))
     monkeypatch.setenv("ASYNCWAIT_TRACEBACK", "1")
 
     done = run("rules")
@@ -406,7 +406,7 @@ def test_an_error_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPat
 
 def test_an_interrupted_command_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever pressed the keys knows."""
-    monkeypatch.setattr(_commands, "rules", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(_listing, "rules", raising(KeyboardInterrupt()))
 
     done = run("rules")
 
