@@ -321,7 +321,7 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(
         "the backend raised LookupError: no more",
     )
     (failure,) = [f for result in verdict.results for f in result.failures]
-    assert failure.name == f"{name}, badly"
+    assert failure.case.name == f"{name}, badly"
     assert verdict.word == "not conformant"
 
 

@@ -79,7 +79,16 @@ WHOLE = Trace(
     (
         Leg(
             Ending(
-                "failed", 20.5, "CallFailed", Record("a"), "ValueError", True, "same", "same", "x"
+                "failed",
+                20.5,
+                "CallFailed",
+                Record("a"),
+                "ValueError",
+                True,
+                "same",
+                "same",
+                "x",
+                "at y",
             ),
             (
                 SourceAsked(0),

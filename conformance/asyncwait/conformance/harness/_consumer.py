@@ -6,6 +6,7 @@ script means the same, and a leg is put together in the same way, wherever an op
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Literal
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._source import planned_source_error
+from asyncwait.conformance.harness._telling import no_element, text_of
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     Ending,
@@ -29,6 +31,9 @@ from asyncwait.spec.scenario import (
 
 PATIENCE = 10
 """A leg may last this many times the longest legal duration of its scenario."""
+
+NOT_AN_ELEMENT = "NotAnElement"
+"""The error of a leg in which the operator put out something else than elements."""
 
 _BOUNDS = {"hung", "livelock", "error"}
 """Endings that the harness has set, and that nothing changes any more."""
@@ -90,9 +95,16 @@ class Consumer:
         self._recorder.events.append(SinkWaits(self._recorder.now()))
 
     def took(self, *elements: Element) -> None:
-        """Note what a read gave."""
-        now, took = self._recorder.now(), self._recorder.tracker.took
-        self._recorder.events.extend(SinkTook(now, took(element)) for element in elements)
+        """Note what a read gave; what is no element fails the operator."""
+        now = self._recorder.now()
+        for output in elements:
+            element = output
+            with suppress(Exception):  # It may be anything.
+                element = self._recorder.tracker.took(output)
+            if wrong := no_element(element):
+                self.ending = Ending("failed", now, error=NOT_AN_ELEMENT, detail=wrong)
+                return
+            self._recorder.events.append(SinkTook(now, element))
 
     def gave_up(self) -> None:
         """Note that a read was cancelled, and gave nothing."""
@@ -108,9 +120,15 @@ class Consumer:
                 self.raised = error
                 self.ending = self._failed(error)
 
-    def failed(self, error: BaseException) -> None:
-        """Note that the operator raised where it is not read: on opening, leaving, or asked."""
-        if self.ending is None or self.ending.how not in _BOUNDS:
+    def failed(self, error: BaseException, *, later: bool = False) -> None:
+        """Note that the operator raised where it is not read: on opening, leaving, or asked.
+
+        Args:
+            error: what it raised.
+            later: it is over already, and a failure of it says more.
+        """
+        how = None if self.ending is None else self.ending.how
+        if how not in _BOUNDS and not (later and how == "failed"):
             self.ending = self._failed(error)
 
     def _failed(self, error: BaseException) -> Ending:
@@ -152,7 +170,7 @@ class Consumer:
         elif isinstance(outcome, BaseException):
             seen = "same" if outcome is self.raised else f"raised {type(outcome).__name__}"
         else:
-            seen = f"gave {outcome}"
+            seen = f"gave {text_of(outcome)}"
         changed = {"after": seen} if left else {"again": seen}
         self.ending = replace(self.ending, **changed)
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 import asyncwait.spec
-from asyncwait.spec import OperatorError
+from asyncwait.conformance.harness._telling import no_element, text_of, traceback_of
+from asyncwait.spec import AsyncWaitError, OperatorError, Record
 from asyncwait.spec.scenario import Ending
 
 
@@ -17,15 +18,25 @@ def describe_failure(
         at: when, in ms.
         raised: the errors that were raised by plan, of calls, hooks and the source.
     """
+    raised = list(raised)
+    unchanged = any(error is one for one in raised)
+    expected = unchanged or isinstance(error, AsyncWaitError)
     return Ending(
         "failed",
         at,
         error=_name(error),
-        record=error.record if isinstance(error, OperatorError) else None,
-        cause=_cause(error.__cause__, list(raised)),
-        unchanged=any(error is one for one in raised),
-        detail=str(error),
+        record=_record(error),
+        cause=_cause(error.__cause__, raised),
+        unchanged=unchanged,
+        detail=text_of(error),
+        traceback="" if expected else traceback_of(error),
     )
+
+
+def _record(error: BaseException) -> Record | None:
+    """Return the record that `error` names, if it names one."""
+    record = error.record if isinstance(error, OperatorError) else None
+    return record if isinstance(record, Record) and not no_element(record) else None
 
 
 def _name(error: BaseException) -> str:

@@ -12,6 +12,7 @@ import anyio.lowlevel
 
 from asyncwait.conformance.harness._clock import loop_door
 from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._telling import portable
 from asyncwait.spec import ResultFuture
 from asyncwait.spec.scenario import Handler, HandlerAsked, HookRun, Scenario, Step
 
@@ -298,7 +299,7 @@ def _in_thread(job: Callable[[], object]) -> None:
 
 def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
     value = recorder.tracker.called(value)
-    recorder.events.append(HandlerAsked(recorder.now(), value))
+    recorder.events.append(HandlerAsked(recorder.now(), portable(value)))
     handler = scenario.handler(value) or Handler("none")
     recorder.block(handler.blocks)
     match handler.does:

@@ -20,6 +20,7 @@ from asyncwait.conformance.harness._host import Host
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
+from asyncwait.conformance.harness._telling import require_context, text_of, whole_number
 from asyncwait.spec import OpenOperator, SnapshotOnDemand
 from asyncwait.spec.scenario import (
     GRID,
@@ -162,7 +163,7 @@ class _LegPlayer:
         restored = self._recorder.tracker.restored(plan.restored)
         try:
             opened = self._open_operator(plan.config, fn, source, restored)
-            async with opened as self._results:
+            async with require_context(opened) as self._results:
                 self._set_alarms()
                 self._keep_company()
                 for step in consumer.steps():
@@ -214,7 +215,7 @@ class _LegPlayer:
             for _ in range(_TURNS):
                 await anyio.lowlevel.checkpoint()
             try:
-                got = f"gave {await self._results.__anext__()}"
+                got = f"gave {text_of(await self._results.__anext__())}"
             except StopAsyncIteration:
                 got = "stop"
             except Exception as error:
@@ -273,8 +274,7 @@ class _LegPlayer:
         if self._results is None:
             return 0
         try:
-            abandoned: int = self._results.statistics().abandoned
+            return whole_number(self._results.statistics().abandoned, "statistics().abandoned")
         except Exception as error:
-            self._consumer.failed(error)
+            self._consumer.failed(error, later=True)
             return 0
-        return abandoned

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from asyncwait.conformance.harness._telling import portable
 from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec.scenario import (
     Blocked,
@@ -133,7 +134,7 @@ class Recorder:
         key = identity(value)
         step = self._scenario.step(value, self._ordinals[key])
         self._ordinals[key] += 1
-        self.events.append(CallStarted(self.now(), call, value))
+        self.events.append(CallStarted(self.now(), call, portable(value)))
         return call, step
 
     def call_cancelled(self, call: int) -> None:
@@ -142,7 +143,7 @@ class Recorder:
 
     def call_returned(self, call: int, results: tuple[Any, ...]) -> None:
         """Note that the call gave `results`."""
-        self.events.append(CallEnded(self.now(), call, "returned", results))
+        self.events.append(CallEnded(self.now(), call, "returned", tuple(map(portable, results))))
 
     def call_raised(self, call: int, results: tuple[Any, ...] = ()) -> None:
         """Note that the call raised, having been completed with `results` before."""

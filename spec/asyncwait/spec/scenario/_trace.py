@@ -257,6 +257,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
             the same error object, or a description of anything else; empty if there was none.
         after: the same, after the context was left.
         detail: text for people.
+        traceback: where an error that the contract does not name comes from, as text; the innermost
+            error, and in it the innermost place, stands first.
     """
 
     how: EndingKind
@@ -268,6 +270,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     again: str = ""
     after: str = ""
     detail: str = ""
+    traceback: str = ""
 
 
 class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

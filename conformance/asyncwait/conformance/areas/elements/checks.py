@@ -38,6 +38,8 @@ def _results(leg: LegHistory) -> Iterator[tuple[Output, Record, Record]]:
 @leg_check("ELEM-3")
 def nothing_comes_out_that_no_input_gave(leg: LegHistory) -> Iterator[Finding]:
     """Each record that comes out is a result with which a record of the input was decided."""
+    if leg.leg.ending.error == "NotAnElement":
+        yield leg.leg.ending.detail, leg.end_at
     for output in leg.outputs:
         if isinstance(output.element, Record):
             if output.trouble == "invented":

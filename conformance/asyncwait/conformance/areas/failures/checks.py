@@ -140,10 +140,11 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
     reasons = {item.wrong for item in leg.records if item.decided_at <= ending.at} - {""}
     if leg.source_raised:
         reasons.add("PlannedSourceError")
-    # Whether there were too many abandoned calls is for TIME-9 to say; and that something failed
-    # and the error has the name of something else is for the rules that ask for the right name.
+    # Whether there were too many abandoned calls is for TIME-9 to say, what is no element for
+    # ELEM-3; and that something failed and the error has the name of something else is for the
+    # rules that ask for the right name.
     if (
-        ending.error == "TooManyAbandonedCalls"
+        ending.error in {"TooManyAbandonedCalls", "NotAnElement"}
         or ending.error in reasons
         or (ending.error in _OWN and reasons & _OWN)
     ):

@@ -1,0 +1,135 @@
+"""What an operator gave or raised, as text and data that a trace can hold, whatever it is."""
+
+import asyncio
+import linecache
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager
+from traceback import walk_tb
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from asyncwait.spec import Element
+
+MOST_TEXT = 2_000
+"""Characters of a text that an operator gave."""
+
+MOST_TRACEBACK = 6_000
+"""Characters of a traceback."""
+
+_MOST_FRAMES = 8
+_MOST_ERRORS = 6
+
+_UNTOLD = (asyncio.CancelledError, GeneratorExit, StopIteration, StopAsyncIteration)
+"""What is often under way when an error is raised, and seldom its reason."""
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Element)
+
+
+def shown(value: object) -> str:
+    """Return the repr of a value and its type, if it has one, and not too much of it."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<its repr raised {type(error).__name__}>"
+    return f"{_cut(text, 100)} ({type(value).__name__})"
+
+
+def text_of(value: object) -> str:
+    """Return the text of a value, if it has one, and not too much of it."""
+    try:
+        return _cut(str(value), MOST_TEXT)
+    except Exception as error:
+        return f"<its text raised {type(error).__name__}>"
+
+
+def _cut(text: str, most: int) -> str:
+    # What no UTF-8 can hold, no trace can.
+    text = text.encode(errors="replace").decode()
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def portable(value: Any) -> Any:
+    """Return `value` if JSON can hold it, else what there is to see of it."""
+    try:
+        _ENCODER.encode(value)
+    except Exception:
+        return shown(value)
+    return value
+
+
+def no_element(output: object) -> str:
+    """Return what is wrong with an output that is no element of a stream, or nothing."""
+    if not isinstance(output, Element):
+        return (
+            f"the operator put out {shown(output)}, expected an element of the stream; "
+            "wrap results in Record"
+        )
+    try:
+        _DECODER.decode(_ENCODER.encode(output))
+    except Exception as error:
+        return f"the operator put out {shown(output)}: {text_of(error)}"
+    return ""
+
+
+def require_context(opened: Any) -> AbstractAsyncContextManager[Any]:
+    """Return what `open_operator` has returned, if it can be entered.
+
+    Raises:
+        TypeError: it can't.
+    """
+    if isinstance(opened, AbstractAsyncContextManager):
+        return opened
+    if isinstance(opened, Coroutine):
+        opened.close()  # It would complain that nobody has awaited it.
+    raise TypeError(
+        f"open_operator returned {shown(opened)}, expected an async context manager; "
+        "see contextlib.asynccontextmanager"
+    )
+
+
+def whole_number(figure: object, name: str) -> int:
+    """Return `figure`, if it is a whole number.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(figure, int):
+        return int(figure)
+    raise TypeError(f"{name} is {shown(figure)}, expected a whole number")
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return where `error` comes from: the innermost error first, and in it the innermost frame."""
+    lines: list[str] = []
+    for each in _innermost_first(error, set()):
+        lines.append(f"{type(each).__name__}: {text_of(each)}")
+        frames = [told for at in walk_tb(each.__traceback__) if (told := _told(*at))]
+        lines += frames[: -_MOST_FRAMES - 1 : -1]
+    return _cut("\n".join(lines), MOST_TRACEBACK)
+
+
+def _innermost_first(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
+    """Yield what `error` holds, then what it comes from, then itself."""
+    if id(error) in seen or len(seen) == _MOST_ERRORS:
+        return
+    seen.add(id(error))
+    inner = list(error.exceptions) if isinstance(error, BaseExceptionGroup) else []
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None and not isinstance(before, _UNTOLD):
+        inner.append(before)
+    for each in inner:
+        yield from _innermost_first(each, seen)
+    yield error
+
+
+def _told(frame: FrameType, line: int) -> str:
+    """Return a frame as a line; nothing for one of the suite."""
+    module = str(frame.f_globals.get("__name__", ""))
+    if module.startswith("asyncwait.") and "conformance" in module.split("."):
+        return ""
+    code = frame.f_code
+    source = linecache.getline(code.co_filename, line, frame.f_globals).strip()
+    return f"  {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")

@@ -1,0 +1,297 @@
+"""Operators that are wrong in kind: a leg says so in a line, and a trace can always be told."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from judged import broken_rules
+
+from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.harness import play
+from asyncwait.reference import open_operator
+from asyncwait.spec import CallFailed, OpenOperator, Record, Statistics, Watermark
+from asyncwait.spec.scenario import (
+    CallStarted,
+    Ending,
+    HandlerAsked,
+    Leg,
+    Plan,
+    Scenario,
+    SinkTook,
+    Step,
+    Timed,
+    trace_from_json,
+)
+
+SCENARIO = Scenario(
+    inputs=(Timed(0, Record("a", 1)), Timed(0, Record("b", 2))),
+    plans=(Plan("a", (Step(results=("a1",)),)), Plan("b", (Step(after=40, results=("b1",)),))),
+)
+
+
+def leg_of(operator: Any, scenario: Scenario = SCENARIO) -> Leg:
+    """The only leg of a run, which JSON holds as it is."""
+    trace = play(operator, scenario)
+    assert trace_from_json(msgspec.json.encode(trace)) == trace
+    return trace.legs[0]
+
+
+def ending_of(operator: Any) -> Ending:
+    """How a run has ended."""
+    return leg_of(operator).ending
+
+
+def complaints(operator: OpenOperator) -> dict[str, list[str]]:
+    """What the rules find wrong."""
+    return broken_rules(Run(SCENARIO, play(operator, SCENARIO)))
+
+
+class Changed:
+    """The results of the reference, changed by a test."""
+
+    def __init__(self, results: Any) -> None:
+        self._results = results
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await self._results.__anext__()
+
+    def statistics(self) -> Any:
+        """Pass on the figures."""
+        return self._results.statistics()
+
+
+def giving(change: Any) -> OpenOperator:
+    """An operator whose results are those of the reference, changed."""
+
+    @asynccontextmanager
+    async def opened(*arguments: Any) -> Any:
+        async with open_operator(*arguments) as results:
+            yield change(results)
+
+    return opened
+
+
+def putting_out(output: Any) -> OpenOperator:
+    """An operator that puts out something else than its results."""
+
+    class Other(Changed):
+        async def __anext__(self) -> Any:
+            await super().__anext__()
+            return output
+
+    return giving(Other)
+
+
+WRAP = ", expected an element of the stream; wrap results in Record"
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        (7, f"7 (int){WRAP}"),
+        (None, f"None (NoneType){WRAP}"),
+        (Record, f"<class 'asyncwait.spec.Record'> (StructMeta){WRAP}"),
+        (
+            Watermark("soon"),  # type: ignore[arg-type]
+            f"{Watermark('soon')} (Watermark): Expected `int`, got `str` - at `$.timestamp`",  # type: ignore[arg-type]
+        ),
+    ],
+)
+def test_what_is_no_element_is_said_in_a_line(output: Any, text: str) -> None:
+    """And nothing of it stands in the trace; one rule says so."""
+    text = f"the operator put out {text}"
+    leg = leg_of(putting_out(output))
+
+    assert (leg.ending.how, leg.ending.error) == ("failed", "NotAnElement")
+    assert leg.ending.detail == text
+    assert not any(isinstance(event, SinkTook) for event in leg.events)
+    assert complaints(putting_out(output)) == {"ELEM-3": [text]}
+
+
+class Nameless:
+    """A value without a text."""
+
+    def __repr__(self) -> str:
+        raise LookupError("no name")
+
+
+def test_a_value_that_no_json_holds_is_no_element() -> None:
+    """Its repr need not work either."""
+    ending = ending_of(putting_out(Record(Nameless())))
+
+    assert ending.detail.startswith("the operator put out <its repr raised LookupError> (Record): ")
+
+
+def test_a_function_that_is_called_with_something_odd_is_told_of() -> None:
+    """Call and handler show what they got, as text."""
+
+    @asynccontextmanager
+    async def opened(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
+        await fn(iter)
+        fn.timeout(Nameless())
+        async with open_operator(config, fn, elements, restore) as results:
+            yield results
+
+    leg = leg_of(opened, Scenario(timeout=400, handled=True))
+
+    (call,) = [event for event in leg.events if isinstance(event, CallStarted)]
+    (asked,) = [event for event in leg.events if isinstance(event, HandlerAsked)]
+    assert call.value == "<built-in function iter> (builtin_function_or_method)"
+    assert asked.value == "<its repr raised LookupError> (Nameless)"
+
+
+async def a_coroutine(*_: Any) -> None:
+    """No context manager."""
+
+
+async def a_generator(*_: Any) -> AsyncIterator[None]:
+    """No context manager either."""
+    yield
+
+
+@pytest.mark.parametrize(
+    ("operator", "text"),
+    [
+        (lambda *_: 7, "open_operator returned 7 (int), expected an async context manager; "),
+        (a_coroutine, "(coroutine), expected an async context manager; "),
+        (a_generator, "(async_generator), expected an async context manager; "),
+    ],
+)
+def test_what_can_not_be_entered_is_said_in_a_line(operator: Any, text: str) -> None:
+    """With what the author has most likely forgotten."""
+    ending = ending_of(operator)
+
+    assert (ending.how, ending.error) == ("failed", "TypeError")
+    assert text + "see contextlib.asynccontextmanager" in ending.detail
+
+
+class WithoutFigures(Changed):
+    """Results without statistics."""
+
+    statistics = None
+
+
+class WithOddFigures(Changed):
+    """Results whose figures are none."""
+
+    def statistics(self) -> Any:
+        """Return no number."""
+        return Statistics(abandoned="many")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        (WithoutFigures, "'NoneType' object is not callable"),
+        (WithOddFigures, "statistics().abandoned is 'many' (str), expected a whole number"),
+        (lambda _: 7, "'int' object has no attribute '__anext__'"),
+    ],
+)
+def test_results_that_are_none_fail_the_leg(change: Any, detail: str) -> None:
+    """Each in a line that says what is missing."""
+    ending = ending_of(giving(change))
+
+    assert (ending.how, ending.detail) == ("failed", detail)
+
+
+def raising(error: BaseException) -> OpenOperator:
+    """An operator whose second read raises."""
+
+    class Raising(Changed):
+        async def __anext__(self) -> Any:
+            element = await super().__anext__()
+            if element == Record("b1", 2):
+                raise error
+            return element
+
+    return giving(Raising)
+
+
+def test_the_traceback_of_an_operators_own_error_begins_where_it_was_raised() -> None:
+    """The innermost error and in it the innermost line stand first; the suite is left out."""
+
+    class Broken(Changed):
+        async def __anext__(self) -> Any:
+            await super().__anext__()
+            try:
+                self._find()
+            except AttributeError as error:
+                raise ExceptionGroup("of a task group", [error]) from None
+
+        def _find(self) -> None:
+            self.queue.append(1)  # type: ignore[attr-defined]
+
+    lines = ending_of(giving(Broken)).traceback.splitlines()
+
+    assert lines[0] == "AttributeError: 'Broken' object has no attribute 'queue'"
+    assert lines[1].startswith(f"  {__file__}:")
+    assert lines[1].endswith(", in _find: self.queue.append(1)  # type: ignore[attr-defined]")
+    assert ", in __anext__: self._find()" in lines[2]
+    assert lines[3] == "ExceptionGroup: of a task group (1 sub-exception)"
+    assert ", in __anext__: raise ExceptionGroup" in lines[4]
+    assert len(lines) == 5
+
+
+def test_errors_of_the_contract_come_without_a_traceback() -> None:
+    """They are results of a plan; where they were raised says nothing."""
+    ending = ending_of(raising(CallFailed(Record("b", 2), "of this test")))
+
+    assert (ending.error, ending.traceback) == ("CallFailed", "")
+
+
+def test_what_comes_before_an_error_stands_before_it() -> None:
+    """Its cause, or what was being handled; but not the end of an iteration."""
+
+    def chained(before: BaseException) -> list[str]:
+        error = LookupError("second")
+        error.__context__ = before
+        return ending_of(raising(error)).traceback.splitlines()
+
+    first = chained(ValueError("first"))
+    assert [line for line in first if not line.startswith(" ")] == [
+        "ValueError: first",
+        "LookupError: second",
+    ]
+    assert chained(StopAsyncIteration())[0] == "LookupError: second"
+
+
+@pytest.mark.parametrize("text", ["x" * 10**6, "\udcff"])
+def test_a_text_of_an_error_is_bounded_and_can_be_told(text: str) -> None:
+    """However long it is, and whatever is in it."""
+    ending = ending_of(raising(LookupError(text)))
+
+    assert len(ending.detail) <= 2_003
+    assert len(ending.traceback) <= 6_003
+
+
+def test_an_error_that_contains_itself_is_told() -> None:
+    """Each error of a chain is told once."""
+    error = LookupError("round")
+    error.__cause__ = ValueError("and")
+    error.__cause__.__context__ = error
+
+    told = ending_of(raising(error)).traceback
+
+    assert told.startswith("ValueError: and\nLookupError: round\n")
+
+
+def test_an_error_whose_text_raises_is_told() -> None:
+    """As far as there is something to tell."""
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise LookupError("no words")
+
+    assert ending_of(raising(Mute())).detail == "<its text raised LookupError>"
+
+
+def test_an_error_that_names_no_record_by_its_record_is_told() -> None:
+    """What stands in the place of its record is none."""
+    error = CallFailed("b", "of this test")  # type: ignore[arg-type]
+
+    assert ending_of(raising(error)).record is None
