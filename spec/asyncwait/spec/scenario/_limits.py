@@ -21,23 +21,21 @@ class Limits(Struct, frozen=True):
 
     Args:
         bytes: in a file, or in a line of the wire.
-        wait: ms that anybody waits, or that something is away from the beginning; a year.
-        drift: the longest legal duration of a leg in ms, times the waits that can follow each
-            other in it. A clock counts seconds in a float; beyond this limit its rounding errors
-            can add up to what looks like another instant.
-        timeout: ms of a timeout, which counts for `drift` if a call can live to see it.
+        duration: the longest that a leg may legally last, in ms, and so anybody may wait: five
+            days. A clock counts seconds in a float: however many waits follow each other in that
+            time, its rounding errors don't add up to what looks like another instant.
+        timeout: in ms; one that no call lives to see may be beyond `duration`.
         count: room in the operator, or elements read in one step.
-        items: in a list of a scenario.
+        items: in a list of a scenario, inputs and plans among them.
         legs: of a scenario.
         levels: of lists and objects in each other in a value; of snapshots in a chain.
     """
 
     bytes: int = 64 << 20
-    wait: int = 31_536_000_000
-    drift: int = 4 * 10**12
+    duration: int = 432_000_000
     timeout: int = HIGHEST
     count: int = 1_000_000
-    items: int = 10_000
+    items: int = 5_000
     legs: int = 100
     levels: int = 100
 
@@ -54,7 +52,7 @@ def _holding(fewest: int, most: int) -> Meta:
     return Meta(extra_json_schema={"minItems": fewest, "maxItems": most})
 
 
-Wait: TypeAlias = Annotated[int, _between(0, LIMITS.wait)]
+Wait: TypeAlias = Annotated[int, _between(0, LIMITS.duration)]
 Timeout: TypeAlias = Annotated[int, _between(1, LIMITS.timeout)]
 Room: TypeAlias = Annotated[int, _between(1, LIMITS.count)]
 Items: TypeAlias = Annotated[tuple[T, ...], _holding(0, LIMITS.items)]
