@@ -99,6 +99,39 @@ def test_a_wrong_argument_shows_its_value_and_type() -> None:
     assert str(error) == "parts must be a whole number >= 1, got '3' (str)"
 
 
+class Shy:
+    """What can't be shown."""
+
+    def __repr__(self) -> str:
+        """Fail."""
+        raise LookupError("no text")
+
+
+def nested(levels: int) -> list[Any]:
+    """An empty list in so many others."""
+    inner: list[Any] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("x" * 1_000, f"'{'x' * 199}... (str)"),
+        (10**10_000, "<int object at 0x"),
+        (nested(100_000), "<list object at 0x"),
+        (Shy(), f"<{__name__}.Shy object at 0x"),
+    ],
+    ids=["long", "huge", "deep", "shy"],
+)
+def test_a_wrong_argument_that_can_hardly_be_shown_is_told_all_the_same(
+    value: Any, shown: str
+) -> None:
+    """The error is about the argument, whatever the argument does."""
+    assert str(InvalidConfig.of("it", value, "small")).startswith(f"it must be small, got {shown}")
+
+
 @pytest.mark.parametrize(
     ("kind", "base"),
     [

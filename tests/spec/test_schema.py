@@ -3,7 +3,7 @@
 import copy
 import json
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 from typing import Any
 
@@ -17,7 +17,7 @@ from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig, OperatorError
-from asyncwait.spec.scenario import Reply, Request, scenarios_from_json, trace_from_json
+from asyncwait.spec.scenario import LIMITS, Reply, Request, scenarios_from_json, trace_from_json
 from asyncwait.spec.scenario._scenario import PLANNED_ERRORS
 from asyncwait.spec.scenario._schema import schema_text
 
@@ -81,6 +81,14 @@ def test_the_page_tells_of_every_kind_of_event_ending_and_error() -> None:
     assert [name for name in names if f"`{name}`" not in page] == []
 
 
+def test_the_page_tells_the_limits() -> None:
+    """Each with its number, as it holds."""
+    page = files("asyncwait.spec.scenario").joinpath("json-lines.md").read_text(encoding="utf-8")
+    limits = [f"| {limit:,} |" for limit in msgspec.structs.astuple(LIMITS)]
+
+    assert [limit for limit in limits if limit not in page] == []
+
+
 def test_the_schema_is_a_schema() -> None:
     """Whoever generates code from it can read it."""
     Draft202012Validator.check_schema(SCHEMA)
@@ -99,6 +107,8 @@ def test_every_field_has_a_sentence_and_a_default_unless_it_is_required() -> Non
     assert all(about["description"] for about in SCHEMA["$defs"].values())
     assert SCHEMA["$defs"]["Step"]["properties"]["clean_up"] == {
         "description": "how long a cancelled call still runs, in ms.",
+        "minimum": 0,
+        "maximum": LIMITS.duration,
         "type": "integer",
         "default": 0,
     }
@@ -141,19 +151,19 @@ def spots(node: Any) -> Iterator[tuple[Any, Any]]:
             yield from spots(node[key])
 
 
-OTHERS = (None, True, 7, 1.5, "other", [], {})
+OTHERS = (None, True, -1, 7, 1.5, "other", [], {})
 """What is put in the place of something else."""
 
 BEYOND_SCHEMAS = ("in the order of their times", "where a call raises at once")
 """What the code says where fields, each right by itself, don't go together."""
 
 
-def mutants(document: Any) -> Iterator[tuple[str, Any]]:
+def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Whole documents in which one thing is missing, added or another, and what that is."""
     document = copy.deepcopy(document)
     for node, key in list(spots(document)):
         kept = node[key]
-        for other in OTHERS:
+        for other in others:
             node[key] = other
             yield f"{other!r} in place of {kept!r} at {key!r}", document
         node[key] = kept
@@ -170,16 +180,25 @@ def mutants(document: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "read"),
-    [("Scenarios", [FULL], scenarios_from_json), ("Trace", WHOLE, trace_from_json)],
+    ("part", "whole", "others", "read"),
+    [
+        (
+            "Scenarios",
+            [FULL],
+            (*OTHERS, LIMITS.count + 1, 2**63, -(2**63) - 1),
+            scenarios_from_json,
+        ),
+        # What an operator puts out is read with numbers of any size, so that it can be judged.
+        ("Trace", WHOLE, OTHERS, trace_from_json),
+    ],
 )
 def test_code_and_schema_refuse_the_same(
-    part: str, whole: Any, read: Callable[[bytes], object]
+    part: str, whole: Any, others: tuple[Any, ...], read: Callable[[bytes], object]
 ) -> None:
     """One thing changed at a time, wherever it stands: both take it, or neither does."""
     judge = validator(part)
     document = as_json(whole)
-    told = [(what, judge.is_valid(it), refusal(read, it)) for what, it in mutants(document)]
+    told = [(what, judge.is_valid(it), refusal(read, it)) for what, it in mutants(document, others)]
     split = [
         (what, why)
         for what, valid, why in told

@@ -1,8 +1,13 @@
 """What flows into the operator and out of it."""
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+"""Of the numbers in elements: they have 64 bits."""
+
+Number: TypeAlias = Annotated[int, Meta(extra_json_schema={"minimum": LOWEST, "maximum": HIGHEST})]
 
 
 class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unknown_fields=True):
@@ -15,7 +20,7 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unkno
     """
 
     value: Any
-    timestamp: int | None = None
+    timestamp: Number | None = None
     key: Any = None
 
     def __str__(self) -> str:
@@ -31,7 +36,7 @@ class Watermark(Struct, frozen=True, tag="watermark", forbid_unknown_fields=True
         timestamp: event time in milliseconds.
     """
 
-    timestamp: int
+    timestamp: Number
 
 
 class WatermarkStatus(Struct, frozen=True, tag="status", forbid_unknown_fields=True):
@@ -54,7 +59,7 @@ class LatencyMarker(
         source: who sent it.
     """
 
-    marked_at: int
+    marked_at: Number
     source: str = ""
 
 
@@ -65,7 +70,7 @@ class Barrier(Struct, frozen=True, tag="barrier", forbid_unknown_fields=True):
         checkpoint_id: the number that the snapshot will carry.
     """
 
-    checkpoint_id: int
+    checkpoint_id: Number
 
 
 class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_unknown_fields=True):
@@ -81,9 +86,9 @@ class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_u
         upstream: the snapshot that came in as this one's barrier, in a chain of operators.
     """
 
-    checkpoint_id: int
+    checkpoint_id: Number
     in_flight: "tuple[Stored, ...]" = ()
-    read: int | None = None
+    read: Number | None = None
     upstream: "Snapshot | None" = None
 
 

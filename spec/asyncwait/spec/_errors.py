@@ -33,7 +33,19 @@ class InvalidConfig(AsyncWaitError, ValueError):
     @classmethod
     def of(cls, name: str, value: object, expected: str) -> "InvalidConfig":
         """Build the error for argument `name`, which should have been `expected`."""
-        return cls(f"{name} must be {expected}, got {value!r} ({type(value).__name__})")
+        return cls(f"{name} must be {expected}, got {_shown(value)} ({type(value).__name__})")
+
+
+_LONGEST = 200
+
+
+def _shown(value: object) -> str:
+    """Show a value that somebody gave, whatever it is, in a part of a line."""
+    try:
+        shown = repr(value)
+    except Exception:  # too deep, a number of too many digits, or its own fault
+        shown = object.__repr__(value)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
 
 
 class MissingExtra(AsyncWaitError, ImportError):

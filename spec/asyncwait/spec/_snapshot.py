@@ -15,7 +15,15 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.spec._config import require_whole
-from asyncwait.spec._elements import Record, Snapshot, Stored, Watermark, WatermarkStatus
+from asyncwait.spec._elements import (
+    HIGHEST,
+    LOWEST,
+    Record,
+    Snapshot,
+    Stored,
+    Watermark,
+    WatermarkStatus,
+)
 from asyncwait.spec._errors import (
     InvalidConfig,
     NotPortable,
@@ -26,7 +34,6 @@ from asyncwait.spec._errors import (
 _MAGIC = b"AWSN"
 _VERSION = 1
 _HEADER = struct.Struct(">4sHII")
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 class Codec(Protocol):
@@ -245,7 +252,7 @@ def _unpack_element(element: _Record | _Watermark | _Status, codec: Codec) -> St
 
 
 def _require_number(owner: str, name: str, value: Any) -> None:
-    if type(value) is not int or not _LOWEST <= value <= _HIGHEST:
+    if type(value) is not int or not LOWEST <= value <= HIGHEST:
         msg = f"{owner}: {name} is {value!r} ({type(value).__name__}), expected an int of 64 bits"
         raise NotPortable(msg)
 

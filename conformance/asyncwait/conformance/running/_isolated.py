@@ -14,7 +14,17 @@ from typing import Self
 
 import msgspec
 
-from asyncwait.spec.scenario import Ending, EndingKind, Leg, Reply, Request, Scenario, Trace
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import (
+    LIMITS,
+    Ending,
+    EndingKind,
+    Leg,
+    Request,
+    Scenario,
+    Trace,
+    reply_from_json,
+)
 
 REAL_SECONDS = 10.0
 """How long one scenario may take on the real clock; on a virtual one it takes milliseconds."""
@@ -28,8 +38,8 @@ END_SECONDS = 5.0
 AHEAD = 8
 """Scenarios sent before the first is answered: the child plays while the parent judges."""
 
-LONGEST_LINE = 64 << 20
-"""Bytes; a child that goes on and on without an end of line is ended."""
+LONGEST_LINE = LIMITS.bytes
+"""A child that goes on and on without an end of line is ended."""
 
 _LAST_WORDS = 4096  # bytes
 _AT_ONCE = 1 << 16  # bytes
@@ -110,9 +120,9 @@ def python_child(reference: str) -> list[str]:
 
 def _read(line: bytes) -> Trace:
     try:
-        reply = msgspec.json.decode(line, type=Reply)
-    except msgspec.DecodeError as error:
-        return _failed("error", f"the reply is no trace: {error}")
+        reply = reply_from_json(line)
+    except InvalidConfig as error:
+        return _failed("error", str(error))
     if reply.trace is None:
         return _failed("error", reply.error or "the reply holds neither a trace nor an error")
     return reply.trace

@@ -16,6 +16,7 @@ from asyncwait.spec.scenario._declaration import (
 )
 from asyncwait.spec.scenario._identity import id_of, key_of, size_of
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
+from asyncwait.spec.scenario._limits import LIMITS, Limits
 from asyncwait.spec.scenario._scenario import (
     Crash,
     Handler,
@@ -57,12 +58,13 @@ from asyncwait.spec.scenario._trace import (
     Trace,
     trace_from_json,
 )
-from asyncwait.spec.scenario._wire import READY, Reply, Request
+from asyncwait.spec.scenario._wire import READY, Reply, Request, reply_from_json
 
 __all__ = [
     "ALL_CAPABILITIES",
     "CORE",
     "GRID",
+    "LIMITS",
     "PROFILES",
     "READY",
     "Blocked",
@@ -81,6 +83,7 @@ __all__ = [
     "HookRun",
     "Leg",
     "LegStart",
+    "Limits",
     "Misuse",
     "MisuseKind",
     "Plan",
@@ -112,6 +115,7 @@ __all__ = [
     "needs",
     "next_leg",
     "profiles_of",
+    "reply_from_json",
     "scenarios_from_json",
     "scenarios_to_json",
     "size_of",

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-import msgspec
 from msgspec import Struct
 
 from asyncwait.spec._errors import InvalidConfig
@@ -13,6 +12,7 @@ from asyncwait.spec.scenario._capability import (
     PROFILES,
     Capability,
 )
+from asyncwait.spec.scenario._json import decoded
 
 _MODES = {Capability.ORDERED, Capability.UNORDERED}
 
@@ -84,11 +84,7 @@ def declaration_from_json(line: bytes) -> frozenset[Capability]:
     """
     if not line.strip():
         return ALL_CAPABILITIES
-    try:
-        said = msgspec.json.decode(line, type=Declaration)
-    except msgspec.DecodeError as error:
-        example = '{"profiles": ["ordered", "timeouts"]}'
-        raise InvalidConfig(
-            f"the first line must be empty or say what the program has, like {example}: {error}"
-        ) from error
+    example = '{"profiles": ["ordered", "timeouts"]}'
+    wrong = f"the first line must be empty or say what the program has, like {example}"
+    said: Declaration = decoded(line, Declaration, wrong, wrong)
     return declared(said.profiles, said.lacks)

@@ -7,14 +7,29 @@ value follows step k of its plan (the last step once they run out), counted by t
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeAlias
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
-from asyncwait.spec._config import Mode, OperatorConfig, require_whole
-from asyncwait.spec._elements import Element, Record, Snapshot
+from asyncwait.spec._config import Mode, OperatorConfig
+from asyncwait.spec._elements import Element, Number, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.scenario._json import decoded
+from asyncwait.spec.scenario._limits import (
+    LIMITS,
+    AllButOne,
+    Items,
+    OneOrMore,
+    Room,
+    Timeout,
+    Wait,
+    require_between,
+    require_element,
+    require_flat,
+    require_limits,
+)
 
 StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
 
@@ -39,12 +54,6 @@ def _require_error(does: str, error: str) -> None:
     if error not in known:
         names = ", ".join(repr(name) for name in known)
         raise InvalidConfig.of("error", error, f"one of {names} where the plan is to {does!r}")
-
-
-def _require_not_negative(**numbers: int | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and value < 0:
-            raise InvalidConfig.of(name, value, "a whole number >= 0")
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -74,20 +83,21 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """
 
     does: StepKind = "reply"
-    after: int = 0
-    results: tuple[Any, ...] = ()
+    after: Wait = 0
+    results: Items[Any] = ()
     error: str = ""
-    blocks: int = 0
+    blocks: Wait = 0
     thread: bool = False
     supplied: bool = False
     twice: bool = False
     throws: bool = False
     swallow: bool = False
-    clean_up: int = 0
+    clean_up: Wait = 0
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
-        _require_not_negative(after=self.after, blocks=self.blocks, clean_up=self.clean_up)
+        require_limits(self)
+        require_flat("results", *self.results)
         if self.throws and (self.does != "raise" or self.after or self.thread):
             raise InvalidConfig.of("throws", self.throws, "False but where a call raises at once")
 
@@ -107,13 +117,14 @@ class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     """
 
     does: Literal["reply", "none", "raise", "misreturn"] = "reply"
-    results: tuple[Any, ...] = ()
+    results: Items[Any] = ()
     error: str = ""
-    blocks: int = 0
+    blocks: Wait = 0
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
-        _require_not_negative(blocks=self.blocks)
+        require_limits(self)
+        require_flat("results", *self.results)
 
 
 class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -130,12 +141,12 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """
 
     value: Any
-    steps: Annotated[tuple[Step, ...], Meta(extra_json_schema={"minItems": 1})] = (Step(),)
+    steps: OneOrMore[Step] = (Step(),)
     handler: Handler = Handler("none")
 
     def __post_init__(self) -> None:
-        if not self.steps:
-            raise InvalidConfig.of("steps", self.steps, "one step or more")
+        require_limits(self)
+        require_flat("value", self.value)
 
 
 class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -147,12 +158,13 @@ class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
         blocks: before it gives it, the source blocks the loop for so many ms.
     """
 
-    at: int
+    at: Wait
     element: Element
-    blocks: int = 0
+    blocks: Wait = 0
 
     def __post_init__(self) -> None:
-        _require_not_negative(blocks=self.blocks)
+        require_limits(self)
+        require_element("element", self.element)
 
 
 class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -169,10 +181,12 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """
 
     does: Literal["read", "pause", "block", "give_up", "intrude", "leave"]
-    n: int = 0
+    n: Wait = 0
 
     def __post_init__(self) -> None:
-        _require_not_negative(n=self.n)
+        require_limits(self)
+        if self.does == "read":
+            require_between("n", self.n, 0, LIMITS.count)
 
 
 class SnapshotRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -186,11 +200,11 @@ class SnapshotRequest(Struct, frozen=True, forbid_unknown_fields=True):
         InvalidConfig: `at` is negative.
     """
 
-    at: int
-    checkpoint_id: int
+    at: Wait
+    checkpoint_id: Number
 
     def __post_init__(self) -> None:
-        _require_not_negative(at=self.at)
+        require_limits(self)
 
 
 class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -205,14 +219,12 @@ class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
         InvalidConfig: `at` is negative, or `capacity` less than 1.
     """
 
-    at: int
-    capacity: int | None = None
+    at: Wait
+    capacity: Room | None = None
     mode: Mode | None = None
 
     def __post_init__(self) -> None:
-        _require_not_negative(at=self.at)
-        if self.capacity is not None:
-            require_whole("capacity", self.capacity)
+        require_limits(self)
 
 
 class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
@@ -260,42 +272,43 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """
 
     mode: Mode = "ordered"
-    capacity: int = 4
-    timeout: int | None = None
-    inputs: tuple[Timed, ...] = ()
-    plans: tuple[Plan, ...] = ()
+    capacity: Room = 4
+    timeout: Timeout | None = None
+    inputs: Items[Timed] = ()
+    plans: Items[Plan] = ()
     handled: bool = False
     form: Literal["coroutine", "callback"] = "coroutine"
     function: Literal["function", "partial", "object", "awaitable"] = "function"
     hooks: Literal["none", "plain", "coroutine"] = "none"
-    hook_takes: int = 0
+    hook_takes: Wait = 0
     hook_error: Literal["", "open", "close"] = ""
     source: Literal["iterator", "iterable", "generator", "scope"] = "iterator"
-    source_ends_at: int = 0
+    source_ends_at: Wait = 0
     source_error: Literal["", "own", "contract", "cancelled"] = ""
-    close_takes: int = 0
+    close_takes: Wait = 0
     close_error: bool = False
-    sink: tuple[SinkStep, ...] = ()
-    cancel_at: int | None = None
+    sink: Items[SinkStep] = ()
+    cancel_at: Wait | None = None
     cancel: Literal["once", "scope"] = "once"
-    requests: tuple[SnapshotRequest, ...] = ()
-    crashes: tuple[Crash, ...] = ()
+    requests: Items[SnapshotRequest] = ()
+    crashes: AllButOne[Crash] = ()
     restore: Snapshot | None = None
     tracked: bool = False
     company: Literal["none", "beside", "before", "inside"] = "none"
     name: str = field(default="")
 
     def __post_init__(self) -> None:
+        require_limits(self)
+        if self.restore is not None:
+            require_element("restore", self.restore)
         self.config()
-        _require_not_negative(
-            source_ends_at=self.source_ends_at,
-            cancel_at=self.cancel_at,
-            hook_takes=self.hook_takes,
-            close_takes=self.close_takes,
-        )
-        times = [timed.at for timed in self.inputs]
-        if times != sorted(times) or any(at < 0 for at in times):
-            raise InvalidConfig.of("inputs", times, "in the order of their times, from 0 on")
+        for earlier, later in pairwise(timed.at for timed in self.inputs):
+            if later < earlier:
+                raise InvalidConfig.of("inputs", [earlier, later], "in the order of their times")
+        if self.horizon > LIMITS.duration:
+            # Whose time it is can't be said: of all that anybody waits for it is the sum.
+            expected = f"at most {LIMITS.duration} ms, all waits and deadlines together"
+            raise InvalidConfig.of("the longest legal duration", self.horizon, expected)
 
     def config(self, crash: Crash | None = None) -> OperatorConfig:
         """Return the operator's configuration, as changed by `crash`."""
@@ -332,13 +345,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     @cached_property
     def horizon(self) -> int:
         """An upper bound of the legal duration of a leg, in ms, where every call answers."""
-        longest = 0
-        for plan in self.plans:
-            for step in plan.steps:
-                end = step.after if step.does != "never" else 0
-                longest = max(longest, end + step.clean_up + step.blocks)
-            longest += plan.handler.blocks
-        longest += self.timeout or 0
+        longest = max((self._lasts(step) for p in self.plans for step in p.steps), default=0)
+        longest += sum(plan.handler.blocks for plan in self.plans)
         stored = len(self.restore.in_flight) if self.restore else 0
         last = self.inputs[-1].at if self.inputs else 0
         pauses = sum(step.n for step in self.sink if step.does in {"pause", "block", "give_up"})
@@ -347,6 +355,16 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         stops = [crash.at for crash in self.crashes] + [self.cancel_at or 0]
         records = stored + sum(isinstance(t.element, Record) for t in self.inputs)
         return max(last, self.source_ends_at) + pauses + max(stops) + (records + 1) * longest
+
+    def _lasts(self, step: Step) -> int:
+        """Return how long a call may take, in ms; 0 where nothing ends it.
+
+        It lives to see its deadline only if it is not answered before.
+        """
+        ends = [step.after] if step.does != "never" else []
+        if self.timeout is not None:
+            ends.append(self.timeout)
+        return min(ends, default=0) + step.blocks + step.clean_up
 
 
 def identity(value: Any) -> str:
@@ -366,11 +384,12 @@ def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
     """Read scenarios from JSON.
 
     Raises:
-        InvalidConfig: not JSON, or it breaks the schema; the message says where.
+        InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
     """
-    try:
-        return msgspec.json.decode(data, type=tuple[Scenario, ...])
-    except msgspec.ValidationError as error:
-        raise InvalidConfig(f"the scenarios break their schema: {error}") from error
-    except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the scenarios are not JSON: {error}") from error
+    scenarios: tuple[Scenario, ...] = decoded(
+        data,
+        tuple[Scenario, ...],
+        "the scenarios break their schema",
+        "the scenarios are not JSON",
+    )
+    return scenarios

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from asyncwait.spec.scenario._limits import LIMITS
 from asyncwait.spec.scenario._scenario import PLANNED_ERRORS, Scenario
 from asyncwait.spec.scenario._wire import Reply, Request
 
@@ -42,6 +43,12 @@ def schema() -> Schema:
     request, reply, scenarios = lines
     for name in ("Handler", "Step"):
         parts[name]["allOf"] = _errors(parts[name]["properties"]["does"])
+    parts["SinkStep"]["allOf"] = [
+        {
+            "if": {"properties": {"does": {"const": "read"}}},
+            "then": {"properties": {"n": {"maximum": LIMITS.count}}},
+        }
+    ]
     described = {name: _described(part) for name, part in sorted(parts.items())}
     whole: Schema = _null_last(
         {

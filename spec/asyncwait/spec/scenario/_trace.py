@@ -6,14 +6,15 @@ of two with the same time only cause before effect means anything.
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-import msgspec
 from msgspec import Meta, Struct
 
 from asyncwait.spec._config import Mode
 from asyncwait.spec._elements import Element, Record, Snapshot
-from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.scenario._json import decoded
+from asyncwait.spec.scenario._limits import require_flat, require_flat_element
 
-Moment: TypeAlias = Annotated[float, Meta(description="When: ms since the leg began.")]
+Moment: TypeAlias = Annotated[float, Meta(ge=0, description="When: ms since the leg began.")]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class SourceAsked(Struct, frozen=True, tag="asked", forbid_unknown_fields=True):
@@ -30,7 +31,7 @@ class Taken(Struct, frozen=True, tag="taken", forbid_unknown_fields=True):
     """
 
     at: Moment
-    index: int
+    index: Count
 
 
 class SourceEnded(Struct, frozen=True, tag="source-ended", forbid_unknown_fields=True):
@@ -59,7 +60,7 @@ class CallStarted(Struct, frozen=True, tag="call", forbid_unknown_fields=True):
     """
 
     at: Moment
-    call: int
+    call: Count
     value: Any
 
 
@@ -71,7 +72,7 @@ class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fi
     """
 
     at: Moment
-    call: int
+    call: Count
 
 
 class CallEnded(
@@ -88,7 +89,7 @@ class CallEnded(
     """
 
     at: Moment
-    call: int
+    call: Count
     how: Literal["returned", "raised", "misreturned", "cancelled"] = "returned"
     results: tuple[Any, ...] = ()
 
@@ -123,7 +124,7 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
     """
 
     at: Moment
-    until: float
+    until: Annotated[float, Meta(ge=0)]
 
 
 MisuseKind: TypeAlias = Literal["supplier-thread", "read-twice", "copied", "interrupted"]
@@ -262,7 +263,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """
 
     how: EndingKind
-    at: float = 0
+    at: Annotated[float, Meta(ge=0)] = 0
     error: str = ""
     record: Record | None = None
     cause: str = ""
@@ -296,17 +297,17 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
     ending: Ending
     events: tuple[Event, ...] = ()
-    first_index: int = 0
+    first_index: Count = 0
     restored: Snapshot | None = None
     mode: Mode = "ordered"
     capacity: int = 4
-    tasks_left: int = 0
-    timers_left: int = 0
+    tasks_left: Count = 0
+    timers_left: Count = 0
     abandoned: int = 0
     refused: str = ""
     kept: int = 0
     company: str = ""
-    late_by: float = 0
+    late_by: Annotated[float, Meta(ge=0)] = 0
 
 
 class Trace(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -325,11 +326,33 @@ def trace_from_json(data: bytes) -> Trace:
     """Read a trace from JSON.
 
     Raises:
-        InvalidConfig: not JSON, cut short, or it breaks the schema; the message says where.
+        InvalidConfig: not JSON, cut short, or it breaks the schema or a limit; the message says
+            where.
     """
-    try:
-        return msgspec.json.decode(data, type=Trace)
-    except msgspec.ValidationError as error:
-        raise InvalidConfig(f"the trace breaks its schema: {error}") from error
-    except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the trace is not whole JSON: {error}") from error
+    trace: Trace = decoded(
+        data, Trace, "the trace breaks its schema", "the trace is not whole JSON"
+    )
+    require_flat_trace(trace)
+    return trace
+
+
+def require_flat_trace(trace: Trace) -> None:
+    """Refuse a trace that holds values or snapshots too deep in each other.
+
+    Raises:
+        InvalidConfig: it has more levels than `Limits.levels`.
+    """
+    for leg in trace.legs:
+        for element in (leg.restored, leg.ending.record):
+            if element is not None:
+                require_flat_element("trace", element)
+        for event in leg.events:
+            match event:
+                case SinkTook():
+                    require_flat_element("trace", event.element)
+                case CallStarted() | HandlerAsked():
+                    require_flat("trace", event.value)
+                case CallEnded():
+                    require_flat("trace", *event.results)
+                case _:
+                    pass

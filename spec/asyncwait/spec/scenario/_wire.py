@@ -7,8 +7,9 @@ An empty line means: I am ready. Until its first line a program is given more ti
 
 from msgspec import Struct
 
+from asyncwait.spec.scenario._json import decoded
 from asyncwait.spec.scenario._scenario import Scenario
-from asyncwait.spec.scenario._trace import Trace
+from asyncwait.spec.scenario._trace import Trace, require_flat_trace
 
 READY = b"\n"
 """What a program writes when it can play."""
@@ -34,3 +35,15 @@ class Reply(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
     trace: Trace | None = None
     error: str = ""
+
+
+def reply_from_json(data: bytes) -> Reply:
+    """Read a reply from the line that a program has written.
+
+    Raises:
+        InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
+    """
+    reply: Reply = decoded(data, Reply, "the reply is no trace", "the reply is no trace")
+    if reply.trace is not None:
+        require_flat_trace(reply.trace)
+    return reply

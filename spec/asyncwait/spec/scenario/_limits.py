@@ -1,0 +1,166 @@
+"""What scenarios and traces can hold at most: whatever they say, playing it comes to an end.
+
+The types of the fields below carry the limits into the JSON Schema, and `require_limits` reads
+them from there. They are far beyond what any operator needs to be shown to be wrong.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
+
+from msgspec import Meta, Struct
+
+from asyncwait.spec._elements import HIGHEST, Element, Record, Snapshot
+from asyncwait.spec._errors import InvalidConfig
+
+T = TypeVar("T")
+
+
+class Limits(Struct, frozen=True):
+    """What scenarios and traces can hold at most.
+
+    Args:
+        bytes: in a file, or in a line of the wire.
+        duration: the longest that a leg may legally last, in ms, and so anybody may wait: five
+            days. A clock counts seconds in a float: however many waits follow each other in that
+            time, its rounding errors don't add up to what looks like another instant.
+        timeout: in ms; one that no call lives to see may be beyond `duration`.
+        count: room in the operator, or elements read in one step.
+        items: in a list of a scenario, inputs and plans among them.
+        legs: of a scenario.
+        levels: of lists and objects in each other in a value; of snapshots in a chain.
+    """
+
+    bytes: int = 64 << 20
+    duration: int = 432_000_000
+    timeout: int = HIGHEST
+    count: int = 1_000_000
+    items: int = 5_000
+    legs: int = 100
+    levels: int = 100
+
+
+LIMITS = Limits()
+"""The limits that hold."""
+
+
+def _between(lowest: int, highest: int) -> Meta:
+    return Meta(extra_json_schema={"minimum": lowest, "maximum": highest})
+
+
+def _holding(fewest: int, most: int) -> Meta:
+    return Meta(extra_json_schema={"minItems": fewest, "maxItems": most})
+
+
+Wait: TypeAlias = Annotated[int, _between(0, LIMITS.duration)]
+Timeout: TypeAlias = Annotated[int, _between(1, LIMITS.timeout)]
+Room: TypeAlias = Annotated[int, _between(1, LIMITS.count)]
+Items: TypeAlias = Annotated[tuple[T, ...], _holding(0, LIMITS.items)]
+OneOrMore: TypeAlias = Annotated[tuple[T, ...], _holding(1, LIMITS.items)]
+AllButOne: TypeAlias = Annotated[tuple[T, ...], _holding(0, LIMITS.legs - 1)]
+
+
+def require_limits(part: Struct) -> None:
+    """Refuse a part of a scenario of which a field is beyond the limits of its type.
+
+    Raises:
+        InvalidConfig: one is; it is named with its value.
+    """
+    for name, limits in _limited_fields(type(part)):
+        value = getattr(part, name)
+        if "maxItems" in limits:
+            _require_items(name, value, limits["minItems"], limits["maxItems"])
+        elif value is not None:
+            require_between(name, value, limits["minimum"], limits["maximum"])
+
+
+@cache
+def _limited_fields(kind: type[Struct]) -> tuple[tuple[str, Mapping[str, int]], ...]:
+    """Return what the types of the fields of `kind` say of their limits."""
+    return tuple(
+        (name, note.extra_json_schema)
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        for choice in (hint, *get_args(hint))
+        for note in getattr(choice, "__metadata__", ())
+        if note.extra_json_schema is not None
+    )
+
+
+def require_between(name: str, value: Any, lowest: int, highest: int) -> None:
+    """Refuse what is no whole number from `lowest` to `highest`.
+
+    Raises:
+        InvalidConfig: `value` is none.
+    """
+    if type(value) is not int or not lowest <= value <= highest:
+        raise InvalidConfig.of(name, value, f"a whole number from {lowest} to {highest}")
+
+
+def _require_items(name: str, value: Any, fewest: int, most: int) -> None:
+    if not isinstance(value, tuple):
+        raise InvalidConfig.of(name, value, "a tuple")
+    if not fewest <= len(value) <= most:
+        raise InvalidConfig(f"{name} must hold {fewest} to {most} items, got {len(value)}")
+
+
+def require_flat(name: str, *values: Any) -> None:
+    """Refuse values with too many lists and objects in each other.
+
+    Raises:
+        InvalidConfig: one has more levels than `Limits.levels`.
+    """
+    for value in values:
+        level, depth = [value], 0
+        while level := [part for node in level for part in _parts(node)]:
+            depth += 1
+            # What stands in several places counts once: else levels could double each time.
+            level = list({id(part): part for part in level}.values())
+            if depth > LIMITS.levels:
+                raise InvalidConfig(f"{name} must have at most {LIMITS.levels} levels, got more")
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    if isinstance(node, list | tuple):
+        yield from node or (None,)
+    elif isinstance(node, dict):
+        yield from node.values() or (None,)
+
+
+def require_flat_element(name: str, element: Element) -> None:
+    """Refuse an element that holds values or snapshots too deep in each other.
+
+    Raises:
+        InvalidConfig: it has more levels than `Limits.levels`.
+    """
+    for part in _chain(name, element):
+        if isinstance(part, Record):
+            require_flat(name, part.value, part.key)
+
+
+def require_element(name: str, element: Element) -> None:
+    """Refuse an element that no operator could be given, or that is too deep.
+
+    Raises:
+        InvalidConfig: it is.
+    """
+    require_flat_element(name, element)
+    for part in _chain(name, element):
+        require_limits(part)
+        if isinstance(part, Snapshot):
+            _require_items("in_flight", part.in_flight, 0, LIMITS.items)
+
+
+def _chain(name: str, element: Element) -> Iterator[Element]:
+    """Yield the element, and where it is a snapshot what it holds, its upstreams included."""
+    if not isinstance(element, Snapshot):
+        yield element
+        return
+    snapshot: Snapshot | None = element
+    links = 0
+    while snapshot is not None:
+        links += 1
+        if links > LIMITS.levels:
+            raise InvalidConfig(f"{name} must have at most {LIMITS.levels} snapshots in a chain")
+        yield snapshot
+        yield from snapshot.in_flight
+        snapshot = snapshot.upstream
