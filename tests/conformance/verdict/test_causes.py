@@ -28,9 +28,7 @@ def test_the_rule_that_is_broken_wherever_others_are_explains_them() -> None:
     assert found == (Cause("ORD-4", ("ELEM-1", "ELEM-2")),)
 
 
-def test_of_rules_broken_alike_the_one_that_applies_less_often_explains_the_others() -> (
-    None
-):
+def test_of_rules_broken_alike_the_one_that_applies_less_often_explains_the_others() -> None:
     """Whatever is broken, the run may fail to end; what is always broken says more."""
     found = causes("END-8 ELEM-2", "END-8 ELEM-2", seen={"ELEM-2": 3})
 

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 from asyncwait.spec._config import Mode, OperatorConfig, require_whole
 from asyncwait.spec._elements import Element, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.scenario._read import reading
 
 StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
 
@@ -366,11 +367,7 @@ def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
     """Read scenarios from JSON.
 
     Raises:
-        InvalidConfig: not JSON, or it breaks the schema; the message says where.
+        InvalidConfig: it is no JSON, or breaks the schema; the message says where.
     """
-    try:
+    with reading("the scenarios", breaks="break their", is_no="are not"):
         return msgspec.json.decode(data, type=tuple[Scenario, ...])
-    except msgspec.ValidationError as error:
-        raise InvalidConfig(f"the scenarios break their schema: {error}") from error
-    except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the scenarios are not JSON: {error}") from error

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from asyncwait.spec._config import Mode
 from asyncwait.spec._elements import Element, Record, Snapshot
-from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.scenario._read import reading
 
 Moment: TypeAlias = Annotated[float, Meta(description="When: ms since the leg began.")]
 
@@ -319,9 +319,5 @@ def trace_from_json(data: bytes) -> Trace:
     Raises:
         InvalidConfig: not JSON, cut short, or it breaks the schema; the message says where.
     """
-    try:
+    with reading("the trace", breaks="breaks its", is_no="is not whole"):
         return msgspec.json.decode(data, type=Trace)
-    except msgspec.ValidationError as error:
-        raise InvalidConfig(f"the trace breaks its schema: {error}") from error
-    except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the trace is not whole JSON: {error}") from error
