@@ -19,13 +19,13 @@ CALL = (
     [
         (
             scenarios_from_json,
-            PLAN % b'"\xff"',
-            r"the scenarios are not JSON, which is UTF-8: 'utf-8'.*",
+            PLAN % NO_UTF_8,
+            r"the scenarios are not JSON, which is UTF-8: .*",
         ),
         (scenarios_from_json, PLAN % DEEP, "the scenarios are not JSON: it is nested too deeply"),
         (scenarios_from_json, b"\xff\xfe[", r"the scenarios are not JSON: JSON is malformed: .*"),
         (scenarios_from_json, b"7", r"the scenarios break their schema: Expected `array`, .*"),
-        (trace_from_json, CALL % b'"\xff"', r"the trace is not whole JSON, which is UTF-8: .*"),
+        (trace_from_json, CALL % NO_UTF_8, r"the trace is not whole JSON, which is UTF-8: .*"),
         (trace_from_json, CALL % DEEP, "the trace is not whole JSON: it is nested too deeply"),
         (trace_from_json, b'{"legs": [', r"the trace is not whole JSON: Input data was truncated"),
         (trace_from_json, b"[]", r"the trace breaks its schema: Expected `object`, got `array`"),
