@@ -8,10 +8,10 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import scenarios_from_json, trace_from_json
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
-PLAN = b'[{"plans": [{"value": %b}]}]'
-CALL = b'{"legs": [{"ending": {"how": "left"}, "events": [{"type": "call", %b}]}]}'
-VALUE = b'"at": 0, "call": 0, "value": %b'
 NO_UTF_8 = b'"\xff"'
+PLAN = b'[{"plans": [{"value": %b}]}]'
+CALL = b'{"type": "call", "at": 0, "call": 0, "value": %b}'
+TRACE = b'{"legs": [{"ending": {"how": "left"}, "events": [%b]}]}' % CALL
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ NO_UTF_8 = b'"\xff"'
         (scenarios_from_json, PLAN % DEEP, "the scenarios are not JSON: it is nested too deeply"),
         (scenarios_from_json, b"\xff\xfe[", r"the scenarios are not JSON: JSON is malformed: .*"),
         (scenarios_from_json, b"7", r"the scenarios break their schema: Expected `array`, .*"),
-        (trace_from_json, CALL % (VALUE % NO_UTF_8), r"the trace is not whole JSON, which is UTF-8: .*"),
-        (trace_from_json, CALL % (VALUE % DEEP), "the trace is not whole JSON: it is nested too deeply"),
+        (trace_from_json, TRACE % NO_UTF_8, r"the trace is not whole JSON, which is UTF-8: .*"),
+        (trace_from_json, TRACE % DEEP, "the trace is not whole JSON: it is nested too deeply"),
         (trace_from_json, b'{"legs": [', r"the trace is not whole JSON: Input data was truncated"),
         (trace_from_json, b"[]", r"the trace breaks its schema: Expected `object`, got `array`"),
     ],
