@@ -14,7 +14,7 @@ from asyncwait.spec.scenario._declaration import (
     declared,
     profiles_of,
 )
-from asyncwait.spec.scenario._identity import id_of, key_of, size_of
+from asyncwait.spec.scenario._identity import ID_DIGITS, id_of, key_of, size_of
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
 from asyncwait.spec.scenario._scenario import (
@@ -64,6 +64,7 @@ __all__ = [
     "ALL_CAPABILITIES",
     "CORE",
     "GRID",
+    "ID_DIGITS",
     "LIMITS",
     "PROFILES",
     "READY",
