@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
+from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.conformance.judging import Checks
@@ -103,6 +104,9 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
         )
         if plan.shrinks and not stopped:
             verdict = _shrunk(verdict, play, backend, checks, progress)
+        if verdict.is_green and not plan.rules:
+            seems = seemingly_there(play, backend.capabilities)
+            verdict = msgspec.structs.replace(verdict, seems=seems)
     return msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
 
 

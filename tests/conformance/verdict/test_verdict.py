@@ -274,6 +274,24 @@ def test_the_line_names_the_profiles_unless_they_are_all() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("seems", "said"),
+    [
+        ([Capability.RESTORE], "; it seems to have restore: declare it"),
+        (
+            [Capability.ORDERED, Capability.RESTORE],
+            "; it seems to have ordered, restore: declare them",
+        ),
+    ],
+)
+def test_the_line_tells_what_the_author_forgot(seems: list[Capability], said: str) -> None:
+    """At its end, and only there: it changes neither word nor exit code."""
+    verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, seems=tuple(seems))
+
+    assert verdict.line.endswith(f"(1 rules pass){said}")
+    assert EXIT_CODES[verdict.word] == 0
+
+
 def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:
     """The failures that are kept are the three that are easiest to read."""
     count = Count()

@@ -83,6 +83,7 @@ class Verdict(Struct, frozen=True):
         stopped: why not everything was played; empty if everything was.
         self_reported: the traces are the backend's own words, not the harness's.
         capabilities: what the backend declares; it is held to nothing else.
+        seems: profiles that it does not declare, and seems to have.
     """
 
     backend: str
@@ -96,6 +97,7 @@ class Verdict(Struct, frozen=True):
     causes: tuple[Cause, ...] = ()
     self_reported: bool = False
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    seems: tuple[Capability, ...] = ()
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
@@ -115,6 +117,11 @@ class Verdict(Struct, frozen=True):
         if "expected-fail" in found:
             return "conformant with exceptions"
         return "conformant"
+
+    @property
+    def is_green(self) -> bool:
+        """Whether nothing speaks against the backend that it does not declare itself."""
+        return EXIT_CODES[self.word] == 0
 
     @property
     def claim(self) -> str:
@@ -151,7 +158,15 @@ class Verdict(Struct, frozen=True):
         only = [result.rule.id for result in self.results]
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
         played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
-        return f"{self.backend}: {self.claim}{part}{played} ({', '.join(parts)})"
+        return f"{self.backend}: {self.claim}{part}{played} ({', '.join(parts)}){self._hint}"
+
+    @property
+    def _hint(self) -> str:
+        """What the author may want to declare."""
+        if not self.seems:
+            return ""
+        it = "it" if len(self.seems) == 1 else "them"
+        return f"; it seems to have {', '.join(self.seems)}: declare {it}"
 
 
 def conclude(
