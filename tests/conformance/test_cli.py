@@ -31,6 +31,7 @@ from asyncwait.spec.scenario import (
     Step,
     Timed,
     Trace,
+    declared,
     scenarios_to_json,
 )
 
@@ -321,6 +322,31 @@ def test_a_rule_can_be_read_whole() -> None:
     assert done.exit_code == 0
     assert done.stdout.startswith(f"ORD-1 {rules()['ORD-1'].title}\nMUST, since ")
     assert run("rules").stdout.count("\n") == len(rules())
+
+
+def test_a_rule_is_shown_with_what_it_needs() -> None:
+    """Profiles and finer abilities; most need neither."""
+    done = run("rules", "CAP-6", "ORD-4")
+
+    assert "\n\nNeeds: event-time or snapshots\n\nSource: " in done.stdout
+    assert "\n\nNeeds: nothing but the core\n\nSource: " in done.stdout
+
+
+def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All others stand there as ever."""
+    faulty_gate(monkeypatch, "reference-asyncio", capabilities=declared(["ordered", "snapshots"]))
+
+    lines = run("rules", "--backend", "gate:backend").stdout.splitlines()
+
+    apart = {line.split()[0]: line for line in lines if "not applicable" in line}
+    assert [line for line in lines if line.split()[0] not in apart] == [
+        line for line in run("rules").stdout.splitlines() if line.split()[0] not in apart
+    ]
+    assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
+    assert "CAP-6" not in apart
+    assert run("rules", "--backend", "nobody").exit_code == 2
 
 
 def test_an_unknown_rule_cant_be_read() -> None:

@@ -9,8 +9,10 @@ from outside import Folder
 
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.running import adapted
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import declared, key_of
 
 # No example has this capacity, so only generated scenarios find out.
 AT_CAPACITY_SIX = """
@@ -114,6 +116,22 @@ def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
     assert (
         verdict.line
         == "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rules pass, 2 not-applicable)"
+    )
+
+
+def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> None:
+    """Without watermarks many examples about them are the same, and a name is that of the first."""
+    write(gate, more=", profiles=['unordered']")
+    can = declared(["unordered"])
+
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-3", "WM-1")))
+
+    different = {key_of(adapted(example.scenario, can)) for example in EXAMPLES}
+    assert len(different) < len(EXAMPLES)
+    assert verdict.planned == len(different) + 1
+    assert verdict.line == (
+        "gate:backend: conformant: core, unordered as to ORD-3, WM-1 "
+        "(1 rules pass, 1 not-applicable)"
     )
 
 

@@ -15,7 +15,7 @@ from asyncwait.spec.rules._registry import (
     parse_departures,
     parse_retired,
 )
-from asyncwait.spec.scenario import Capability
+from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, declared
 
 RULE_ID = re.compile(r"\b[A-Z]+-\d+")
 FLINK_ID = re.compile(r"\b[A-Z]{2,3}-\d+")
@@ -40,8 +40,8 @@ GOOD = dedent(
 
     ## COL-2 The sky is blue
 
-    SHOULD · since 0.2 · needs: cancel-calls, in-flight-snapshot · source: Flink OR-1;
-    OR-2 [departed from](departures.md)
+    SHOULD · since 0.2 · needs: cancel-calls, in-flight-snapshot or event-time ·
+    source: Flink OR-1; OR-2 [departed from](departures.md)
 
     The sky, i.e. the upper half, is blue.
 
@@ -55,7 +55,7 @@ GREEN = Rule(
     title="Grass is green",
     level="MUST",
     since="0.1",
-    needs=frozenset(),
+    needs=(),
     source="Flink EL-2, EL-3",
     sentence="Grass is as green as it was.",
     why="Cows look for it.\n\nThey find nothing else.",
@@ -88,8 +88,48 @@ def test_rules_are_found_by_their_id() -> None:
     """A rule is looked up by the id that verdicts and checks name."""
     assert all(rule.id == rule_id for rule_id, rule in rules().items())
     assert rules()["CAP-5"].level == "SHOULD"
-    assert rules()["SNAP-8"].needs == {Capability.ON_DEMAND_SNAPSHOT}
+    assert rules()["RES-4"].needs == (frozenset({Capability.CALLBACKS}),)
     assert rules()["ELEM-2"].source == "this specification"
+
+
+def test_a_rule_applies_where_nothing_that_it_needs_is_missing() -> None:
+    """Of alternatives one is enough; those that are missing are told as one."""
+    core = declared(["ordered"])
+    rule = rules()["CAP-6"]
+
+    assert rule.missing(core) == ("event-time or snapshots",)
+    assert rule.missing(core | {Capability.SNAPSHOTS}) == ()
+    assert rules()["SNAP-5"].missing(core) == ("snapshots", "in-flight-snapshot")
+    assert rules()["SNAP-5"].missing(declared(lacks=["in-flight-snapshot"])) == (
+        "in-flight-snapshot",
+    )
+    assert [name for name, each in rules().items() if not each.applies_to(ALL_CAPABILITIES)] == []
+    assert rules()["CAP-5"].applies_to(core | {Capability.EVENT_TIME})
+    assert not rules()["CAP-5"].applies_to(core | {Capability.SNAPSHOTS})
+
+
+def test_what_needs_a_part_needs_the_whole() -> None:
+    """Else the rule would apply to an operator that is asked for nothing of the kind."""
+    for rule in rules().values():
+        names = set().union(*rule.needs)
+        assert {each.part_of for each in names if each.part_of} <= names, rule.id
+
+
+def test_every_profile_brings_rules() -> None:
+    """Declaring one is a promise that is held to something."""
+    for profile in PROFILES:
+        lacking = ALL_CAPABILITIES - {profile}
+        assert [rule.id for rule in rules().values() if not rule.applies_to(lacking)]
+
+
+def test_the_introduction_says_what_each_capability_brings() -> None:
+    """Profiles first, in their order; of a part it says of what."""
+    row = re.compile(r"^\| ([a-z]+(?:-[a-z]+)*) \| (.*?) \|$", re.MULTILINE)
+    rows = row.findall(text_of("00-introduction.md"))
+    parts = {each: f"; part of {each.part_of}" if each.part_of else "" for each in Capability}
+    expected = [(each.value, each.brings + parts[each]) for each in Capability]
+
+    assert [found for found in rows if found[0] in ALL_CAPABILITIES] == expected
 
 
 def test_rules_are_read_once() -> None:
@@ -172,7 +212,10 @@ def test_a_chapter_becomes_its_rules() -> None:
             title="The sky is blue",
             level="SHOULD",
             since="0.2",
-            needs=frozenset({Capability.CANCEL_CALLS, Capability.IN_FLIGHT_SNAPSHOT}),
+            needs=(
+                frozenset({Capability.CANCEL_CALLS}),
+                frozenset({Capability.EVENT_TIME, Capability.IN_FLIGHT_SNAPSHOT}),
+            ),
             source="Flink OR-1; OR-2 departed from",
             sentence="The sky, i.e. the upper half, is blue.",
             why="Painters expect it.",

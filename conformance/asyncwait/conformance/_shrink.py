@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.judging import judge
+from asyncwait.conformance.judging import Checks, judge
 from asyncwait.conformance.running import Broken
 from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, failures_of
@@ -22,6 +21,8 @@ def shrink(
     results: Iterable[RuleResult],
     run: Run,
     adapt: Adapt,
+    checks: Checks,
+    *,
     is_over: Callable[[], bool],
     say: Callable[[int, int], None],
 ) -> Iterator[RuleResult]:
@@ -31,6 +32,7 @@ def shrink(
         results: in the order in which their failures are shrunk, should the time not last.
         run: plays scenarios.
         adapt: makes of a scenario what the backend can play.
+        checks: to judge by, by the id of their rule; they also choose the explanation of a trace.
         is_over: whether the time is over; asked after each run.
         say: told how many failures of how many are shrunk.
     """
@@ -38,7 +40,10 @@ def shrink(
     def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
         cases = [Case("shrunk", c, adapt(c), generated=True) for c in candidates]
         for trace, case in zip(run([case.scenario for case in cases]), cases, strict=False):
-            yield {} if isinstance(trace, Broken) else _failures(case, trace)
+            if isinstance(trace, Broken):
+                yield {}
+            else:
+                yield failures_of(case, trace, judge(case.scenario, trace, checks))
 
     search = Search(try_out, is_over)
     shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
@@ -48,7 +53,3 @@ def shrink(
         others = [failure for failure in result.failures if failure is not smallest]
         yield msgspec.structs.replace(result, failures=(smallest, *others))
     say(len(shrinkable), len(shrinkable))
-
-
-def _failures(case: Case, trace: Trace) -> Mapping[str, Failure]:
-    return failures_of(case, trace, judge(case.scenario, trace, CHECKS))

@@ -9,8 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
+from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate
+from asyncwait.conformance.judging import Checks
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     Backend,
@@ -32,7 +34,7 @@ from asyncwait.conformance.verdict import (
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule
 from asyncwait.spec.rules import rules as all_rules
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.scenario import Scenario, Trace, key_of
 
 GIVE_UP_AFTER = 3
 """Runs that block or kill their process before the suite stops asking: each costs seconds."""
@@ -80,7 +82,8 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
     _chosen("exceptions", tuple(backend.exceptions))
     rules = _chosen("rule", plan.rules)
     scenarios = _scenarios(plan, backend)
-    tally = Tally(CHECKS, rules)
+    checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
+    tally = Tally(checks, _applicable(rules, backend))
     with open_player(reference, backend, plan.patience) as play:
         stopped = _judge_all(tally, play, scenarios, progress)
         further = 0 if stopped else _judge_further(tally, backend, scenarios, progress)
@@ -97,9 +100,13 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
             stopped=stopped,
             causes=causes_of(tally, results),
             self_reported=tally.self_reported,
+            capabilities=backend.capabilities,
         )
         if plan.shrinks and not stopped:
-            verdict = _shrunk(verdict, play, backend, progress)
+            verdict = _shrunk(verdict, play, backend, checks, progress)
+        if verdict.is_green and not plan.rules:
+            seems = seemingly_there(play, backend.capabilities)
+            verdict = msgspec.structs.replace(verdict, seems=seems)
     return msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
 
 
@@ -118,14 +125,22 @@ def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 
+def _applicable(rules: Mapping[str, Rule], backend: Backend) -> list[str]:
+    """Return the ids of the rules that the backend is held to."""
+    return [name for name, rule in rules.items() if rule.applies_to(backend.capabilities)]
+
+
 def _scenarios(plan: Coverage, backend: Backend) -> list[Case]:
-    """Collect the examples and generate the rest, as the backend can play them."""
+    """Collect the examples and generate the rest, as the backend can play them, each once."""
     fitting = partial(adapted, capabilities=backend.capabilities)
     cases = [Case(e.name, e.scenario, fitting(e.scenario)) for e in EXAMPLES]
     for number, scenario in enumerate(generate(plan.count, plan.seed)):
         name = f"generated {number} of seed {plan.seed}"
         cases.append(Case(name, scenario, fitting(scenario), generated=True))
-    return cases
+    different: dict[bytes, Case] = {}
+    for case in cases:
+        different.setdefault(key_of(case.scenario), case)
+    return list(different.values())
 
 
 def _judge_all(tally: Tally, play: Play, scenarios: list[Case], progress: Progress) -> str:
@@ -194,15 +209,18 @@ def _is_lost(run: Trace | Broken) -> bool:
     return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
-def _shrunk(verdict: Verdict, play: Play, backend: Backend, progress: Progress) -> Verdict:
+def _shrunk(
+    verdict: Verdict, play: Play, backend: Backend, checks: Checks, progress: Progress
+) -> Verdict:
     """Return `verdict` with the smallest failures that can be found in the time that there is."""
     ends = time.monotonic() + SHRINK_SECONDS
     found = shrink(
         verdict.failed,
         partial(runs, play),
         partial(adapted, capabilities=backend.capabilities),
-        lambda: time.monotonic() > ends,
-        partial(progress, "shrunk"),
+        checks,
+        is_over=lambda: time.monotonic() > ends,
+        say=partial(progress, "shrunk"),
     )
     shrunk = {result.rule.id: result for result in found}
     results = tuple(shrunk.get(result.rule.id, result) for result in verdict.results)

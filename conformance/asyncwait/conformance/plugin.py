@@ -61,7 +61,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from asyncwait.spec.rules import rules
 
         can = load_backend(str(metafunc.config.getoption("--asyncwait-backend"))).capabilities
-        applicable = [rule.id for rule in rules().values() if rule.needs <= can]
+        applicable = [rule.id for rule in rules().values() if rule.applies_to(can)]
         metafunc.parametrize("asyncwait_rule", applicable)
 
 

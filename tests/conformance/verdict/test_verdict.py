@@ -30,10 +30,12 @@ from asyncwait.spec.scenario import (
     Scenario,
     Step,
     Trace,
+    declared,
 )
 
 MUST = rules()["ORD-1"]
 SHOULD = rules()["CAP-5"]
+ANY = rules()["ELEM-1"]
 ON_DEMAND = rules()["SNAP-8"]
 SCENARIO = Scenario()
 CASE = Case("one", SCENARIO, SCENARIO)
@@ -134,6 +136,15 @@ def test_a_rule_whose_ability_is_missing_does_not_apply() -> None:
     found = status_of(tally_of(ON_DEMAND, 1, FAILURE), ON_DEMAND, capabilities=some)
 
     assert found == ("not-applicable", "needs on-demand-snapshot")
+
+
+def test_a_rule_of_another_profile_does_not_apply_and_need_not_be_counted() -> None:
+    """The note says what would make it apply."""
+    core, rule = declared(["ordered"]), rules()["CAP-6"]
+
+    found = status_of(Tally(CHECKS, []), rule, capabilities=core)
+
+    assert found == ("not-applicable", "needs event-time or snapshots")
 
 
 def test_a_rule_whose_check_breaks_is_an_error() -> None:
@@ -244,6 +255,41 @@ def test_the_line_of_a_clean_verdict_is_short() -> None:
     verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, self_reported=True)
 
     assert verdict.line == "mine: conformant as to ORD-1 (1 rules pass, self-reported)"
+
+
+def test_the_line_names_the_profiles_unless_they_are_all() -> None:
+    """What an operator conforms to is part of the claim, whatever the word."""
+    core = declared(["unordered", "timeouts"])
+    passes, fails = RuleResult(ANY, "pass"), RuleResult(MUST, "fail")
+
+    sound = Verdict("mine", (passes,), 1, 1, capabilities=core)
+    wrong = Verdict("mine", (passes, fails), 1, 1, capabilities=core)
+    finer = Verdict("mine", (passes,), 1, 1, capabilities=declared(lacks=["virtual-time"]))
+
+    assert (sound.word, sound.claim) == ("conformant", "conformant: core, unordered, timeouts")
+    assert wrong.claim == "not conformant: core, unordered, timeouts"
+    assert finer.claim == "conformant"
+    assert sound.line == (
+        f"mine: conformant: core, unordered, timeouts as to {ANY.id} (1 rules pass)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seems", "said"),
+    [
+        ([Capability.RESTORE], "; it seems to have restore: declare it"),
+        (
+            [Capability.ORDERED, Capability.RESTORE],
+            "; it seems to have ordered, restore: declare them",
+        ),
+    ],
+)
+def test_the_line_tells_what_the_author_forgot(seems: list[Capability], said: str) -> None:
+    """At its end, and only there: it changes neither word nor exit code."""
+    verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, seems=tuple(seems))
+
+    assert verdict.line.endswith(f"(1 rules pass){said}")
+    assert EXIT_CODES[verdict.word] == 0
 
 
 def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:

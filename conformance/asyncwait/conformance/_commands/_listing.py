@@ -3,8 +3,10 @@
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance.running import broken_families, known_backends
+from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance.running import broken_families, known_backends, load_backend
 from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import ALL_CAPABILITIES
 
 
 @asyncwait.command("backends")
@@ -18,15 +20,22 @@ def backends_command() -> None:
 
 @asyncwait.command("rules")
 @click.argument("wanted", nargs=-1, metavar="[ID]...")
-def rules_command(wanted: tuple[str, ...]) -> None:
+@click.option("--backend", metavar="NAME", help="Say which of them do not apply to it, and why.")
+def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     """List the rules, or show those with ID whole."""
     known = rules()
     unknown = [rule for rule in wanted if rule not in known]
     if unknown:
         raise click.UsageError(f"no rule {unknown[0]!r}; see: asyncwait rules")
+    with usage_errors():
+        can = ALL_CAPABILITIES if backend is None else load_backend(backend).capabilities
     for rule in known.values():
+        missing = rule.missing(can)
+        apart = f" (not applicable: needs {', '.join(missing)})" if missing else ""
         if not wanted:
-            click.echo(f"{rule.id:8} {rule.level:6} {rule.title}")
+            click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
         elif rule.id in wanted:
-            click.echo(f"{rule.id} {rule.title}\n{rule.level}, since {rule.since}\n")
-            click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n\nSource: {rule.source}\n")
+            needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
+            click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
+            click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")
+            click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")

@@ -42,7 +42,7 @@ def play_command(backend: str, file: Path) -> None:
         scenarios = [adapted(s, capabilities) for s in scenarios_from_json(file.read_bytes())]
         with open_player(backend, loaded, REAL_SECONDS) as play:
             played = list(runs(play, scenarios))
-    by = {name: rule for name, rule in rules().items() if rule.needs <= capabilities}
+    by = {name: rule for name, rule in rules().items() if rule.applies_to(capabilities)}
     words: list[Word] = []
     for scenario, run in zip(scenarios, played, strict=False):
         words.append(_show_run(scenario, run, by, loaded.exceptions))
@@ -80,11 +80,11 @@ def _show_run(
     """
     if isinstance(run, Broken):
         return _show_broken(run)
-    judged = judge(scenario, run, CHECKS)
+    judged = judge(scenario, run, {rule: CHECKS[rule] for rule in by})
     if judged.error:
         return _show_broken(Broken(judged.error))
     out = console()
-    found = [(by[rule], violation) for rule, violation in judged.violations() if rule in by]
+    found = [(by[rule], violation) for rule, violation in judged.violations()]
     shown = found[0][1] if found else None
     for line in (*describe_scenario(scenario), *draw(scenario, run, shown)):
         out.print(Text(line), soft_wrap=True)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from asyncwait.conformance.verdict._causes import Cause, find_causes
 from asyncwait.conformance.verdict._tally import Failure, Tally
 from asyncwait.spec.rules import Rule, rules
-from asyncwait.spec.scenario import Capability
+from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 
 Status: TypeAlias = Literal[
     "pass",
@@ -82,6 +82,8 @@ class Verdict(Struct, frozen=True):
         seed: of the generated scenarios.
         stopped: why not everything was played; empty if everything was.
         self_reported: the traces are the backend's own words, not the harness's.
+        capabilities: what the backend declares; it is held to nothing else.
+        seems: profiles that it does not declare, and seems to have.
     """
 
     backend: str
@@ -94,6 +96,8 @@ class Verdict(Struct, frozen=True):
     stopped: str = ""
     causes: tuple[Cause, ...] = ()
     self_reported: bool = False
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    seems: tuple[Capability, ...] = ()
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
@@ -113,6 +117,18 @@ class Verdict(Struct, frozen=True):
         if "expected-fail" in found:
             return "conformant with exceptions"
         return "conformant"
+
+    @property
+    def is_green(self) -> bool:
+        """Whether nothing speaks against the backend that it does not declare itself."""
+        return EXIT_CODES[self.word] == 0
+
+    @property
+    def claim(self) -> str:
+        """The word, and the profiles that it is about unless it is about all."""
+        if self.capabilities.issuperset(PROFILES):
+            return self.word
+        return f"{self.word}: {', '.join(profiles_of(self.capabilities))}"
 
     @property
     def is_whole(self) -> bool:
@@ -142,7 +158,15 @@ class Verdict(Struct, frozen=True):
         only = [result.rule.id for result in self.results]
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
         played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
-        return f"{self.backend}: {self.word}{part}{played} ({', '.join(parts)})"
+        return f"{self.backend}: {self.claim}{part}{played} ({', '.join(parts)}){self._hint}"
+
+    @property
+    def _hint(self) -> str:
+        """What the author may want to declare."""
+        if not self.seems:
+            return ""
+        it = "it" if len(self.seems) == 1 else "them"
+        return f"; it seems to have {', '.join(self.seems)}: declare {it}"
 
 
 def conclude(
@@ -157,29 +181,25 @@ def conclude(
 
     Args:
         tally: all judgements.
-        chosen: rules by id; those that the tally counts.
+        chosen: rules by id; the tally counts those of them that apply.
         capabilities: of the backend.
         exceptions: rules that the backend is known to break, with the reason.
         missing: why not everything was judged; empty if everything was.
     """
     return tuple(
-        _conclude(tally, chosen[rule], capabilities, exceptions.get(rule), missing)
-        for rule in chosen
-        if rule in tally.counts
+        _not_applicable(rule, lacking)
+        if (lacking := rule.missing(capabilities))
+        else _conclude(tally, rule, exceptions.get(rule.id), missing)
+        for rule in chosen.values()
     )
 
 
-def _conclude(
-    tally: Tally,
-    rule: Rule,
-    capabilities: frozenset[Capability],
-    excused: str | None,
-    unplayed: str,
-) -> RuleResult:
+def _not_applicable(rule: Rule, lacking: tuple[str, ...]) -> RuleResult:
+    return RuleResult(rule, "not-applicable", note=f"needs {', '.join(lacking)}")
+
+
+def _conclude(tally: Tally, rule: Rule, excused: str | None, unplayed: str) -> RuleResult:
     count = tally.counts[rule.id]
-    missing = sorted(rule.needs - capabilities)
-    if missing:
-        return RuleResult(rule, "not-applicable", note=f"needs {', '.join(missing)}")
     status: Status
     note = excused or ""
     if count.failures:

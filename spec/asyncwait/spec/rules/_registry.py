@@ -20,7 +20,7 @@ _TITLE = re.compile(r"# (?P<title>\S.*) \((?P<area>[A-Z]+)\)")
 _HEADING = re.compile(r"## (?P<id>(?P<area>[A-Z]+)-(?P<number>[1-9]\d*)) (?P<title>\S.*)")
 _META = re.compile(
     r"(?P<level>[A-Z]+) · since (?P<since>\d+\.\d+) · "
-    r"(?:needs: (?P<needs>[a-z-]+(?:, [a-z-]+)*) · )?source: (?P<source>\S.*)"
+    r"(?:needs: (?P<needs>[a-z-]+(?:(?:,| or) [a-z-]+)*) · )?source: (?P<source>\S.*)"
 )
 _RULE_ID = re.compile(r"[A-Z]+-[1-9]\d*")
 _FLINK_ID = re.compile(r"[A-Z]{2,3}-[1-9]\d*")
@@ -57,7 +57,7 @@ class Rule(Struct, frozen=True, kw_only=True):
         title: what holds, in a few words.
         level: how binding it is.
         since: the version that brought it.
-        needs: abilities of a backend without which it can't be judged.
+        needs: abilities of a backend without which it can't be judged: one of each group.
         source: where it comes from, as plain text.
         sentence: what holds, in one sentence; Markdown in one line.
         why: the reason; Markdown, paragraphs apart by an empty line.
@@ -68,10 +68,20 @@ class Rule(Struct, frozen=True, kw_only=True):
     title: str
     level: Level
     since: str
-    needs: frozenset[Capability]
+    needs: tuple[frozenset[Capability], ...]
     source: str
     sentence: str
     why: str
+
+    def missing(self, capabilities: frozenset[Capability]) -> tuple[str, ...]:
+        """Return what keeps the rule from a backend with `capabilities`, alternatives in one."""
+        return tuple(
+            " or ".join(sorted(either)) for either in self.needs if not either & capabilities
+        )
+
+    def applies_to(self, capabilities: frozenset[Capability]) -> bool:
+        """Whether a backend with `capabilities` is held to the rule."""
+        return not self.missing(capabilities)
 
 
 class Departure(Struct, frozen=True):
@@ -320,14 +330,16 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
     )
 
 
-def _needs(file: str, paragraph: _Paragraph, names: str | None) -> frozenset[Capability]:
-    wanted = names.split(", ") if names else []
+def _needs(
+    file: str, paragraph: _Paragraph, names: str | None
+) -> tuple[frozenset[Capability], ...]:
     known = [capability.value for capability in Capability]
-    for name in wanted:
+    groups = [group.split(" or ") for group in names.split(", ")] if names else []
+    for name in (name for group in groups for name in group):
         if name not in known:
             problem = f"there is no capability {name!r}; there are {', '.join(known)}"
             raise MalformedRules(file, paragraph.line, problem)
-    return frozenset(map(Capability, wanted))
+    return tuple(frozenset(Capability(name) for name in group) for group in groups)
 
 
 def _check_number(

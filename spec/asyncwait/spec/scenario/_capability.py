@@ -21,21 +21,17 @@ from asyncwait.spec._elements import (
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.spec.scenario._scenario import (
-    Crash,
-    Handler,
-    Plan,
-    Scenario,
-    SinkStep,
-    Step,
-    Timed,
-)
+from asyncwait.spec.scenario._scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 Without = Callable[[Scenario], Scenario]
 """Makes a scenario that needs no such ability; gives back that very one if it needs none."""
 
 CORE = "core"
 """The profile that every backend has: results in the order of one mode, capacity, failures, end."""
+
+
+_ONCE = {"supplied": False, "twice": False, "throws": False}
+"""How a call in coroutine form answers: these fields mean nothing there."""
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -50,7 +46,7 @@ def _in_mode(mode: Mode) -> Without:
         modes = {scenario.mode, *(crash.mode for crash in scenario.crashes)}
         if modes <= {mode, None}:
             return scenario
-        crashes = tuple(Crash(crash.at, crash.capacity) for crash in scenario.crashes)
+        crashes = tuple(replace(crash, mode=None) for crash in scenario.crashes)
         return replace(scenario, mode=mode, crashes=crashes)
 
     return without
@@ -75,13 +71,15 @@ def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:
     if scenario.timeout is None or step.does != "never":
         return step
     handler = plan.handler if scenario.handled else Handler("none")
-    match handler.does:
-        case "reply":
-            return replace(step, does="reply", after=scenario.timeout, results=handler.results)
-        case "none":
-            return Step("raise", scenario.timeout, clean_up=step.clean_up)
-        case does:
-            return Step(does, scenario.timeout, error=handler.error, clean_up=step.clean_up)
+    return replace(
+        step,
+        does="raise" if handler.does == "none" else handler.does,
+        after=scenario.timeout,
+        results=handler.results,
+        error=handler.error,
+        blocks=handler.blocks,
+        swallow=step.swallow and handler.does == "reply",
+    )
 
 
 def _without_callbacks(scenario: Scenario) -> Scenario:
@@ -89,7 +87,7 @@ def _without_callbacks(scenario: Scenario) -> Scenario:
     if scenario.form == "coroutine":
         return scenario
     plans = tuple(
-        replace(plan, steps=tuple(replace(step, twice=False) for step in plan.steps))
+        replace(plan, steps=tuple(replace(step, **_ONCE) for step in plan.steps))
         for plan in scenario.plans
     )
     return replace(scenario, form="coroutine", plans=plans)

@@ -1,0 +1,121 @@
+"""Profiles that are not declared are tried, and what passes is told."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from refusing import refusing
+
+from asyncwait.conformance import stream_backend
+from asyncwait.conformance._undeclared import TRIES, seemingly_there
+from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.reference import open_operator
+from asyncwait.spec import OpenOperator, OperatorConfig, Snapshot
+from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, declared, needs
+
+ORDERED = declared(["ordered"])
+OTHERS = tuple(profile for profile in PROFILES if profile != Capability.ORDERED)
+
+
+def ignoring(**settings: Any) -> OpenOperator:
+    """The reference, deaf to some of its settings."""
+
+    def open_deaf(
+        config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
+    ) -> AbstractAsyncContextManager[Any]:
+        return open_operator(replace(config, **settings), fn, elements, restore)
+
+    return open_deaf
+
+
+def seen(operator: OpenOperator) -> tuple[Capability, ...]:
+    """What an operator that declares ordered results seems to have besides."""
+    return seemingly_there(stream_backend(operator).run, ORDERED)
+
+
+def test_an_operator_that_has_everything_is_told_so() -> None:
+    """In the order in which profiles are named."""
+    assert seen(open_operator) == OTHERS
+
+
+@pytest.mark.parametrize("lacked", OTHERS)
+def test_what_is_refused_is_not_there(lacked: Capability) -> None:
+    """All others still are."""
+    assert seen(refusing(lacked)) == tuple(other for other in OTHERS if other != lacked)
+
+
+@pytest.mark.parametrize(
+    ("settings", "lacked"),
+    [({"mode": "ordered"}, Capability.UNORDERED), ({"timeout": None}, Capability.TIMEOUTS)],
+)
+def test_what_is_ignored_is_not_there(settings: Any, lacked: Capability) -> None:
+    """An operator that takes a setting and does nothing with it breaks the rules about it."""
+    assert lacked not in seen(ignoring(**settings))
+
+
+def test_snapshots_by_barriers_are_enough() -> None:
+    """Taking them on demand, or while calls run, is a part that need not be there."""
+    operator = refusing(Capability.ON_DEMAND_SNAPSHOT)
+
+    assert Capability.SNAPSHOTS in seen(operator)
+
+
+def test_what_is_declared_is_not_tried() -> None:
+    """The verdict says all of that."""
+    asked: list[Scenario] = []
+
+    def play(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        asked.extend(scenarios)
+        return stream_backend(open_operator).run(scenarios)
+
+    found = seemingly_there(play, declared(lacks=["restore"]))
+
+    assert found == (Capability.RESTORE,)
+    assert len(asked) == TRIES
+    assert all(Capability.RESTORE in needs(scenario) for scenario in asked)
+
+
+def test_a_profile_is_given_up_with_the_first_example_that_goes_wrong() -> None:
+    """A backend may die of what it is not made for, and that costs time."""
+    asked: list[Scenario] = []
+
+    def play(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        asked.extend(scenarios)
+        raise OSError("no such thing")
+
+    assert seemingly_there(play, ORDERED) == ()
+    assert len(asked) == len(OTHERS)
+
+
+def test_the_verdict_tells_it_at_the_end_of_its_line() -> None:
+    """A backend that has everything and declares less is conformant in what it declares."""
+    verdict = verify("partly:backend", Coverage(1))
+
+    assert verdict.line.startswith("partly:backend: conformant: core, ordered (")
+    assert verdict.line.endswith(f"; it seems to have {', '.join(OTHERS)}: declare them")
+
+
+def test_nothing_is_tried_for_a_part_of_the_rules() -> None:
+    """Whoever asks for one rule gets the answer to that."""
+    verdict = verify("partly:backend", Coverage(1, rules=("ORD-1",)))
+
+    assert verdict.line == "partly:backend: conformant: core, ordered as to ORD-1 (1 rules pass)"
+
+
+@pytest.fixture(autouse=True)
+def partly(outside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that declares less than its operator has."""
+    outside.write(
+        "partly.py",
+        """
+        from asyncwait.conformance import stream_backend
+        from asyncwait.reference import open_operator
+
+
+        def backend():
+            return stream_backend(open_operator, profiles=["ordered"])
+        """,
+    )
+    monkeypatch.syspath_prepend(outside.path)
