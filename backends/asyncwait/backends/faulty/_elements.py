@@ -62,6 +62,14 @@ class RepeatsItselfAfterAWait(Output):
         return self._last
 
 
+class PutsOutPlainValues(Output):
+    """Puts out the results as the function gave them, and not as records of the stream."""
+
+    async def take(self) -> Any:
+        element = await super().take()
+        return element.value if isinstance(element, Record) else element
+
+
 class LetsMarkersBetweenResults(Output):
     """Lets a latency marker overtake even the rest of a record that was handed out in part."""
 
@@ -97,6 +105,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(KeepsTheLastTimestamp, rule="ELEM-1"),
     Faulty(KnowsOneCurrentKey, rule="ELEM-2"),
     Faulty(EmitsLateResults, rule="ELEM-3"),
+    Faulty(PutsOutPlainValues, rule="ELEM-3"),
     Faulty(RepeatsItselfAfterAWait, rule="ELEM-4"),
     Faulty(LetsMarkersBetweenResults, rule="ELEM-5"),
     Faulty(QueuesMarkers, rule="ELEM-6", loop="trio"),
