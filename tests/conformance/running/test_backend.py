@@ -1,10 +1,12 @@
 """What a backend declares, and what that takes out of a scenario."""
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from asyncwait.conformance import Backend, stream_backend
+from asyncwait.conformance import Backend, StreamBackend, stream_backend
 from asyncwait.conformance.running import (
     UnknownBackend,
     known_backends,
@@ -55,6 +57,10 @@ def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
     assert ALL_CAPABILITIES - backend.capabilities == {Capability.IN_FLIGHT_SNAPSHOT}
 
 
+MAPPING = "must be a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
+SET = "must be a set of capabilities; see asyncwait.spec.scenario.declared"
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -68,6 +74,9 @@ def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
             {"lacks": ["speed"]},
             f"lacks must be among {', '.join(Capability)}, got 'speed' (str)",
         ),
+        ({"exceptions": ["END-4"]}, f"exceptions {MAPPING}, got ['END-4'] (list)"),
+        ({"exceptions": []}, f"exceptions {MAPPING}, got [] (list)"),
+        ({"exceptions": {"END-4": None}}, f"exceptions {MAPPING}, got {{'END-4': None}} (dict)"),
     ],
 )
 def test_wrong_arguments_are_refused(changes: dict[str, Any], said: str) -> None:
@@ -93,3 +102,28 @@ def test_an_unknown_name_is_an_error_of_ours() -> None:
     """Whoever loads backends can catch it."""
     with pytest.raises(UnknownBackend, match=r"^no backend is named 'x'; known: "):
         load_backend("x")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"capabilities": None}, f"capabilities {SET}, got None (NoneType)"),
+        ({"capabilities": ["ordered"]}, f"capabilities {SET}, got ['ordered'] (list)"),
+        ({"capabilities": {"speed"}}, f"capabilities {SET}, got {{'speed'}} (set)"),
+        ({"exceptions": None}, f"exceptions {MAPPING}, got None (NoneType)"),
+        ({"exceptions": ["END-4"]}, f"exceptions {MAPPING}, got ['END-4'] (list)"),
+    ],
+)
+def test_a_backend_that_declares_nonsense_is_refused(
+    changes: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is loaded, not when a rule first looks."""
+    arguments: dict[str, Any] = {"open_operator": open_operator, **changes}
+    module = ModuleType("nonsense")
+    module.backend = lambda: StreamBackend(**arguments)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "nonsense", module)
+
+    with pytest.raises(UnknownBackend) as caught:
+        load_backend("nonsense:backend")
+
+    assert str(caught.value) == f"backend 'nonsense:backend': {said}"

@@ -100,7 +100,25 @@ def stream_backend(
     capabilities = declared(profiles, lacks)
     if drains_at_barrier:
         capabilities -= {Capability.IN_FLIGHT_SNAPSHOT}
-    return StreamBackend(open_operator, loop, capabilities, exceptions or {})
+    if exceptions is None:
+        exceptions = {}
+    _require_exceptions(exceptions)
+    return StreamBackend(open_operator, loop, capabilities, exceptions)
+
+
+def _require_exceptions(exceptions: Any) -> None:
+    fits = isinstance(exceptions, Mapping) and all(
+        isinstance(rule, str) and isinstance(reason, str) for rule, reason in exceptions.items()
+    )
+    if not fits:
+        expected = "a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
+        raise InvalidConfig.of("exceptions", exceptions, expected)
+
+
+def _require_capabilities(capabilities: Any) -> None:
+    if not isinstance(capabilities, set | frozenset) or not capabilities <= ALL_CAPABILITIES:
+        expected = "a set of capabilities; see asyncwait.spec.scenario.declared"
+        raise InvalidConfig.of("capabilities", capabilities, expected)
 
 
 def _require_trio() -> None:
@@ -194,13 +212,19 @@ def load_backend(reference: str) -> Backend:
 
     Raises:
         UnknownBackend: there is none; its module can't be imported; its factory raises, or
-            returns something else. The message says which.
+            returns something else, or a backend that declares what nobody can go by. The message
+            says which.
         MissingExtra: it needs a package that is not installed.
     """
     backend = _factory(reference)
     if not isinstance(backend, Backend):
         msg = f"backend {reference!r}: expected a backend from its factory, got {backend!r}"
         raise UnknownBackend(f"{msg}; return stream_backend(open_operator)")
+    try:
+        _require_capabilities(backend.capabilities)
+        _require_exceptions(backend.exceptions)
+    except InvalidConfig as error:
+        raise UnknownBackend(f"backend {reference!r}: {error}") from error
     return backend
 
 
