@@ -148,21 +148,6 @@ async def test_a_call_that_raises_before_an_outcome_has_failed(
     assert error.__cause__ is reason
 
 
-async def test_what_a_call_raises_after_its_outcome_is_ignored(feed: Any, read: Any) -> None:
-    """The first of the two decides."""
-
-    def completes_and_fails(value: str, result: ResultFuture) -> None:
-        result.complete([value])
-        raise ValueError(value)
-
-    async with open_operator(
-        OperatorConfig(), Held(completes_and_fails), feed("a", "b")
-    ) as results:
-        out = await read(results)
-
-    assert out == [(0, "a"), (0, "b")]
-
-
 async def test_a_supplier_runs_on_the_loop_and_its_error_is_a_call_error(feed: Any) -> None:
     """Wherever `complete_with` was called."""
     threads = []

@@ -87,7 +87,7 @@ async def test_a_handler_that_gives_none_lets_the_timeout_stand(feed: Any, sleep
         error = await failure_of(results)
 
     assert isinstance(error, CallTimedOut)
-    assert str(error) == "Record 'a9': no results after 1 s, and the handler gave none"
+    assert str(error) == "Record 'a9': no results after 1 s, and the handler gave None"
 
 
 async def test_an_error_of_the_handler_is_the_cause_of_the_timeout_error(

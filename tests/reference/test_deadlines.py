@@ -143,7 +143,9 @@ async def test_without_a_handler_the_operator_fails(feed: Any, read: Any) -> Non
             await read(results)
         assert anyio.current_time() == 2.5
 
-    assert str(caught.value) == "Record 'a' @ 5: no outcome within 2.5 s"
+    assert str(caught.value) == (
+        "Record 'a' @ 5: no results after 2.5 s, and there is no timeout handler"
+    )
     assert caught.value.record == Record("a", 5)
     assert caught.value.__cause__ is None
 
@@ -156,7 +158,7 @@ async def test_a_handler_that_raises_fails_the_operator(feed: Any) -> None:
         error = await failure_of(results)
 
     assert isinstance(error, CallTimedOut)
-    assert str(error) == "Record 2: no outcome within 1 s, and the handler raised KeyError('k')"
+    assert str(error) == "Record 2: no results after 1 s, and the handler raised KeyError('k')"
     assert error.__cause__ is fn.fallback
 
 
@@ -168,7 +170,7 @@ async def test_a_handler_that_gives_none_fails_the_operator(feed: Any) -> None:
         error = await failure_of(results)
 
     assert isinstance(error, CallTimedOut)
-    assert str(error) == "Record 2: no outcome within 1 s, and the handler gave None"
+    assert str(error) == "Record 2: no results after 1 s, and the handler gave None"
 
 
 async def test_a_handler_that_gives_text_fails_the_operator(feed: Any) -> None:

@@ -9,14 +9,13 @@ import pytest
 from asyncwait.reference import (
     MAIN,
     OPERATOR,
-    Loop,
     Mail,
     MailboxClosedError,
     MailboxExecutor,
     MailboxState,
     TaskMailbox,
-    running_loop,
 )
+from asyncwait.spec import Loop, running_loop
 
 
 @pytest.fixture

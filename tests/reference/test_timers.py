@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.reference import Loop, TimerService, running_loop
+from asyncwait.reference import TimerService
+from asyncwait.spec import Loop, running_loop
 
 Post = Callable[[Callable[[], object]], object]
 

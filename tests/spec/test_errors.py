@@ -22,6 +22,7 @@ from asyncwait.spec import (
     SnapshotCorrupt,
     SnapshotVersionUnsupported,
     TooManyAbandonedCalls,
+    join_errors,
 )
 
 
@@ -156,3 +157,15 @@ def test_one_class_catches_them_all() -> None:
 
     assert {CallFailed, MissingExtra, SnapshotCorrupt} < set(errors)
     assert [kind for kind in errors if not issubclass(kind, AsyncWaitError)] == []
+
+
+def test_the_first_of_several_errors_is_told_of_the_others() -> None:
+    """No error is lost, and one that is there twice is told once."""
+    first, second, third = LookupError("1"), OSError("2"), OSError("3")
+
+    assert join_errors(None, first, None, second, first, third) is first
+    assert first.__notes__ == [
+        "Closing the operator raised, too: OSError('2')",
+        "Closing the operator raised, too: OSError('3')",
+    ]
+    assert join_errors(None, None) is None

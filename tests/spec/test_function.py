@@ -11,6 +11,7 @@ import pytest
 
 from asyncwait.spec import (
     CallFailed,
+    CallTimedOut,
     FunctionParts,
     InvalidConfig,
     InvalidResult,
@@ -18,6 +19,7 @@ from asyncwait.spec import (
     awaitable_of,
     call_failed,
     collect_results,
+    results_at_deadline,
     run_hook,
 )
 
@@ -102,10 +104,20 @@ def test_what_is_no_function_is_refused(fn: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_a_timeout_handler_may_not_be_a_coroutine_function() -> None:
-    """At the deadline the record is decided: there is nothing to wait for."""
-    with pytest.raises(InvalidConfig, match=r"^fn\.timeout must be a plain function: "):
-        FunctionParts.of(of_part("timeout", double))
+class Doubling:
+    """A coroutine function that is an object."""
+
+    async def __call__(self, value: Any) -> list[Any]:
+        """Double."""
+        return [value, value]
+
+
+@pytest.mark.parametrize("part", ["timeout", "async_invoke"])
+@pytest.mark.parametrize("given", [double, partial(double), Doubling()])
+def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: Any) -> None:
+    """A deadline decides the record there and then, and a callback answers by its future."""
+    with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function: nothing "):
+        FunctionParts.of(of_part(part, given))
 
 
 def test_an_awaitable_is_passed_on() -> None:
@@ -216,6 +228,90 @@ def test_the_error_of_a_call_shows_what_was_raised() -> None:
     error = call_failed(RECORD, LookupError("no such user"))
 
     assert str(error) == "Record 'a' @ 12: the call failed: LookupError('no such user')"
+
+
+def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> None:
+    """It says all already."""
+    error = InvalidResult(RECORD, "no collection")
+
+    assert call_failed(RECORD, error) is error
+    assert call_failed(Record("a", 12), error).__cause__ is error
+
+
+@pytest.mark.parametrize("given", ["line is down", None, ValueError])
+def test_what_is_no_exception_is_told_so(given: Any) -> None:
+    """A call that is completed with it has failed, all the same."""
+    error = call_failed(RECORD, given)
+
+    assert repr(error.__cause__) == repr(
+        TypeError(f"complete_exceptionally() takes an exception, got {given!r}")
+    )
+
+
+def test_the_handler_is_asked_for_results() -> None:
+    """With the value of the record."""
+    assert results_at_deadline(RECORD, lambda value: [value, value], 3) == ("a", "a")
+
+
+def gives(what: Any) -> Callable[[Any], Any]:
+    """A handler that gives something, or raises it."""
+
+    def handler(value: Any) -> Any:
+        if isinstance(what, BaseException):
+            raise what
+        return what
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    ("handler", "text"),
+    [
+        (None, "and there is no timeout handler"),
+        (gives(None), "and the handler gave None"),
+        (gives(ValueError("h")), "and the handler raised ValueError('h')"),
+        (gives(asyncio.CancelledError()), "and the handler raised CancelledError()"),
+    ],
+)
+def test_a_deadline_without_results_is_a_timeout(handler: Any, text: str) -> None:
+    """The message says how it came to that, and what was raised is the cause."""
+    with pytest.raises(CallTimedOut) as caught:
+        results_at_deadline(RECORD, handler, 2.5)
+
+    assert str(caught.value) == f"Record 'a' @ 12: no results after 2.5 s, {text}"
+    assert (caught.value.__cause__ is not None) == ("raised" in text)
+
+
+def test_what_a_handler_gives_is_read_as_what_a_call_gives() -> None:
+    """A text is no collection, and a collection may raise."""
+    with pytest.raises(InvalidResult):
+        results_at_deadline(RECORD, gives("text"), 1)
+    with pytest.raises(CallFailed):
+        results_at_deadline(RECORD, gives(breaks_with(ValueError())), 1)
+    with pytest.raises(KeyboardInterrupt):
+        results_at_deadline(RECORD, gives(KeyboardInterrupt()), 1)
+
+
+class Unprintable(Exception):
+    """A value, or an error, that does not even show itself."""
+
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_what_can_not_be_shown_is_named_by_its_type() -> None:
+    """An error about it is an error about it, and not about its `repr`."""
+    shown = "<Unprintable, whose repr raised ZeroDivisionError>"
+    record = Record(Unprintable(), key=Unprintable())
+
+    assert str(call_failed(record, Unprintable())) == (
+        f"Record {shown} (key {shown}): the call failed: {shown}"
+    )
+    with pytest.raises(InvalidResult, match=f"got {shown} "):
+        collect_results(RECORD, Unprintable())
+    assert str(InvalidConfig.of("fn", Unprintable(), "x")) == (
+        f"fn must be x, got {shown} (Unprintable)"
+    )
 
 
 def test_hooks_may_be_plain_or_coroutine_functions_or_absent() -> None:

@@ -2,7 +2,6 @@
 
 from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
 from asyncwait.reference._calls import GRACE, Call, CallRunner
-from asyncwait.reference._loop import Loop, running_loop
 from asyncwait.reference._mailbox import (
     MAIN,
     OPERATOR,
@@ -45,7 +44,6 @@ __all__ = [
     "End",
     "Entry",
     "FenceEntry",
-    "Loop",
     "LoopAlarm",
     "Mail",
     "MailboxClosedError",
@@ -68,7 +66,6 @@ __all__ = [
     "open_operator",
     "open_with",
     "ordered_wait",
-    "running_loop",
     "unordered_wait",
 ]
 

@@ -8,24 +8,29 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.reference._alarms import Spawn
-from asyncwait.reference._outcomes import (
-    Completion,
-    OnOutcome,
-    Outcome,
-    Raised,
-    Returned,
-    must_pass,
-    was_asked_for,
-)
+from asyncwait.reference._outcomes import Completion, OnOutcome, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.reference._timers import Post, Timer, TimerService
-from asyncwait.spec import FunctionParts, ResultFuture, TooManyAbandonedCalls, awaitable_of
+from asyncwait.spec import (
+    FunctionParts,
+    ResultFuture,
+    TooManyAbandonedCalls,
+    awaitable_of,
+    let_pass,
+    was_asked_for,
+)
 
 GRACE = 0.005
 """Seconds that a cancelled call has to end; a call that takes longer is abandoned."""
 
-SECOND_LOOKS = 3
-"""Mails that it has besides: a loop that stalled for so long has not given the call its turn."""
+LOOKS = 2
+"""How often it is looked at in that time; the last so many looks must be on time."""
+
+LATE = 0.001
+"""Seconds from which a look is not: the loop stalled, and has kept the call from its turn, too."""
+
+MOST_LOOKS = 8
+"""How often it is looked at whatever the loop does, so as not to look for ever."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,16 +41,18 @@ class Call:
         entry: of the record it is for.
         begun: set in the step in which the function is called.
         scope: cancels the call.
-        overdue: fires when the call should have ended, once it is cancelled.
-        looks: how often it is looked at again before it counts as abandoned.
-        abandoned: whether it did not.
+        overdue: fires when it is looked whether the call has ended, once it is cancelled.
+        looks: how often that was done.
+        calm: how often in a row it was on time.
+        abandoned: whether the call should have ended, and did not.
     """
 
     entry: RecordEntry
     begun: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     overdue: Timer | None = None
-    looks: int = SECOND_LOOKS
+    looks: int = 0
+    calm: int = 0
     abandoned: bool = False
 
 
@@ -58,6 +65,7 @@ class CallRunner:
         timers: for their clock, and to tell which calls are abandoned.
         post: sends a mail.
         spawn: starts a task that ends with the operator.
+        on_call: told of a call in the step in which it begins.
         on_outcome: the mail of a call that came to something.
     """
 
@@ -69,6 +77,7 @@ class CallRunner:
         timers: TimerService,
         post: Post,
         spawn: Spawn,
+        on_call: Callable[[RecordEntry], Any],
         on_outcome: OnOutcome,
     ) -> None:
         self._parts = parts
@@ -76,6 +85,7 @@ class CallRunner:
         self._timers = timers
         self._post = post
         self._spawn = spawn
+        self._on_call = on_call
         self._on_outcome = on_outcome
         self._running: dict[RecordEntry, Call] = {}
         self._abandoned_now = 0
@@ -104,22 +114,24 @@ class CallRunner:
         call = self._running.get(entry)
         if call is not None:
             call.scope.cancel()
-            self._watch(call, self._timers.now() + GRACE)
+            self._watch(call)
 
-    def _watch(self, call: Call, due: float) -> None:
-        call.overdue = self._timers.register(due, lambda: self._on_overdue(call))
+    def _watch(self, call: Call) -> None:
+        due = self._timers.now() + GRACE / LOOKS
+        call.overdue = self._timers.register(due, lambda: self._look(call, due))
 
     def _start_callback(
         self, entry: RecordEntry, invoke: Callable[[Any, ResultFuture], None]
     ) -> None:
-        """Call a function in callback form; if it raises, that completes the record (FAIL-1)."""
+        """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
         completion = Completion(entry, self._timers.now, self._post, self._on_outcome)
+        self._on_call(entry)
         try:
             invoke(entry.element.value, completion)
         except BaseException as error:
-            if must_pass(error):
-                raise
-            completion.complete_exceptionally(error)
+            let_pass(error)
+            outcome = Raised(error, self._timers.now(), by_callback=True)
+            self._post(lambda: self._on_outcome(entry, outcome))
 
     async def _start_task(self, entry: RecordEntry) -> None:
         """Start the task of a call, and wait for its first step.
@@ -137,8 +149,7 @@ class CallRunner:
             try:
                 outcome = await self._invoke(call)
             except BaseException as error:
-                if must_pass(error):
-                    raise
+                let_pass(error)
                 if not was_asked_for(error):
                     outcome = Raised(error, self._timers.now())
         self._post(lambda: self._on_ended(call, outcome))
@@ -146,6 +157,7 @@ class CallRunner:
     async def _invoke(self, call: Call) -> Outcome:
         await anyio.lowlevel.checkpoint_if_cancelled()  # END-10, as above
         call.begun.set()
+        self._on_call(call.entry)
         record, function = call.entry.element, cast("Callable[..., Any]", self._parts.call)
         returned = await awaitable_of(record, function(record.value))
         return Returned(lambda: returned, self._timers.now())
@@ -160,17 +172,26 @@ class CallRunner:
         if outcome is not None:
             self._on_outcome(call.entry, outcome)
 
+    def _look(self, call: Call, due: float) -> None:
+        """The mail of a call that may have ended: look at it again, or no more.
+
+        What blocks the loop, such as a handler, keeps the call from ending, too, and so only looks
+        that are on time count.
+        """
+        call.looks += 1
+        call.calm = 0 if self._timers.now() > due + LATE else call.calm + 1
+        if call.calm == LOOKS or call.looks == MOST_LOOKS:
+            self._on_overdue(call)
+        else:
+            self._watch(call)
+
     def _on_overdue(self, call: Call) -> None:
-        """The mail of a call that should have ended: it is abandoned (TIME-8).
+        """Take note that a call should have ended: it is abandoned (TIME-8).
 
         Raises:
             TooManyAbandonedCalls: more of them run than there is capacity (TIME-9). They hold no
                 room, so a function that never lets go would else pile up calls for ever.
         """
-        if call.looks:
-            call.looks -= 1
-            self._watch(call, self._timers.now())
-            return
         call.abandoned = True
         self.abandoned += 1
         self._abandoned_now += 1

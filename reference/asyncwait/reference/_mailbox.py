@@ -15,7 +15,7 @@ from enum import Enum
 
 import anyio
 
-from asyncwait.reference._loop import Loop
+from asyncwait.spec import Loop
 
 MAIN = -1
 """Priority of mails that wait while the operator waits for room: what brings new work."""

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import anyio
 
-from asyncwait.reference._outcomes import must_pass
 from asyncwait.reference._stream import StreamHandling
 from asyncwait.spec import (
     Element,
@@ -23,6 +22,8 @@ from asyncwait.spec import (
     Statistics,
     Stored,
     check_restore,
+    join_errors,
+    plain_error,
     run_hook,
 )
 
@@ -73,10 +74,12 @@ class Operator(StreamHandling):
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
+        runs = not self._output.is_over
+        waiting = min(self._read, sum(isinstance(e, Stored) for e in self._backlog))
         return Statistics(
-            in_flight=self._in_flight,
-            waiting=min(self._read, sum(isinstance(e, Stored) for e in self._backlog)),
-            held=self._in_flight - self._undecided,
+            in_flight=self._in_flight * runs,
+            waiting=waiting * runs,
+            held=(self._in_flight - self._undecided) * runs,
             calls=self._calls.started,
             timeouts=self._timeouts,
             abandoned=self._calls.abandoned,
@@ -90,8 +93,9 @@ class Operator(StreamHandling):
         try:
             await self._open()
         except BaseException as error:
-            await self._source.close()
-            _join(error, self._source.trouble)
+            with anyio.CancelScope(shield=True):
+                await self._source.close()
+            join_errors(error, self._source.trouble)
             raise
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
@@ -110,20 +114,31 @@ class Operator(StreamHandling):
         is shielded: a cancellation from outside changes nothing any more.
 
         Raises:
-            Exception: closing the source or the function raised it, and the body nothing.
+            BaseException: it is for the whole program, or cancels the task; or closing the source
+                or the function raised it, and the body nothing.
         """
-        self._output.cut(None)
+        self._output.leave()
+        reason = await self._end_tasks()
+        trouble = await self._close()
+        first = join_errors(error if reason is None else reason, self._source.trouble, trouble)
+        if first is not None and first is not error:
+            raise first
+
+    async def _end_tasks(self) -> BaseException | None:
+        """Cancel all tasks and wait for them; return what must come out, whatever the body raised.
+
+        That is what the tasks raised, or asyncio's cancellation of the task that waits here, which
+        no scope holds up.
+        """
         self._group.cancel_scope.cancel()
         self._group.cancel_scope.shield = True
         try:
             await self._group.__aexit__(None, None, None)
         except BaseExceptionGroup as group:
-            raise _plain(group) from None
-        finally:
-            trouble = await self._close()
-        first = _join(error, self._source.trouble, trouble)
-        if error is None and first is not None:
-            raise first
+            return plain_error(group)
+        except anyio.get_cancelled_exc_class() as cancelled:
+            return cancelled
+        return None
 
     async def _open(self) -> None:
         """Run the function's own `open`, before any call (END-6)."""
@@ -156,6 +171,7 @@ class Operator(StreamHandling):
 
     async def _run(self) -> None:
         """Run from the first stored element until everything is gone, or until a failure."""
+        interruption: BaseException | None = None
         async with anyio.create_task_group() as self._tasks:
             try:
                 await self._restore()
@@ -165,8 +181,15 @@ class Operator(StreamHandling):
                 await self._settle()
             except Exception as error:
                 self._fail(error)
+            except anyio.get_cancelled_exc_class():
+                self._output.interrupt()
+                raise
+            except (KeyboardInterrupt, SystemExit) as error:
+                interruption = error
             finally:
                 self._stop()
+        if interruption is not None:
+            raise interruption  # in a group asyncio would not let it out
 
     def _fail(self, error: BaseException) -> None:
         """End the output at once; what is finished and not taken stays inside (FAIL-3)."""
@@ -176,6 +199,7 @@ class Operator(StreamHandling):
         """Leave nothing running: no mail, no timer, no call, no reader (END-4)."""
         self._mailbox.close()
         self._timers.close()
+        self._source.stop()
         self._tasks.cancel_scope.cancel()
 
 
@@ -196,25 +220,3 @@ def open_with(operator_class: type[Operator]) -> OpenOperator:
         return operator_class(config, fn, elements, restore)
 
     return open_operator
-
-
-def _join(*errors: BaseException | None) -> BaseException | None:
-    """Return the first error, with a note on it of each other; None if there is none."""
-    first: BaseException | None = None
-    for error in errors:
-        if first is None:
-            first = error
-        elif error is not None:
-            first.add_note(f"Closing the operator raised, too: {error!r}")
-    return first
-
-
-def _plain(group: BaseExceptionGroup[Any]) -> BaseException:
-    """Return the only error in `group`, or the one in it that is for the whole program."""
-    leaves: list[BaseException] = []
-    groups = [group]
-    while groups:
-        for error in groups.pop().exceptions:
-            (groups if isinstance(error, BaseExceptionGroup) else leaves).append(error)
-    first = next(filter(must_pass, leaves), leaves[0])
-    return first if len(leaves) == 1 or must_pass(first) else group

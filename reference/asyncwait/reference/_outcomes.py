@@ -1,11 +1,8 @@
 """What a call comes to, and how a function in callback form says so."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-import anyio
 
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.reference._timers import Post
@@ -31,10 +28,13 @@ class Raised:
     Args:
         error: of whatever kind (FAIL-5).
         at: when the call came to it, in seconds of the loop's clock.
+        by_callback: the call itself raised it, in callback form: it may have completed its record
+            before, and fails the operator all the same (FAIL-1).
     """
 
     error: BaseException
     at: float
+    by_callback: bool = False
 
 
 Outcome: TypeAlias = Returned | Raised
@@ -77,21 +77,3 @@ class Completion:
 
     def _send(self, outcome: Outcome) -> None:
         self._post(lambda: self._on_outcome(self._entry, outcome))
-
-
-def must_pass(error: BaseException) -> bool:
-    """Say whether `error` is meant for the whole program, be it alone or in a group."""
-    if isinstance(error, BaseExceptionGroup):
-        return error.subgroup((KeyboardInterrupt, SystemExit)) is not None
-    return isinstance(error, KeyboardInterrupt | SystemExit)
-
-
-def was_asked_for(error: BaseException) -> bool:
-    """Say whether `error` is a cancellation that the operator, or somebody outside, asked for.
-
-    If user code has made it up, the scope that it arrives in is not cancelled, and it is an error
-    like any other (FAIL-5).
-    """
-    if not isinstance(error, anyio.get_cancelled_exc_class()):
-        return False
-    return anyio.current_effective_deadline() == -math.inf

@@ -36,7 +36,7 @@ class Output:
         self._begun: Entry | None = None  # of which some outputs were taken, and some not
         self._news: anyio.Event | None = None
         self._error: BaseException | None = None
-        self._finished = self._cut = self._told = False
+        self._finished = self._cut = self._told = self._interrupted = False
 
     @property
     def slots(self) -> int:
@@ -94,10 +94,26 @@ class Output:
 
     def cut(self, error: BaseException | None) -> None:
         """End, with `error` if there is one, whatever was not taken; an end once told stays."""
-        if not self.is_over:
-            self._error = self._error or error
+        if not self.is_over and self._error is None:
+            self._error = error
         self._cut = True
         self.tell()
+
+    def interrupt(self) -> None:
+        """End, because the operator is cancelled from outside.
+
+        So is the consumer as a rule; one that shields itself must not wait for ever.
+        """
+        if not self.is_over:
+            text = "the operator was cancelled from outside, and its consumer reads on"
+            self.cut(RuntimeError(text))
+            self._interrupted = True
+
+    def leave(self) -> None:
+        """End where no end was told, as the context is left (END-7)."""
+        if self._interrupted:
+            self._error = None
+        self.cut(None)
 
     def tell(self) -> None:
         """Have a waiting consumer look again."""

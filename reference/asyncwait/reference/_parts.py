@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import anyio.abc
 
 from asyncwait.reference._calls import CallRunner
-from asyncwait.reference._loop import running_loop
 from asyncwait.reference._mailbox import (
     MAIN,
     OPERATOR,
@@ -28,7 +27,14 @@ from asyncwait.reference._queues import (
 )
 from asyncwait.reference._source import End, SourceReader
 from asyncwait.reference._timers import TimerService
-from asyncwait.spec import Element, FunctionParts, Mode, OperatorConfig, Stored
+from asyncwait.spec import (
+    Element,
+    FunctionParts,
+    Mode,
+    OperatorConfig,
+    Stored,
+    running_loop,
+)
 
 
 class OperatorParts(ABC):
@@ -90,6 +96,7 @@ class OperatorParts(ABC):
             timers=self._timers,
             post=self._post,
             spawn=self._spawn,
+            on_call=self._on_call,
             on_outcome=self._on_outcome,
         )
 
@@ -106,6 +113,10 @@ class OperatorParts(ABC):
     def _spawn(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """Start a task that is cancelled when the operator is over."""
         self._tasks.start_soon(function, *args)
+
+    @abstractmethod
+    def _on_call(self, entry: RecordEntry) -> None:
+        """Start the timeout of a record whose call begins in this step."""
 
     @abstractmethod
     def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:

@@ -4,17 +4,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from asyncwait.reference._outcomes import Outcome, Raised, Returned, must_pass
+from asyncwait.reference._outcomes import Outcome, Raised, Returned
 from asyncwait.reference._parts import OperatorParts
 from asyncwait.reference._queues import Entry, FenceEntry, RecordEntry
 from asyncwait.spec import (
-    CallTimedOut,
-    OperatorError,
     Record,
     Watermark,
     WatermarkStatus,
     call_failed,
     collect_results,
+    let_pass,
+    results_at_deadline,
 )
 
 
@@ -32,7 +32,6 @@ class RecordHandling(OperatorParts):
         await self._wait_for_room()
         entry = RecordEntry(record)
         self._admit(entry)
-        self._start_deadline(entry)
         await self._calls.start(entry)
 
     async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
@@ -67,16 +66,21 @@ class RecordHandling(OperatorParts):
     # Decision
 
     def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        """Decide a record by what its call came to, if nothing else has decided it (RES-4)."""
-        if entry.outputs is not None:
-            return
-        if self._is_late(entry, outcome):
-            self._on_deadline(entry)
-        else:
+        """Decide a record by what its call came to, if nothing else has decided it (RES-4).
+
+        Whatever was due before comes first, and it may be this record's deadline (TIME-6, FAIL-4).
+        """
+        self._timers.run_before(outcome.at)
+        if entry.outputs is None or self._is_raised_besides(entry, outcome):
             self._decide(entry, self._results_of(entry.element, outcome))
 
+    def _is_raised_besides(self, entry: RecordEntry, outcome: Outcome) -> bool:
+        """Say whether a call in callback form has completed its record and raised (FAIL-1)."""
+        by_callback = isinstance(outcome, Raised) and outcome.by_callback
+        return by_callback and not self._is_late(entry, outcome)
+
     def _is_late(self, entry: RecordEntry, outcome: Outcome) -> bool:
-        """Say whether the deadline came first, even if its mail has yet to run (TIME-6)."""
+        """Say whether an outcome came after the deadline of its record."""
         return entry.deadline is not None and outcome.at > entry.deadline.when
 
     def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
@@ -88,7 +92,7 @@ class RecordHandling(OperatorParts):
         """
         match outcome:
             case Raised(error):
-                raise _failure_of(record, error)
+                raise call_failed(record, error)
             case Returned(supply):
                 return self._collect(record, supply)
 
@@ -97,9 +101,8 @@ class RecordHandling(OperatorParts):
         try:
             return collect_results(record, supply())
         except BaseException as error:
-            if must_pass(error):
-                raise
-            failure = _failure_of(record, error)
+            let_pass(error)
+            failure = call_failed(record, error)
             raise failure from failure.__cause__
 
     def _decide(self, entry: RecordEntry, results: tuple[Any, ...]) -> None:
@@ -116,6 +119,10 @@ class RecordHandling(OperatorParts):
         return Record(result, record.timestamp, record.key)
 
     # Deadline
+
+    def _on_call(self, entry: RecordEntry) -> None:
+        """Start the timeout of a record in the step in which it is called."""
+        self._start_deadline(entry)
 
     def _start_deadline(self, entry: RecordEntry) -> None:
         """Start the timeout of a record, which is being called now (TIME-7, REST-2)."""
@@ -147,18 +154,8 @@ class RecordHandling(OperatorParts):
             InvalidResult: it gave something that is no collection of results (RES-3).
             CallFailed: its results raised when they were collected (RES-6).
         """
-        reason = f"no outcome within {self._config.timeout} s"
-        if self._parts.timeout is None:
-            raise CallTimedOut(record, reason)
-        try:
-            results = self._parts.timeout(record.value)
-        except BaseException as error:
-            if must_pass(error):
-                raise
-            raise CallTimedOut(record, f"{reason}, and the handler raised {error!r}") from error
-        if results is None:
-            raise CallTimedOut(record, f"{reason}, and the handler gave None")
-        return self._collect(record, lambda: results)
+        assert self._config.timeout is not None
+        return results_at_deadline(record, self._parts.timeout, self._config.timeout)
 
     # Emission
 
@@ -181,16 +178,4 @@ class RecordHandling(OperatorParts):
     def _free_slot(self, entry: Entry) -> None:
         if isinstance(entry, RecordEntry):
             self._in_flight -= 1
-
-
-def _failure_of(record: Record, error: BaseException) -> OperatorError:
-    """Return the failure that `error` stands for (FAIL-10).
-
-    That is the error itself if it names this very record already, as those of the contract's own
-    helpers do.
-    """
-    if isinstance(error, OperatorError) and error.record is record:
-        return error
-    failure = call_failed(record, error)
-    failure.__cause__ = error
-    return failure
+            entry.deadline = None  # the two know each other, and would live until they are found

@@ -1,13 +1,12 @@
 """Reading the input, never more than one element ahead of what has found room."""
 
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from asyncwait.reference._outcomes import must_pass, was_asked_for
-from asyncwait.spec import Element
+from asyncwait.spec import Element, close_source, let_pass, was_asked_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +18,10 @@ class End:
 
 class SourceReader:
     """Takes elements from the source, each one when the last one has found room (CAP-3).
+
+    One task does all the reading and the closing. A source may hold a scope open round its `yield`:
+    the task is within that scope then whenever it waits, and no scope that it enters meanwhile may
+    be open when the source goes on. What the source's scope does is the source's own affair.
 
     Args:
         elements: the input.
@@ -35,45 +38,51 @@ class SourceReader:
         self._elements = elements
         self._on_element = on_element
         self._on_end = on_end
+        self._iterator: AsyncIterator[Element] | None = None
         self._wanted = anyio.Event()
+        self._stopped = False
         self._closed = False
-        self.trouble: Exception | None = None
+        self.trouble: BaseException | None = None
         """What closing the source raised."""
 
     def proceed(self) -> None:
         """Let the next element be taken."""
         self._wanted.set()
 
+    def stop(self) -> None:
+        """Read no further. Whoever is being asked just now is to be cancelled, too."""
+        self._stopped = True
+        self._wanted.set()
+
     async def run(self) -> None:
-        """Read to the end, and close the source in the task that reads it (END-5)."""
-        try:
-            self._on_end(End(await self._read_all()))
-        finally:
-            await self.close()
+        """Read to the end, and close the source (END-5); a cancellation can't cut that short."""
+        with anyio.CancelScope() as scope:
+            try:
+                self._on_end(End(await self._read_all()))
+            finally:
+                scope.shield = True
+                await self.close()
 
     async def close(self) -> None:
-        """Close the source if it can be closed, once; a cancellation can't cut that short.
+        """Close the source, and the iterator that it made, once.
 
-        What it raises is noted, and raised on leaving: by then all that it gave may be out.
+        What that raises is noted, and raised on leaving: by then all that it gave may be out.
         """
-        if self._closed:
-            return
-        self._closed = True
-        aclose = getattr(self._elements, "aclose", None)
-        if aclose is not None:
-            try:
-                with anyio.CancelScope(shield=True):
-                    await aclose()
-            except Exception as error:
-                self.trouble = error
+        if not self._closed:
+            self._closed = True
+            self.trouble = await close_source(self._iterator, self._elements)
 
     async def _read_all(self) -> BaseException | None:
         """Return what the source raised, or None."""
         try:
-            async for element in self._elements:
+            self._iterator = aiter(self._elements)
+            async for element in self._iterator:
                 await self._hand_over(element)
+                if self._stopped:
+                    break
         except BaseException as error:
-            if must_pass(error) or was_asked_for(error):
+            let_pass(error)
+            if was_asked_for(error):
                 raise
             return error
         return None
@@ -90,4 +99,6 @@ class SourceReader:
             )
         self._wanted = wanted = anyio.Event()
         self._on_element(element)
-        await wanted.wait()
+        if not self._stopped:
+            with anyio.CancelScope(shield=True):
+                await wanted.wait()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from asyncwait.reference._alarms import Alarm, LoopAlarm, Spawn, TaskAlarm
-from asyncwait.reference._loop import Loop
+from asyncwait.spec import Loop
 
 Post: TypeAlias = Callable[[Callable[[], object]], Any]
 """Sends a mail, from any thread; does nothing once the operator is over."""
@@ -39,6 +39,7 @@ class TimerService:
         self._post = post
         self._timers: dict[Timer, None] = {}  # a set that keeps the order of registration
         self._rings_at = math.inf
+        self._earliest = math.inf  # no timer is due before
         self._alarm = self._alarm_of(loop, spawn)
 
     def __len__(self) -> int:
@@ -57,17 +58,26 @@ class TimerService:
         """
         timer = Timer(when, callback)
         self._timers[timer] = None
+        self._earliest = min(when, self._earliest)
         if when < self._rings_at:
             self._set_alarm(when)
         return timer
 
     def cancel(self, timer: Timer) -> None:
-        """Have `timer` never fire; if it has fired already, its mail still runs.
+        """Have `timer` never fire, also if the alarm has rung for it and its mail is on the way.
 
         The alarm stays, may ring for nothing, and is set anew then: nearly every record cancels
         its deadline, and hardly ever before an earlier one has passed.
         """
         self._timers.pop(timer, None)
+
+    def run_before(self, time: float) -> None:
+        """Run what was due before a time, although the alarm may not have rung for it.
+
+        If the loop was blocked, what happened later may come to be looked at first.
+        """
+        if self._earliest < time:
+            self._run([timer for timer in self._timers if timer.when < time])
 
     def close(self) -> None:
         """Cancel all timers (END-4)."""
@@ -76,15 +86,17 @@ class TimerService:
 
     def _ring(self) -> None:
         now = max(self.now(), self._rings_at)  # loops may ring early by a tick of their clocks
-        self._fire_due(now)
-        self._set_alarm(min((timer.when for timer in self._timers), default=math.inf))
+        self._post(lambda: self._run([timer for timer in self._timers if timer.when <= now]))
+        later = (timer.when for timer in self._timers if timer.when > now)
+        self._set_alarm(min(later, default=math.inf))
 
-    def _fire_due(self, now: float) -> None:
-        """Send the callbacks of all timers that are due, the earliest first."""
-        due = sorted((t for t in self._timers if t.when <= now), key=lambda timer: timer.when)
-        for timer in due:
-            del self._timers[timer]
-            self._post(timer.callback)
+    def _run(self, due: list[Timer]) -> None:
+        """Call back all timers that are due, the earliest first."""
+        for timer in sorted(due, key=lambda timer: timer.when):
+            if timer in self._timers:  # an earlier one may have cancelled it
+                del self._timers[timer]
+                timer.callback()
+        self._earliest = min((timer.when for timer in self._timers), default=math.inf)
 
     def _set_alarm(self, when: float) -> None:
         self._rings_at = when

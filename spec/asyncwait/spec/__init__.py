@@ -24,6 +24,7 @@ from asyncwait.spec._errors import (
     SnapshotError,
     SnapshotVersionUnsupported,
     TooManyAbandonedCalls,
+    join_errors,
 )
 from asyncwait.spec._function import (
     AsyncFunction,
@@ -33,7 +34,16 @@ from asyncwait.spec._function import (
     awaitable_of,
     call_failed,
     collect_results,
+    results_at_deadline,
     run_hook,
+)
+from asyncwait.spec._loop import (
+    CallAt,
+    Loop,
+    let_pass,
+    plain_error,
+    running_loop,
+    was_asked_for,
 )
 from asyncwait.spec._operator import (
     OpenOperator,
@@ -41,6 +51,7 @@ from asyncwait.spec._operator import (
     SnapshotOnDemand,
     Statistics,
     check_restore,
+    close_source,
 )
 from asyncwait.spec._plain import PlainWait, plain_wait
 from asyncwait.spec._snapshot import (
@@ -58,6 +69,7 @@ __all__ = [
     "AsyncFunction",
     "AsyncWaitError",
     "Barrier",
+    "CallAt",
     "CallFailed",
     "CallTimedOut",
     "CallbackFunction",
@@ -68,6 +80,7 @@ __all__ = [
     "InvalidResult",
     "JsonCodec",
     "LatencyMarker",
+    "Loop",
     "MissingExtra",
     "Mode",
     "NotPortable",
@@ -92,13 +105,20 @@ __all__ = [
     "awaitable_of",
     "call_failed",
     "check_restore",
+    "close_source",
     "collect_results",
     "decode_snapshot",
     "encode_snapshot",
+    "join_errors",
+    "let_pass",
     "merge_snapshots",
+    "plain_error",
     "plain_wait",
+    "results_at_deadline",
     "run_hook",
+    "running_loop",
     "split_snapshot",
+    "was_asked_for",
 ]
 
 claim_exports(__name__)

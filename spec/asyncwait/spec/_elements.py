@@ -14,9 +14,11 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unkno
     """One datum of the stream.
 
     Args:
-        value: the user's value; opaque to the operator.
-        timestamp: event time in milliseconds; None where the stream has none.
-        key: the user's key; None where the stream has none.
+        value: the user's value; opaque to the operator, which never copies, compares or hashes it,
+            and doesn't keep it once the record is emitted.
+        timestamp: event time in milliseconds, a whole number of 64 bits, negative ones included;
+            None where the stream has none.
+        key: the user's key, as opaque; None where the stream has none.
     """
 
     value: Any
@@ -25,8 +27,8 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unkno
 
     def __str__(self) -> str:
         when = "" if self.timestamp is None else f" @ {self.timestamp}"
-        key = "" if self.key is None else f" (key {self.key!r})"
-        return f"Record {self.value!r}{when}{key}"
+        key = "" if self.key is None else f" (key {shown(self.key)})"
+        return f"Record {shown(self.value)}{when}{key}"
 
 
 class Watermark(Struct, frozen=True, tag="watermark", forbid_unknown_fields=True):
@@ -97,3 +99,18 @@ Stored: TypeAlias = Record | Watermark | WatermarkStatus
 
 Element: TypeAlias = Record | Watermark | WatermarkStatus | LatencyMarker | Barrier | Snapshot
 """Everything that can be read from the source or handed to the consumer."""
+
+
+_LONGEST = 200
+
+
+def shown(value: object) -> str:
+    """Return what a message says of a user's value: its `repr`, and if that raises, its type.
+
+    No more than fits into a line or two.
+    """
+    try:
+        text = repr(value)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    except Exception as error:
+        return f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"

@@ -14,13 +14,12 @@
         └── SnapshotVersionUnsupported    written by a newer version
 
 An operator raises these plain, with the user's own error as `__cause__`, never inside an
-exception group. An error of the source is not in this family: it is raised unchanged.
+exception group. An error of the source is not in this family: it is raised unchanged, even if it
+is of one of these classes. What user code raises for the whole program, KeyboardInterrupt and
+SystemExit, is no error of this family either: it passes, and everything is closed.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from asyncwait.spec._elements import Record
+from asyncwait.spec._elements import Record, shown
 
 
 class AsyncWaitError(Exception):
@@ -33,19 +32,7 @@ class InvalidConfig(AsyncWaitError, ValueError):
     @classmethod
     def of(cls, name: str, value: object, expected: str) -> "InvalidConfig":
         """Build the error for argument `name`, which should have been `expected`."""
-        return cls(f"{name} must be {expected}, got {_shown(value)} ({type(value).__name__})")
-
-
-_LONGEST = 200
-
-
-def _shown(value: object) -> str:
-    """Show a value that somebody gave, whatever it is, in a part of a line."""
-    try:
-        shown = repr(value)
-    except Exception:  # too deep, a number of too many digits, or its own fault
-        shown = object.__repr__(value)
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+        return cls(f"{name} must be {expected}, got {shown(value)} ({type(value).__name__})")
 
 
 class MissingExtra(AsyncWaitError, ImportError):
@@ -73,7 +60,7 @@ class OperatorError(AsyncWaitError):
         reason: what happened, as the end of a sentence.
     """
 
-    def __init__(self, record: "Record | None", reason: str) -> None:
+    def __init__(self, record: Record | None, reason: str) -> None:
         super().__init__(reason if record is None else f"{record}: {reason}")
         self.record = record
         self.reason = reason
@@ -83,19 +70,40 @@ class OperatorError(AsyncWaitError):
 
 
 class CallFailed(OperatorError):
-    """A call raised, or the collection that it returned raised while it was read."""
+    """A call raised, or was completed with an error, or a collection of results raised.
+
+    The call is that of the function; the collection may be the timeout handler's.
+    """
 
 
 class CallTimedOut(OperatorError):
-    """The deadline of a record passed, and its handler gave no results."""
+    """The deadline of a record passed, and there is no handler, or it gave None or raised."""
 
 
 class InvalidResult(OperatorError):
-    """A call or a timeout handler gave None, str, bytes or nothing iterable as its results."""
+    """A call gave None, str, bytes or nothing iterable as its results, or a handler one of these.
+
+    A handler's None is no result at all: that is CallTimedOut.
+    """
 
 
 class TooManyAbandonedCalls(OperatorError):
     """More than `capacity` calls run on after their record was decided without them."""
+
+
+def join_errors(*errors: BaseException | None) -> BaseException | None:
+    """Return the first error, with a note on it of each other one; None if there is none.
+
+    Args:
+        errors: what went wrong on leaving an operator, in its order.
+    """
+    first: BaseException | None = None
+    for error in errors:
+        if first is None:
+            first = error
+        elif error is not None and error is not first:
+            first.add_note(f"Closing the operator raised, too: {shown(error)}")
+    return first
 
 
 class SnapshotError(AsyncWaitError):

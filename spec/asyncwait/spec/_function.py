@@ -6,8 +6,15 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import CallFailed, InvalidConfig, InvalidResult
+from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._errors import (
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    OperatorError,
+)
+from asyncwait.spec._loop import let_pass
 
 Results: TypeAlias = Iterable[Any]
 
@@ -15,7 +22,10 @@ Results: TypeAlias = Iterable[Any]
 class ResultFuture(Protocol):
     """Where a function in callback form puts its outcome; the first one counts.
 
-    Every method may be called from any thread and never blocks.
+    Every method may be called from any thread, in the call itself or later, and never blocks. All
+    but the first completion are ignored, and so is one after the record's deadline or after the
+    end; none of them raises. An answer is as old as its completion: whether it came before the
+    deadline is told by the time of that, not by when the operator gets to look at it.
     """
 
     def complete(self, results: Results) -> None:
@@ -23,11 +33,14 @@ class ResultFuture(Protocol):
         ...
 
     def complete_with(self, supplier: Callable[[], Results]) -> None:
-        """Decide the record with what `supplier` returns; it is called on the operator's loop."""
+        """Decide the record with what `supplier` returns, or with what it raises.
+
+        It is called on the operator's loop, and not at all if the completion does not count.
+        """
         ...
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Decide the record with `error`."""
+        """Decide the record with `error`, of whatever kind."""
         ...
 
 
@@ -35,15 +48,18 @@ class CallbackFunction(Protocol):
     """The callback form of a function."""
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
-        """Start the call for `value`; complete `result` sooner or later."""
+        """Start the call for `value`; complete `result` sooner or later.
+
+        What it raises fails the operator as a call that raises does, also after a completion.
+        """
         ...
 
 
 AsyncFunction: TypeAlias = Callable[[Any], Awaitable[Results]] | CallbackFunction
-"""A coroutine function `value -> results`, or an object with `async_invoke`.
+"""Whatever takes a value and returns an awaitable of results, or an object with `async_invoke`.
 
 Either may also have `timeout(value)`, `open()` and `close()` (plain or coroutine functions, but
-`timeout` is plain).
+`timeout` and `async_invoke` are plain).
 """
 
 
@@ -67,17 +83,14 @@ class FunctionParts(Struct, frozen=True):
             InvalidConfig: `fn` is neither callable nor has `async_invoke`, or one of its parts is
                 not a function of the right kind.
         """
-        invoke = _part(fn, "async_invoke")
+        invoke = _plain_part(fn, "async_invoke")
         call: Any = fn if invoke is None else None
         if invoke is None and not callable(fn):
             raise InvalidConfig.of("fn", fn, "a coroutine function or have async_invoke()")
-        timeout = _part(fn, "timeout")
-        if inspect.iscoroutinefunction(timeout):
-            raise InvalidConfig.of("fn.timeout", timeout, "a plain function: nothing waits for it")
         return cls(
             call=call,
             invoke=invoke,
-            timeout=timeout,
+            timeout=_plain_part(fn, "timeout"),
             open=_part(fn, "open"),
             close=_part(fn, "close"),
         )
@@ -87,6 +100,13 @@ def _part(fn: Any, name: str) -> Callable[..., Any] | None:
     part = getattr(fn, name, None)
     if part is not None and not callable(part):
         raise InvalidConfig.of(f"fn.{name}", part, "a function, or not be there")
+    return part
+
+
+def _plain_part(fn: Any, name: str) -> Callable[..., Any] | None:
+    part = _part(fn, name)
+    if part is not None and any(map(inspect.iscoroutinefunction, (part, type(part).__call__))):
+        raise InvalidConfig.of(f"fn.{name}", part, "a plain function: nothing waits for it")
     return part
 
 
@@ -106,17 +126,16 @@ def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
     """
     if inspect.isawaitable(returned):
         return returned
-    cause = not_awaitable(returned)
-    raise call_failed(record, cause) from cause
+    raise call_failed(record, not_awaitable(returned))
 
 
 def not_awaitable(returned: Any) -> TypeError:
     """Build the error of a function in coroutine form that was none."""
-    return TypeError(f"expected an awaitable from fn, got {returned!r}; is it an `async def`?")
+    return TypeError(f"expected an awaitable from fn, got {shown(returned)}; is it an `async def`?")
 
 
 def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
-    """Read the results of `record` whole, before the first is emitted.
+    """Read the results of `record` whole and once, before the first is emitted.
 
     Args:
         record: the input record.
@@ -133,16 +152,54 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
         raise InvalidResult(record, _no_collection(returned))
     try:
         return tuple(returned)
-    except (KeyboardInterrupt, SystemExit):
-        raise
     except BaseException as error:
+        let_pass(error)
         # Nothing is awaited here, so not even a CancelledError is anybody else's.
-        raise call_failed(record, error) from error
+        failure = call_failed(record, error)
+        raise failure from failure.__cause__
 
 
-def call_failed(record: Record, error: BaseException) -> CallFailed:
-    """Build the error of a call that raised `error`; raise it `from error`."""
-    return CallFailed(record, f"the call failed: {error!r}")
+def results_at_deadline(
+    record: Record, handler: Callable[[Any], Results | None] | None, timeout: float
+) -> tuple[Any, ...]:
+    """Ask the timeout handler, once, for results of `record` in place of its call.
+
+    Args:
+        record: the input record, whose deadline has passed undecided.
+        handler: the function's `timeout`, if it has one.
+        timeout: in seconds, for the message.
+
+    Raises:
+        CallTimedOut: there is no handler, it gave None, or it raised.
+        InvalidResult: it gave something else that is no collection of results.
+        CallFailed: the collection that it gave raised while it was read.
+    """
+    late = f"no results after {timeout:g} s"
+    if handler is None:
+        raise CallTimedOut(record, f"{late}, and there is no timeout handler")
+    try:
+        returned = handler(record.value)
+    except BaseException as error:
+        let_pass(error)
+        raise CallTimedOut(record, f"{late}, and the handler raised {shown(error)}") from error
+    if returned is None:
+        raise CallTimedOut(record, f"{late}, and the handler gave None")
+    return collect_results(record, returned)
+
+
+def call_failed(record: Record, error: Any) -> OperatorError:
+    """Return the failure that a call of `record` has caused by raising or giving `error`.
+
+    That is `error` itself if it names this very record already, as those of the helpers here do;
+    else a CallFailed with `error` as its cause, or with a TypeError if `error` is no exception.
+    """
+    if isinstance(error, OperatorError) and error.record is record:
+        return error
+    if not isinstance(error, BaseException):
+        error = TypeError(f"complete_exceptionally() takes an exception, got {shown(error)}")
+    failure = CallFailed(record, f"the call failed: {shown(error)}")
+    failure.__cause__ = error
+    return failure
 
 
 def _is_collection(returned: Any) -> bool:
@@ -153,6 +210,6 @@ def _is_collection(returned: Any) -> bool:
 
 def _no_collection(returned: Any) -> str:
     return (
-        f"expected an iterable of results, got {returned!r} ({type(returned).__name__}); "
+        f"expected an iterable of results, got {shown(returned)} ({type(returned).__name__}); "
         "return [] for none and [result] for one"
     )

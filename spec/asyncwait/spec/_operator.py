@@ -8,11 +8,15 @@ from msgspec import Struct
 
 from asyncwait.spec._config import OperatorConfig
 from asyncwait.spec._elements import Element, Snapshot, Stored
-from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._errors import InvalidConfig, join_errors
+from asyncwait.spec._loop import let_pass
 
 
 class Statistics(Struct, frozen=True, kw_only=True):
-    """What an operator is doing at this moment, and has done since it was opened."""
+    """What an operator is doing at this moment, and has done since it was opened.
+
+    After a failure and after leaving, nothing is in flight, waits or is held any more.
+    """
 
     in_flight: int = 0
     """Records admitted and not yet emitted."""
@@ -36,7 +40,11 @@ class OperatorResults(Protocol):
 
     `__anext__` returns the next element; raises StopAsyncIteration at the end and after the
     context was left; raises the operator's plain error after a failure, the same one again each
-    time. Cancelling a waiting `__anext__` loses no output.
+    time, also after the context was left. Cancelling a waiting `__anext__` loses no output.
+
+    One task at a time may wait in `__anext__`: a second one gets a RuntimeError at once, and the
+    first loses nothing. A consumer that shields itself from a cancellation of the operator from
+    outside, and reads on, gets a RuntimeError too: nobody is left to work for it.
     """
 
     def __aiter__(self) -> AsyncIterator[Element]:
@@ -59,8 +67,9 @@ class SnapshotOnDemand(Protocol):
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output, whether there is room or not.
 
-        It comes after the remaining results of a record that is just being handed out, and holds
-        every input admitted or waiting for room, and `read`.
+        It comes after the remaining results of a record that is just being handed out and after
+        the snapshots that were requested before, ahead of all else. It holds every input admitted
+        or waiting for room, and `read`. After the end, a failure or leaving nothing happens.
         """
         ...
 
@@ -69,18 +78,29 @@ class OpenOperator(Protocol):
     """How every operator is opened.
 
     Leaving the context before the end is cancel: nothing more is emitted, running calls are
-    cancelled and waited for, and `elements` is closed.
+    cancelled and waited for, and `elements` is closed. That takes no longer than these need to
+    clean up, however silent the input is; a cancellation from outside, before or meanwhile, cuts
+    none of it short, and passes. So do KeyboardInterrupt and SystemExit of whatever user code.
 
     What closing `elements` raises, or `close()` of the function, is raised plainly on leaving. If
     something was raised before, by the body or by the other of the two, that comes out and the
-    error of closing is a note on it. `open()` that raises keeps the context from being entered;
-    again, an error of closing `elements` is then a note.
+    error of closing is a note on it. `open()` that raises keeps the context from being entered, and
+    `close()` is not called; again, an error of closing `elements` is then a note. `open()` and
+    `close()` run in the task that enters and leaves.
+
+    The input is read and closed by one task, and not cancelled in a read before the operator is
+    over; so a generator may hold a scope open across its `yield`. An error of the input, of
+    whatever class, comes out unchanged after everything that was read before it.
+
+    What several operators do is independent, be they one behind the other or one within a call of
+    the other.
 
     Args:
         config: mode, capacity, timeout and the rest.
         fn: the user's function; see `AsyncFunction`.
-        elements: the input; its end is the end of input. Closed on every way out if it has
-            `aclose()`.
+        elements: the input; its end is the end of input. Closed once on every way out, as far as
+            it has `aclose()`: first the iterator that it makes, then itself. An operator that is
+            never entered leaves it alone.
         restore: what an earlier operator had in flight; called afresh before new input.
 
     Raises:
@@ -118,3 +138,28 @@ def check_restore(restore: Any) -> None:
     for element in held:
         if not isinstance(element, Stored):
             raise InvalidConfig.of(name, element, "records, watermarks and statuses")
+
+
+async def close_source(*sources: Any) -> BaseException | None:
+    """Close what a stream is read from, as far as it can be closed.
+
+    Shield it from cancellation: whatever comes here is taken for the source's own.
+
+    Args:
+        sources: the iterator, and the iterable that made it; one that is there twice is closed
+            once, and one without `aclose()` is left alone.
+
+    Returns:
+        The first error that closing raised, with notes of the others; None if there is none.
+    """
+    errors: list[BaseException] = []
+    for place, source in enumerate(sources):
+        aclose = getattr(source, "aclose", None)
+        if aclose is None or any(source is earlier for earlier in sources[:place]):
+            continue
+        try:
+            await aclose()
+        except BaseException as error:
+            let_pass(error)
+            errors.append(error)
+    return join_errors(*errors)

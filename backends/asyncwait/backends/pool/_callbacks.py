@@ -2,12 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any, TypeAlias
 
-from asyncwait.backends.pool._bell import door_of_loop
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import let_pass, running_loop
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """What decides a record when it is called with it."""
@@ -16,29 +15,23 @@ Outcome: TypeAlias = Callable[[Core, Entry], None]
 class PoolResultFuture:
     """Where the function puts the outcome of one record; the first one counts."""
 
-    __slots__ = ("_entry", "_inbox", "completed")
+    __slots__ = ("_entry", "_inbox")
 
     def __init__(self, inbox: "Inbox", entry: Entry) -> None:
         self._inbox = inbox
         self._entry = entry
-        self.completed = False
-        """Whether there is an outcome, decided upon or not."""
 
     def complete(self, results: Iterable[Any]) -> None:
         """Decide the record with `results`."""
-        self._put(lambda core, entry: core.settle(entry, results))
+        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, results))
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
-        self._put(lambda core, entry: core.settle(entry, supplier()))
+        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, supplier()))
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
-        self._put(lambda core, entry: core.call_raised(entry, _as_error(error)))
-
-    def _put(self, outcome: Outcome) -> None:
-        self.completed = True
-        self._inbox.put(self._entry, outcome)
+        self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
 
 
 class Inbox:
@@ -46,14 +39,15 @@ class Inbox:
 
     Args:
         wake: called on the loop when there is something to process.
-        beat: decides a record whose deadline has passed, and tells so.
+        beat: decides what was due before a time, and tells whether a record was.
     """
 
-    def __init__(self, wake: Callable[[], None], beat: Callable[[Entry], bool]) -> None:
+    def __init__(self, wake: Callable[[], None], beat: Callable[[Entry, float], bool]) -> None:
         self._wake = wake
         self._beat = beat
-        self._outcomes: deque[tuple[Entry, Outcome]] = deque()
-        self._door = door_of_loop()
+        self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
+        self._loop = running_loop()
+        self._clock = self._loop.time
         self._armed = False
         self._closed = False
 
@@ -65,11 +59,11 @@ class Inbox:
         """Hand in an outcome, from any thread."""
         if self._closed:
             return
-        self._outcomes.append((entry, outcome))
+        at = 0.0 if entry.deadline is None else self._clock()
+        self._outcomes.append((entry, outcome, at))
         if not self._armed:
             self._armed = True
-            with suppress(RuntimeError):  # The loop is gone, and the operator with it.
-                self._door(self._arrive)
+            self._loop.call_from_thread(self._arrive)
 
     def _arrive(self) -> None:
         # Cleared before anything is taken out: what comes later than this arms it again.
@@ -80,23 +74,16 @@ class Inbox:
         """Decide what the outcomes say, in the order of their arrival."""
         outcomes = self._outcomes
         while outcomes:
-            entry, outcome = outcomes.popleft()
-            if entry.results is not None or core.closed or self._beat(entry):
+            entry, outcome, at = outcomes.popleft()
+            if entry.results is not None or self._beat(entry, at):
                 continue
             try:
                 outcome(core, entry)
-            except (KeyboardInterrupt, SystemExit):
-                raise
             except BaseException as error:
+                let_pass(error)
                 core.call_raised(entry, error)
 
     def close(self) -> None:
         """Ignore whatever comes from now on."""
         self._closed = True
         self._outcomes.clear()
-
-
-def _as_error(error: object) -> BaseException:
-    if isinstance(error, BaseException):
-        return error
-    return TypeError(f"complete_exceptionally() takes an exception, got {error!r}")

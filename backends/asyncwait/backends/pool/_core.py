@@ -47,6 +47,7 @@ class Core:
         self._order = order(self._promote)
         self._ready: deque[Entry] = deque()
         self._express: deque[Element] = deque()
+        self._requested = 0  # snapshots on request, which stand first in there
         self._read = 0
         self._ended = False
         self._source_error: BaseException | None = None
@@ -77,7 +78,7 @@ class Core:
         Markers and snapshots hold no slot, and a source of nothing else would fill the memory of
         a consumer that pauses; the second bound never holds while the consumer waits.
         """
-        return not self._backlog and len(self._express) <= self._capacity
+        return not self._backlog and len(self._express) - self._requested <= self._capacity
 
     def read(self, element: Element) -> None:
         """Take in the next element of the source; ignore it after the close.
@@ -145,14 +146,8 @@ class Core:
 
     def call_raised(self, entry: Entry, error: BaseException) -> None:
         """Fail because the call of `entry` raised; ignore it if the record is decided."""
-        if entry.results is not None or self.closed:
-            return
-        if isinstance(error, OperatorError) and error.record is entry.element:
-            self.fail(error)  # It says all already.
-        else:
-            failure = call_failed(entry.element, error)
-            failure.__cause__ = error
-            self.fail(failure)
+        if entry.results is None:
+            self.fail(call_failed(entry.element, error))
 
     def decide(self, entry: Entry, results: tuple[Any, ...]) -> None:
         """Decide `entry`, which is undecided, with `results`."""
@@ -179,6 +174,7 @@ class Core:
         ready = self._ready
         if self._express and not (ready and ready[0].given):
             self.room.ring()
+            self._requested = max(self._requested - 1, 0)
             return self._express.popleft()
         return self._next_result(ready[0]) if ready else None
 
@@ -227,7 +223,9 @@ class Core:
         """Put a snapshot of everything out, what waits for room included."""
         if not self.closed:
             held = (*self._in_flight(), *self._backlog)
-            self._overtake(Snapshot(checkpoint_id, held, self._read))
+            self._express.insert(self._requested, Snapshot(checkpoint_id, held, self._read))
+            self._requested += 1
+            self.output.ring()
 
     def _in_flight(self) -> tuple[Stored, ...]:
         """What is admitted; a record partly handed out is over before the snapshot comes."""
@@ -276,7 +274,7 @@ class Core:
         self._traceback = None if final is None else final.__traceback__
         for held in (self.admitted, self.pending, self._backlog, self._ready, self._express):
             held.clear()
-        self._fences = 0
+        self._fences = self._requested = 0
         self.on_close()
         self.output.ring()
         self.room.ring()

@@ -1,20 +1,18 @@
 """The task that reads the source, and closes it."""
 
 from collections.abc import AsyncIterable, AsyncIterator
-from typing import Any
 
 import anyio
 
-from asyncwait.backends.pool._bell import cancelled_from_outside
 from asyncwait.backends.pool._core import Core
-from asyncwait.spec import Element
+from asyncwait.spec import Element, close_source, let_pass, was_asked_for
 
 
 class Feeder:
     """Reads the source as far as there is room.
 
-    One task does all the reading and the closing, with no scope of ours between the two, so that
-    a generator with a cancel scope round its `yield` finds the stack of scopes as it left it.
+    One task does all the reading and the closing, and enters no scope of ours between the two, so
+    that a generator with a cancel scope round its `yield` finds the stack of scopes as it left it.
 
     Args:
         core: takes the elements.
@@ -28,21 +26,17 @@ class Feeder:
         self._scope = anyio.CancelScope()
         self._asking = False
         self._closed = False
-        self.trouble: Exception | None = None
+        self.trouble: BaseException | None = None
         """What closing the source raised."""
 
     async def run(self) -> None:
         """Read to the end, or until `stop`; then close the source."""
-        try:
-            with self._scope:
-                try:
-                    await self._read()
-                finally:
-                    self._scope.shield = True
-                    if not self._scope.cancel_called:
-                        await self._close()
-        finally:
-            await self.close()
+        with self._scope, anyio.CancelScope() as guard:
+            try:
+                await self._read()
+            finally:
+                guard.shield = True
+                await self.close()
 
     def stop(self) -> None:
         """Read no further: give the source up if it is being asked; the close rings `room`."""
@@ -52,12 +46,11 @@ class Feeder:
     async def _read(self) -> None:
         try:
             await self._feed()
-        except (KeyboardInterrupt, SystemExit):
-            raise
         except BaseException as error:
+            let_pass(error)
             if self._scope.cancel_called:
                 return
-            if cancelled_from_outside(error):
+            if was_asked_for(error):
                 self._core.interrupt()
                 raise
             self._core.end(error)
@@ -81,27 +74,21 @@ class Feeder:
 
     async def _room(self) -> bool:
         """Wait for room; return whether the operator is still open."""
-        core = self._core
-        while not core.may_read():
-            await core.room.wait()
-        return not core.closed
+        try:
+            await self._until_room()
+        except anyio.get_cancelled_exc_class():
+            # A scope that the source holds open is its own affair; it sees it when it goes on. If
+            # it is the operator that is cancelled, the close rings.
+            with anyio.CancelScope(shield=True):
+                await self._until_room()
+        return not self._core.closed
+
+    async def _until_room(self) -> None:
+        while not self._core.may_read():
+            await self._core.room.wait()
 
     async def close(self) -> None:
-        """Close the source, whoever is cancelled; the first time counts."""
+        """Close the source, and the iterator that it made, once; shield it from cancellation."""
         if not self._closed:
-            with anyio.CancelScope(shield=True):
-                await self._close()
-
-    async def _close(self) -> None:
-        """Close the source, and what it made to be iterated over."""
-        self._closed = True
-        things: list[Any] = [self._elements]
-        if self._iterator is not self._elements:
-            things.insert(0, self._iterator)
-        for thing in things:
-            close = getattr(thing, "aclose", None)
-            try:
-                if close is not None:
-                    await close()
-            except Exception as error:
-                self.trouble = error
+            self._closed = True
+            self.trouble = await close_source(self._iterator, self._elements)

@@ -7,7 +7,6 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.pool._bell import interruption
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._feeder import Feeder
 from asyncwait.backends.pool._results import PoolResults
@@ -20,6 +19,8 @@ from asyncwait.spec import (
     OperatorConfig,
     Snapshot,
     check_restore,
+    join_errors,
+    plain_error,
     plain_wait,
     run_hook,
 )
@@ -73,8 +74,9 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         try:
             await run_hook(self._parts.open)
         except BaseException as error:
-            await self._feeder.close()
-            _add_notes(error, [self._feeder.trouble])
+            with anyio.CancelScope(shield=True):
+                await self._feeder.close()
+            join_errors(error, self._feeder.trouble)
             raise
         self._group = await anyio.create_task_group().__aenter__()
         self._sweep = Sweep(self._core, self._parts, self._config, self._group)
@@ -101,45 +103,31 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         traceback: TracebackType | None,
     ) -> None:
         self._core.stop()
-        try:
-            await self._end_tasks()
-        finally:
-            troubles = [self._feeder.trouble, await self._close_function()]
-        # What the body raised passes through; else the first that went wrong is raised.
-        raised = next((error for error in (exc, *troubles) if error is not None), None)
-        if raised is not None:
-            _add_notes(raised, troubles)
-            if raised is not exc:
-                raise raised
+        reason = await self._end_tasks()
+        trouble = await self._close()
+        first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)
+        if first is not None and first is not exc:
+            raise first
 
-    async def _end_tasks(self) -> None:
+    async def _end_tasks(self) -> BaseException | None:
+        """Wait for all tasks; return what is to be raised in place of what the body raised."""
         # Whoever wants us to be elsewhere: calls that clean up are waited for.
         self._group.cancel_scope.shield = True
         try:
             await self._group.__aexit__(None, None, None)
         except BaseExceptionGroup as group:
             # KeyboardInterrupt or SystemExit: whatever else the tasks raise is an outcome.
-            raise interruption(_first_of(group)) from None
-
-    async def _close_function(self) -> Exception | None:
-        if self._parts.close is None:
-            return None
-        try:
-            with anyio.CancelScope(shield=True):
-                await run_hook(self._parts.close)
-        except Exception as error:
-            return error
+            return plain_error(group)
+        except anyio.get_cancelled_exc_class() as cancelled:
+            return cancelled  # It is asyncio's own, which no scope holds up.
         return None
 
-
-def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first plain error in `group`."""
-    error = group.exceptions[0]
-    return _first_of(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-def _add_notes(error: BaseException, troubles: list[Exception | None]) -> None:
-    """Tell on `error` what else went wrong."""
-    for trouble in troubles:
-        if trouble is not None and trouble is not error:
-            error.add_note(f"Closing the operator raised, too: {trouble!r}")
+    async def _close(self) -> Exception | None:
+        """Close the source, if its task has never begun, and the function."""
+        with anyio.CancelScope(shield=True):
+            await self._feeder.close()
+            try:
+                await run_hook(self._parts.close)
+            except Exception as error:
+                return error
+        return None

@@ -106,5 +106,6 @@ class Unordered:
         while not segments[0].undecided and (fence := segments[0].fence) is not None:
             segments.popleft()
             self._promote(fence)
-            for entry in segments[0].decided:
+            parked, segments[0].decided = segments[0].decided, []
+            for entry in parked:
                 self._promote(entry)

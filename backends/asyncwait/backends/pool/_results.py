@@ -20,6 +20,8 @@ class PoolResults:
         return self
 
     async def __anext__(self) -> Element:
+        if self._awaited:
+            raise RuntimeError("another task waits for the next element; there is one consumer")
         core = self._core
         # No await lies between taking an element and returning it: a cancellation loses nothing.
         while (element := core.poll()) is None:
@@ -28,8 +30,6 @@ class PoolResults:
         return element
 
     async def _wait(self) -> None:
-        if self._awaited:
-            raise RuntimeError("another task waits for the next element; there is one consumer")
         self._awaited = True
         try:
             await self._core.output.wait()

@@ -1,30 +1,60 @@
 """One task looks after all deadlines of an operator."""
 
 from collections import deque
-from math import inf
+from collections.abc import Callable
+from math import inf, nextafter
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 from anyio.abc import TaskGroup
 
-from asyncwait.backends.pool._bell import Bell, loop_clock
+from asyncwait.backends.pool._bell import Bell
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import (
-    CallTimedOut,
     FunctionParts,
     OperatorConfig,
     OperatorError,
     TooManyAbandonedCalls,
-    collect_results,
+    results_at_deadline,
+    running_loop,
 )
 
-_TURN_TO_END = 0.005
-"""Seconds after its cancellation from which a call that still runs counts as abandoned."""
+_LOOK = 0.0025
+"""Seconds from a cancellation to the look whether the call has ended, and from look to look."""
 
-_TURNS = 5
-"""Turns of the loop that it has besides, however late the loop is: a stall is not its fault."""
+_CALM = 2
+"""Looks on time, one after the other, after which a call that still runs counts as abandoned."""
+
+_LATE = 0.001
+"""Seconds from which a look is not on time: the call has had no more of the loop than the look."""
+
+_LOOKS = 8
+"""Looks after which it counts in any case; a loop that stalls all the time must not hide it."""
+
+
+class _Cancelled:
+    """A call that was cancelled, as long as it is open whether it ends."""
+
+    __slots__ = ("_calm", "_looks", "_scope", "_worker", "due")
+
+    def __init__(self, worker: Any, now: float) -> None:
+        self._worker = worker
+        self._scope = worker.scope
+        self._calm = self._looks = 0
+        self.due = now + _LOOK
+        """When to look."""
+
+    def runs(self) -> bool:
+        """Tell whether it has not ended: a worker takes a new scope after a cancellation."""
+        return self._worker.entry is not None and self._worker.scope is self._scope
+
+    def is_abandoned(self, now: float) -> bool:
+        """Tell whether it had its turn to end, with this look, although it runs."""
+        self._looks += 1
+        self._calm = self._calm + 1 if now <= self.due + _LATE else 0
+        self.due = now + _LOOK
+        return self._calm == _CALM or self._looks == _LOOKS
 
 
 class Sweep:
@@ -48,11 +78,15 @@ class Sweep:
         self._timeout = inf if config.timeout is None else config.timeout
         self._capacity = config.capacity
         self._group = group
-        self._clock = loop_clock()
+        self._clock = running_loop().time
         self._bell = Bell()
         self._scope: anyio.CancelScope | None = None
-        self._cancelled: deque[tuple[float, Entry]] = deque()
-        self._abandoned: list[Entry] = []
+        self._due = inf
+        """No undecided record has an earlier deadline."""
+        self._cancelled: deque[_Cancelled] = deque()
+        self._abandoned: list[_Cancelled] = []
+        self.before: Callable[[], object] = _nothing
+        """Called before a record is decided by its deadline: it may have been answered in time."""
 
     def started(self, entry: Entry) -> None:
         """Note that the first call of `entry` starts now."""
@@ -60,102 +94,96 @@ class Sweep:
         if self._timeout == inf:
             return
         entry.deadline = self._clock() + self._timeout
-        if self._scope is None:
-            self._scope = anyio.CancelScope()
-            self._group.start_soon(self._run, self._scope)
-        else:
-            self._bell.ring()
+        if self._due == inf:
+            self._due = entry.deadline
+            self._wake()
 
-    def beat(self, entry: Entry) -> bool:
-        """Decide `entry` by its deadline if that has passed; return whether it had.
+    def beat(self, entry: Entry, at: float | None = None) -> bool:
+        """Decide what was due before now, or `at`; tell whether that is true of `entry`.
 
         Where something blocks the loop, a call may end late and yet before the sweep comes.
         """
-        if entry.deadline is None or self._clock() <= entry.deadline:
+        if entry.deadline is None:
             return False
-        if entry.results is None and not self._core.closed:
-            self._decide(entry)
-        return True
+        if at is None:
+            at = self._clock()
+        if at <= self._due:
+            return False
+        if entry.deadline < at:
+            entry.worker = None  # Its call is over: there is nothing to cancel.
+        self._decide_before(at)
+        return entry.deadline < at or self._core.closed
 
     def close(self) -> None:
         """End the task."""
         if self._scope is not None:
             self._scope.cancel()
 
+    def _wake(self) -> None:
+        if self._scope is None:
+            self._scope = anyio.CancelScope()
+            self._group.start_soon(self._run, self._scope)
+        else:
+            self._bell.ring()
+
     async def _run(self, scope: anyio.CancelScope) -> None:
         with scope:
             while not self._core.closed:
-                when = min(self._next_deadline(), self._next_judgement())
+                when = min(self._due, self._next_look())
                 if when == inf:
                     await self._bell.wait()
                 else:
                     await anyio.sleep_until(when)
-                    if self._next_judgement() <= self._clock():
-                        await self._let_turn()
+                    self.before()
                     # A timer may come a rounding error early; it is the deadline all the same.
-                    self._sweep(max(when, self._clock()))
+                    now = max(when, self._clock())
+                    self._look(now)
+                    self._decide_before(nextafter(now, inf))
 
-    async def _let_turn(self) -> None:
-        for _ in range(_TURNS):
-            await anyio.lowlevel.checkpoint()
+    def _next_look(self) -> float:
+        return self._cancelled[0].due if self._cancelled else inf
 
-    def _next_deadline(self) -> float:
-        for entry in self._core.admitted:
-            if entry.results is None:
-                return inf if entry.deadline is None else entry.deadline
-        return inf
-
-    def _next_judgement(self) -> float:
-        return self._cancelled[0][0] if self._cancelled else inf
-
-    def _sweep(self, now: float) -> None:
-        self._judge(now)
+    def _decide_before(self, time: float) -> None:
+        """Decide all records that were due before `time`, in the order of their deadlines."""
+        self._due = inf
         for entry in list(self._core.admitted):
             if entry.results is not None:
                 continue
-            if self._core.closed or entry.deadline is None or entry.deadline > now:
+            if self._core.closed or entry.deadline is None:
                 break
-            self._cancel(entry, now)
+            if entry.deadline >= time:
+                self._due = entry.deadline
+                break
+            self._cancel(entry)
             self._decide(entry)
 
-    def _cancel(self, entry: Entry, now: float) -> None:
+    def _cancel(self, entry: Entry) -> None:
         if entry.worker is not None:
             entry.worker.scope.cancel()
-            self._cancelled.append((now + _TURN_TO_END, entry))
+            self._cancelled.append(_Cancelled(entry.worker, self._clock()))
 
     def _decide(self, entry: Entry) -> None:
         """Decide `entry` without its call."""
         self._core.timeouts += 1
         try:
-            results = self._fallback(entry.element)
+            results = results_at_deadline(entry.element, self._handler, self._timeout)
         except OperatorError as error:
             self._core.fail(error)
         else:
             self._core.decide(entry, results)
 
-    def _fallback(self, record: Any) -> tuple[Any, ...]:
-        """Ask the handler, once."""
-        text = f"no results after {self._timeout:g} s"
-        if self._handler is None:
-            raise CallTimedOut(record, f"{text}, and there is no timeout handler")
-        try:
-            returned = self._handler(record.value)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            raise CallTimedOut(record, f"{text}, and the handler raised {error!r}") from error
-        if returned is None:
-            raise CallTimedOut(record, f"{text}, and the handler gave none")
-        return collect_results(record, returned)
-
-    def _judge(self, now: float) -> None:
+    def _look(self, now: float) -> None:
         """Count the cancelled calls that go on although they had their turn to end."""
-        while self._cancelled and self._cancelled[0][0] <= now:
-            entry = self._cancelled.popleft()[1]
-            if _runs(entry):
+        while self._cancelled and self._cancelled[0].due <= now:
+            call = self._cancelled.popleft()
+            if not call.runs():
+                continue
+            if call.is_abandoned(now):
                 self._core.abandoned += 1
-                self._abandoned.append(entry)
-        self._abandoned = [entry for entry in self._abandoned if _runs(entry)]
+                self._abandoned.append(call)
+            else:
+                self._cancelled.append(call)
+        self._abandoned = [call for call in self._abandoned if call.runs()]
         if len(self._abandoned) > self._capacity:
             reason = (
                 f"{len(self._abandoned)} calls run on after their deadline, and the capacity is "
@@ -164,5 +192,5 @@ class Sweep:
             self._core.fail(TooManyAbandonedCalls(None, reason))
 
 
-def _runs(entry: Entry) -> bool:
-    return entry.worker.entry is entry
+def _nothing() -> None:
+    pass

@@ -6,12 +6,12 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from asyncwait.backends.pool._bell import Bell, cancelled_from_outside
+from asyncwait.backends.pool._bell import Bell
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import awaitable_of
+from asyncwait.spec import awaitable_of, call_failed, let_pass, was_asked_for
 
 
 class Worker:
@@ -106,8 +106,8 @@ class CoroutineCrew(Crew):
         core, pending = self._core, self._core.pending
         while not (core.closed or worker.scope.cancel_called):
             if pending:
-                worker.entry = entry = pending.popleft()
-                await self._call(worker, entry)
+                worker.entry = pending.popleft()
+                await self._call(worker, worker.entry)
                 worker.entry = None
             else:
                 await self._park(worker)
@@ -120,14 +120,13 @@ class CoroutineCrew(Crew):
         record = entry.element
         try:
             returned = await awaitable_of(record, self._function(record.value))
-            if not self._sweep.beat(entry):
+            if entry.deadline is None or not self._sweep.beat(entry):
                 self._core.settle(entry, returned)
-        except (KeyboardInterrupt, SystemExit):
-            raise
         except BaseException as error:
+            let_pass(error)
             if worker.scope.cancel_called:
                 return  # The record is decided, or the operator closed: nobody asks any more.
-            if cancelled_from_outside(error):
+            if was_asked_for(error):
                 raise
             if not self._sweep.beat(entry):
                 self._core.call_raised(entry, error)
@@ -139,6 +138,7 @@ class CallbackCrew(Crew):
     def __init__(self, core: Core, group: TaskGroup, sweep: Sweep, function: Any) -> None:
         super().__init__(core, group, sweep, function)
         self._inbox = Inbox(self.help, sweep.beat)
+        sweep.before = lambda: self._inbox.process(core)
 
     def dismiss(self) -> None:
         """Send the worker home, and ignore outcomes from now on."""
@@ -158,11 +158,10 @@ class CallbackCrew(Crew):
 
     def _call(self, entry: Entry) -> None:
         self._sweep.started(entry)
-        future = self._inbox.future(entry)
         try:
-            self._function(entry.element.value, future)
-        except (KeyboardInterrupt, SystemExit):
-            raise
+            self._function(entry.element.value, self._inbox.future(entry))
         except BaseException as error:
-            if not future.completed and not self._sweep.beat(entry):
-                self._core.call_raised(entry, error)
+            let_pass(error)
+            self._inbox.process(self._core)  # What came before goes first.
+            if not self._sweep.beat(entry):
+                self._core.fail(call_failed(entry.element, error))

@@ -1,0 +1,181 @@
+"""The operators that are shipped, on either loop, and what their tests do with them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+import trio
+from trio.testing import MockClock
+
+import asyncwait.backends.pool
+import asyncwait.reference
+from asyncwait.conformance.harness import VirtualLoop
+from asyncwait.spec import Element, OpenOperator, Record, ResultFuture
+
+OPERATORS: dict[str, OpenOperator] = {
+    "reference": asyncwait.reference.open_operator,
+    "pool": asyncwait.backends.pool.open_operator,
+}
+
+INTERRUPTIONS = [KeyboardInterrupt, SystemExit]
+
+
+def virtual_loop(name: str) -> tuple[str, dict[str, Any]]:
+    """A loop for `anyio.run`, on a clock that starts at 0 and jumps to the next timer."""
+    if name == "asyncio":
+        return name, {"loop_factory": VirtualLoop}
+    return name, {"clock": MockClock(autojump_threshold=0)}
+
+
+def seconds_now() -> float:
+    """The time of the loop, without rounding errors."""
+    return round(anyio.current_time(), 6)
+
+
+def block(seconds: float) -> None:
+    """Let time pass as whoever blocks the loop does."""
+    if trio.lowlevel.in_trio_run():
+        clock = trio.lowlevel.current_clock()
+        assert isinstance(clock, MockClock)
+        clock.jump(seconds)
+    else:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.jump(seconds)
+
+
+def in_threads(*jobs: Callable[[], object]) -> None:
+    """Run each job in a thread of its own, one after the other, while the clock stands still."""
+    for job in jobs:
+        thread = threading.Thread(target=job)
+        thread.start()
+        thread.join()
+
+
+async def turns(count: int) -> None:
+    """Let the loop turn so often, without time moving."""
+    for _ in range(count):
+        await anyio.lowlevel.checkpoint()
+
+
+async def read_all(results: AsyncIterator[Element]) -> list[Any]:
+    """Read to the end; return the values of records, and other elements as they are."""
+    return [shown(element) async for element in results]
+
+
+async def read_timed(results: AsyncIterator[Element]) -> list[tuple[float, Any]]:
+    """Read to the end; return the same with the time at which each came."""
+    return [(seconds_now(), shown(element)) async for element in results]
+
+
+def shown(element: Element) -> Any:
+    """What a test compares an output with."""
+    return element.value if isinstance(element, Record) else element
+
+
+async def failure_of(results: AsyncIterator[Element]) -> BaseException:
+    """Read until something is raised that is not the end; return it."""
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - the tests look at it closely
+        async for _ in results:
+            pass
+    return caught.value
+
+
+class Source:
+    """Gives elements (what is none is a record's value), sleeps for a number, raises an exception.
+
+    Attributes:
+        clean_up: how many seconds closing takes.
+        closing_error: what closing raises then.
+        log: "cancelled" for each read that was, "closed" for each time it was closed.
+    """
+
+    def __init__(self, *script: Any) -> None:
+        self._script = list(script)
+        self.clean_up = 0.0
+        self.closing_error: BaseException | None = None
+        self.log: list[str] = []
+
+    def __aiter__(self) -> AsyncIterator[Element]:
+        return self
+
+    async def __anext__(self) -> Element:
+        while self._script:
+            item = self._script.pop(0)
+            if isinstance(item, int | float):
+                await self._sleep(item)
+            elif isinstance(item, BaseException):
+                raise item
+            else:
+                return item if isinstance(item, Element) else Record(item)
+        raise StopAsyncIteration
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            await anyio.sleep(seconds)
+        except anyio.get_cancelled_exc_class():
+            self.log.append("cancelled")
+            raise
+
+    async def aclose(self) -> None:
+        """Take time, note it, and raise."""
+        if self.clean_up:
+            await anyio.sleep(self.clean_up)
+        self.log.append("closed")
+        if self.closing_error is not None:
+            raise self.closing_error
+
+
+async def echo(value: Any) -> list[Any]:
+    """A function that answers at once."""
+    return [value]
+
+
+class Sleeper:
+    """A function that sleeps for as long as its value, "a3" for 3 seconds, says.
+
+    Attributes:
+        clean_up: how many seconds a cancelled call goes on.
+        cancelled: time and value of each cancellation.
+        running: the values of the calls that run.
+    """
+
+    def __init__(self) -> None:
+        self.clean_up = 0.0
+        self.cancelled: list[tuple[float, str]] = []
+        self.running: list[str] = []
+
+    async def __call__(self, value: str) -> list[str]:
+        """Sleep."""
+        self.running.append(value)
+        try:
+            await anyio.sleep(float(value[1:]))
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.append((seconds_now(), value))
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(self.clean_up)
+            raise
+        finally:
+            self.running.remove(value)
+        return [value]
+
+
+class Callbacks:
+    """A function in callback form; keeps each future by its value.
+
+    Args:
+        invoke: called with value and future.
+    """
+
+    def __init__(self, invoke: Callable[[Any, ResultFuture], object] = lambda *_: None) -> None:
+        self.futures: dict[Any, ResultFuture] = {}
+        self._invoke = invoke
+
+    def async_invoke(self, value: Any, result: ResultFuture) -> None:
+        """Keep the future, and call."""
+        self.futures[value] = result
+        self._invoke(value, result)
