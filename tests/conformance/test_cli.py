@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -12,26 +11,19 @@ import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, Folder
 
-from asyncwait.conformance import StreamBackend
-from asyncwait.conformance._commands import _listing, _play, asyncwait
+from asyncwait.conformance._commands import _listing, asyncwait
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.running import checked, known_backends, load_backend
+from asyncwait.conformance.running import known_backends
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record, Watermark
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
-    Capability,
-    Ending,
-    Leg,
     Plan,
     Scenario,
     SinkStep,
     SnapshotRequest,
     Step,
     Timed,
-    Trace,
-    declared,
     scenarios_to_json,
 )
 
@@ -52,23 +44,48 @@ def test_an_unknown_backend_is_told_the_known_ones() -> None:
     assert done.exit_code == 2
     assert done.stderr == (
         f"error: no backend is named 'pol-asyncio'; known: {', '.join(sorted(known_backends()))}; "
-        "or give module:callable\n"
+        "or give module:callable; did you mean 'pool-asyncio'?\n"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "reference", "said"),
     [
-        (None, "gate:backend", "can't import it: ModuleNotFoundError(\"No module named 'gate'\")"),
-        ("import nowhere", "gate:backend", "ModuleNotFoundError(\"No module named 'nowhere'\")"),
-        ("this is no Python", "gate:backend", "can't import it: SyntaxError("),
-        ("raise SystemExit(0)", "gate:backend", "can't import it: SystemExit(0)"),
+        (None, "gate:backend", "can't import it: ModuleNotFoundError: No module named 'gate'\n"),
+        (
+            "import json\nimport nowhere",
+            "gate:backend",
+            "can't import it: ModuleNotFoundError: No module named 'nowhere' (gate.py, line 2)\n",
+        ),
+        (
+            "import json\ntry:\n    json.loads('')\nexcept ValueError:\n    import nowhere",
+            "gate:backend",
+            "No module named 'nowhere' (gate.py, line 5), because of JSONDecodeError: ",
+        ),
+        (
+            "this is no Python",
+            "gate:backend",
+            "can't import it: SyntaxError: invalid syntax (gate.py, line 1)\n",
+        ),
+        (
+            "raise SystemExit(0)",
+            "gate:backend",
+            "can't import it: SystemExit: 0 (gate.py, line 1)\n",
+        ),
         ("", "gate:backend", "gate has no 'backend'"),
         ("", "gate:", "expected module:callable"),
         ("", ":backend", "expected module:callable"),
-        ("def backend(): raise OSError('disk')", "gate:backend", "factory raised OSError('disk')"),
-        ("def backend(): raise SystemExit(0)", "gate:backend", "factory raised SystemExit(0)"),
-        ("backend = 7", "gate:backend", "TypeError(\"'int' object is not callable\")"),
+        (
+            "def backend(): raise OSError('disk')",
+            "gate:backend",
+            "factory raised OSError: disk (gate",
+        ),
+        (
+            "def backend(): raise SystemExit(0)",
+            "gate:backend",
+            "factory raised SystemExit: 0 (gate",
+        ),
+        ("backend = 7", "gate:backend", "TypeError: 'int' object is not callable\n"),
         (
             "def backend(): return 'fine'",
             "gate:backend",
@@ -183,14 +200,15 @@ def test_playing_on_a_broken_operator_names_the_rule(tmp_path: Path) -> None:
     assert "FAIL-9 broken: The consumer gets the plain error, never" in done.stdout
 
 
-def faulty_gate(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -> None:
+def faulty_gate(folder: Path, name: str, changes: str = "") -> None:
     """Make `gate:backend` the faulty backend of that name, changed."""
-    gate = ModuleType("gate")
-    faulty = load_backend(name)
-    assert isinstance(faulty, StreamBackend)
-    changed = msgspec.structs.replace(faulty, in_child=False, **changes)
-    gate.__dict__["backend"] = lambda: changed
-    monkeypatch.setitem(sys.modules, "gate", gate)
+    (folder / "gate.py").write_text(
+        "from msgspec.structs import replace\n"
+        "from asyncwait.conformance.running import load_backend\n"
+        "from asyncwait.spec.scenario import ALL_CAPABILITIES, declared\n"
+        f"def backend(): return replace(load_backend({name!r}), {changes})\n",
+        encoding="utf-8",
+    )
 
 
 FENCED = Scenario(
@@ -218,21 +236,18 @@ def test_playing_judges_as_verifying_does_should(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "said"),
     [
-        ({}, 1, "SNAP-5 broken:"),
-        ({"exceptions": {"SNAP-5": "it drains"}}, 0, "(a known exception: it drains)"),
-        (
-            {"capabilities": ALL_CAPABILITIES - {Capability.IN_FLIGHT_SNAPSHOT}},
-            0,
-            "no rule is broken",
-        ),
+        ("", 1, "SNAP-5 broken:"),
+        ("exceptions={'SNAP-5': 'it drains'}", 0, "(a known exception: it drains)"),
+        ("capabilities=ALL_CAPABILITIES - {'in-flight-snapshot'}", 0, "no rule is broken"),
     ],
     ids=["a fault", "an exception", "no ability"],
 )
 def test_playing_judges_as_verifying_does_what_a_backend_declares(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: Any, code: int, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: str, code: int, said: str
 ) -> None:
     """A rule counts unless the backend lacks what it needs, or is known to break it."""
-    faulty_gate(monkeypatch, "faulty-drains-at-barriers", **changes)
+    monkeypatch.chdir(tmp_path)
+    faulty_gate(tmp_path, "faulty-drains-at-barriers", changes)
     file = tmp_path / "scenarios.json"
     file.write_bytes(scenarios_to_json((DRAINED,)))
 
@@ -244,8 +259,9 @@ def test_playing_judges_as_verifying_does_what_a_backend_declares(
 
 def test_playing_adapts_the_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A backend without timed input is not asked to wait for it."""
-    lacking = ALL_CAPABILITIES - {Capability.TIMED_INPUT, Capability.ON_DEMAND_SNAPSHOT}
-    faulty_gate(monkeypatch, "reference-asyncio", capabilities=lacking)
+    monkeypatch.chdir(tmp_path)
+    lacking = "capabilities=ALL_CAPABILITIES - {'timed-input', 'on-demand-snapshot'}"
+    faulty_gate(tmp_path, "reference-asyncio", lacking)
     file = tmp_path / "scenarios.json"
     late = Scenario(inputs=(Timed(400, Record("a")),), requests=(SnapshotRequest(0, 1),))
     file.write_bytes(scenarios_to_json((late,)))
@@ -259,20 +275,28 @@ def test_playing_adapts_the_scenarios(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_worst_of_several_runs_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken rule weighs more than a run in error, as in a verdict."""
-    faulty_gate(monkeypatch, "faulty-drains-at-barriers")
-    broken = Trace((Leg(Ending("error", detail="out of order")),))
-    real = _play.runs
-    monkeypatch.setattr(
-        _play,
-        "runs",
-        lambda play, scenarios: (*real(play, scenarios), checked(DRAINED, broken)),
-    )
+    monkeypatch.chdir(tmp_path)
+    faulty_gate(tmp_path, "faulty-drains-at-barriers")
+    dies = "import os\nfrom gate import backend as gate\ndef backend(): return Dies(gate())\n"
+    (tmp_path / "breaks.py").write_text(dies + BREAKS, encoding="utf-8")
     file = tmp_path / "scenarios.json"
-    file.write_bytes(scenarios_to_json((DRAINED,)))
+    file.write_bytes(scenarios_to_json((DRAINED, Scenario(capacity=7))))
 
-    done = run("play", "gate:backend", str(file))
+    done = run("play", "breaks:backend", str(file))
 
-    assert (done.exit_code, done.stderr) == (1, "error: out of order\n")
+    assert done.exit_code == 1
+    assert done.stderr == "error: the backend raised OSError: out of order (breaks.py, line 10)\n"
+
+
+BREAKS = """
+class Dies:
+    batch = False
+    def __init__(self, backend):
+        self.run_by, self.capabilities, self.exceptions = backend, backend.capabilities, {}
+    def run(self, scenarios):
+        if scenarios[0].capacity == 7: raise OSError("out of order")
+        return self.run_by.run(scenarios)
+"""
 
 
 def test_judging_a_trace_that_is_cut_short_says_so(tmp_path: Path) -> None:
@@ -333,10 +357,12 @@ def test_a_rule_is_shown_with_what_it_needs() -> None:
 
 
 def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All others stand there as ever."""
-    faulty_gate(monkeypatch, "reference-asyncio", capabilities=declared(["ordered", "snapshots"]))
+    monkeypatch.chdir(tmp_path)
+    declared = "capabilities=declared(['ordered', 'snapshots'])"
+    faulty_gate(tmp_path, "reference-asyncio", declared)
 
     lines = run("rules", "--backend", "gate:backend").stdout.splitlines()
 

@@ -50,10 +50,10 @@ def registered(outside: Folder, name: str, points: str) -> None:
 @pytest.mark.parametrize(
     ("family", "why"),
     [
-        ("nowhere:members", "ModuleNotFoundError(\"No module named 'nowhere'\")"),
-        ("families:raises", "OSError('disk')"),
-        ("families:leaves", "SystemExit(0)"),
-        ("families:number", "TypeError(\"'int' object is not iterable\")"),
+        ("nowhere:members", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("families:raises", "OSError: disk (families.py, line 4)"),
+        ("families:leaves", "SystemExit: 0 (families.py, line 6)"),
+        ("families:number", "TypeError: 'int' object is not iterable"),
     ],
 )
 def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: str) -> None:
@@ -78,7 +78,8 @@ def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: st
     assert (listed.code, listed.err) == (0, f"wild: can't be loaded: {why}\n")
     assert {"pool-asyncio", "faulty-drops-the-cause"} <= set(listed.out.split())
     assert unknown.code == 2
-    assert unknown.err.endswith(f"; or give module:callable; wild: can't be loaded: {why}\n")
+    assert "; or give module:callable" in unknown.err
+    assert unknown.err.endswith(f"; wild: can't be loaded: {why}\n")
     assert outside.asyncwait("verify", "pool-asyncio", "--count", "1", *RULES).code == 0
 
 
@@ -193,33 +194,33 @@ class Liar(StreamBackend, frozen=True):
 
 
 def backend():
-    return Liar(open_operator, in_child={in_child})
+    return Liar(open_operator, batch={batch})
 """
 
 
-@pytest.mark.parametrize("in_child", [True, False])
+@pytest.mark.parametrize("batch", [True, False])
 @pytest.mark.parametrize(
     ("lie", "said"),
     [
-        ("return []", " scenario[s]? w[a-z]+ given, 0 traces came back"),
+        ("return []", r"scenarios given: \d+, traces given back: 0"),
         (
             "for s in scenarios: yield from [*super().run([s])] * 2",
-            "traces came back|the trace is impossible|, more traces came back",
+            "traces given back: more|the trace is impossible",
         ),
         (
             "for s in scenarios: yield Trace(super().run([s]).__next__().legs * 9)",
             "the trace is impossible: it has 9 legs, the scenario crashes 0 times",
         ),
-        ("yield {'legs': 'fine'}", "expected a Trace, got|the reply is no trace"),
+        ("yield {'legs': 'fine'}", "expected a Trace, got {'legs': 'fine'}"),
         ("raise RuntimeError('out of order')", "the backend raised RuntimeError: out of order"),
     ],
     ids=["too-few", "too-many", "foreign", "no-trace", "raises"],
 )
 def test_a_backend_that_lies_about_its_results_is_an_error(
-    outside: Folder, lie: str, said: str, *, in_child: bool
+    outside: Folder, lie: str, said: str, *, batch: bool
 ) -> None:
     """What only whoever writes the traces can get wrong is not the operator's fault."""
-    text = LIAR.replace("{lie}", lie).replace("{in_child}", str(in_child))
+    text = LIAR.replace("{lie}", lie).replace("{batch}", str(batch))
     outside.write("gate.py", text.replace("super()", "StreamBackend(open_operator)"))
 
     done = outside.asyncwait("verify", "gate:backend", "--count", "1", *RULES)
@@ -248,7 +249,7 @@ def test_a_backend_that_alters_results_is_convicted(outside: Folder) -> None:
             )
             yield Trace((*trace.legs[:-1], replace(trace.legs[-1], events=changed)))
 """
-    outside.write("gate.py", LIAR.replace("        {lie}", lie).replace("{in_child}", "True"))
+    outside.write("gate.py", LIAR.replace("        {lie}", lie).replace("{batch}", "False"))
 
     done = outside.asyncwait("verify", "gate:backend", "--count", "1", "--rule", "ELEM-3")
 
@@ -260,7 +261,7 @@ def test_a_trace_that_no_json_can_hold_is_an_error(outside: Folder) -> None:
     """The child process goes on, and says what it could not tell."""
     outside.write(
         "gate.py",
-        LIAR.replace("{in_child}", "True").replace(
+        LIAR.replace("{batch}", "False").replace(
             "{lie}",
             """
         for trace in StreamBackend(open_operator).run(scenarios):

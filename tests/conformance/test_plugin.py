@@ -116,7 +116,7 @@ def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> No
     ("backend", "said"),
     [
         ("pol-asyncio", "ERROR: no backend is named 'pol-asyncio'; known: "),
-        ("gate:backend", "ERROR: backend 'gate:backend': can't import it: ModuleNotFoundError("),
+        ("gate:backend", "ERROR: backend 'gate:backend': can't import it: ModuleNotFoundError: "),
     ],
 )
 def test_a_backend_that_cant_be_had_is_a_usage_error(

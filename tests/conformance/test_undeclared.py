@@ -11,6 +11,7 @@ from refusing import refusing
 from asyncwait.conformance import stream_backend
 from asyncwait.conformance._undeclared import TRIES, seemingly_there
 from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.conformance.running import Broken
 from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, OperatorConfig, Snapshot
 from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, declared, needs
@@ -81,9 +82,9 @@ def test_a_profile_is_given_up_with_the_first_example_that_goes_wrong() -> None:
     """A backend may die of what it is not made for, and that costs time."""
     asked: list[Scenario] = []
 
-    def play(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+    def play(scenarios: Sequence[Scenario]) -> list[Broken]:
         asked.extend(scenarios)
-        raise OSError("no such thing")
+        return [Broken("no such thing") for _ in scenarios]
 
     assert seemingly_there(play, ORDERED) == ()
     assert len(asked) == len(OTHERS)

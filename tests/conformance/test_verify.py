@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from outside import Folder
 
@@ -168,19 +169,86 @@ def test_what_holds_until_the_suite_stops_asking_is_not_passed(gate: Folder) -> 
     assert " (1 rules held so far, 1 fail)" in verdict.line
 
 
-def test_a_module_that_only_the_child_cant_import_is_an_error(gate: Folder) -> None:
-    """It is not the operator's fault."""
-    file = write(gate)
+def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> None:
+    """What the first child could do the next one can't: that is not the operator's fault."""
+    file = write(gate, "import os; os._exit(3)")
     text = file.read_text(encoding="utf-8")
-    file.write_text(
-        "import sys\nif 'pytest' not in sys.modules: raise OSError('no disk')\n" + text,
-        encoding="utf-8",
+    once = (
+        "if not (mark := __import__('pathlib').Path(__file__ + '.loaded')).exists(): mark.touch()"
     )
+    file.write_text(f"{once}\nelse: raise OSError('no disk')\n{text}", encoding="utf-8")
+
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",), jobs=1))
+
+    assert verdict.word == "inconclusive"
+    assert len(verdict.errors) == 2
+    assert verdict.errors[0].endswith(
+        ": it did not become ready to play: "
+        "backend 'gate:backend': can't import it: OSError: no disk (gate.py, line 2)"
+    )
+
+
+FURTHER = """
+from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.harness import play
+from asyncwait.reference import open_operator
+from asyncwait.spec.scenario import Ending, Leg, Trace
+
+
+class Further(StreamBackend, frozen=True):
+    def further_runs(self, scenarios):
+        name, scenario = next(iter(scenarios.items()))
+        yield f"{name}, again", scenario, play(open_operator, scenario)
+        yield f"{name}, badly", scenario, Trace((Leg(Ending("hung", 5)),))
+        yield f"{name}, not at all", scenario, Trace((Leg(Ending("error", detail="no power")),))
+        raise LookupError("no more")
+
+
+def backend():
+    return Further(open_operator, batch={batch})
+"""
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_further_runs_of_a_backend_are_judged_with_the_others(gate: Folder, *, batch: bool) -> None:
+    """They count, break rules under their own names, and may end in errors."""
+    gate.write("gate.py", FURTHER.replace("{batch}", str(batch)))
+
+    verdict = verify("gate:backend", Coverage(count=1))
+
+    name = EXAMPLES[0].name
+    assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 3, len(EXAMPLES) + 4)
+    assert verdict.errors == (
+        f"{name}, not at all: no power",
+        "the backend raised LookupError: no more (gate.py, line 14)",
+    )
+    (failure,) = [f for result in verdict.results for f in result.failures]
+    assert failure.name == f"{name}, badly"
+    assert verdict.word == "not conformant"
+
+
+def test_the_verdict_says_why_the_rest_was_not_played(gate: Folder) -> None:
+    """And how much there was."""
+    write(gate, "import os; os._exit(3)")
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
-    assert verdict.word == "inconclusive"
-    assert verdict.errors[0].endswith("backend 'gate:backend': can't import it: OSError('no disk')")
+    left = len(EXAMPLES) + 1 - 3
+    assert verdict.stopped == (
+        f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
+    )
+    assert (verdict.scenarios, verdict.planned) == (3, len(EXAMPLES) + 1)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_the_verdict_does_not_depend_on_how_many_play(gate: Folder, jobs: int) -> None:
+    """Rules, counts, failures and their order are the same."""
+    write(gate, UNORDERED.replace("== 6", "> 2"))
+
+    verdict = verify("gate:backend", Coverage(60, jobs=jobs, shrinks=False))
+
+    alone = verify("gate:backend", Coverage(60, jobs=1, shrinks=False))
+    assert msgspec.structs.replace(verdict, seconds=0) == msgspec.structs.replace(alone, seconds=0)
 
 
 def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:

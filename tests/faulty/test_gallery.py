@@ -13,7 +13,7 @@ from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import ChildPlayer, known_backends, python_child
+from asyncwait.conformance.running import known_backends, open_backend
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, Trace
@@ -22,7 +22,7 @@ VARIATIONS: tuple[Variation, ...] = (*FAULTY, *ODD)
 MOST_LINES = 20
 SCENARIOS_FOR_ODD = 300
 SECONDS = 3.0
-"""Patience with one scenario of an operator that blocks; its child has to start meanwhile."""
+"""Patience with one scenario of an operator that blocks."""
 
 each_faulty = pytest.mark.parametrize("faulty", FAULTY, ids=lambda faulty: faulty.name)
 each_odd = pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.name)
@@ -117,9 +117,10 @@ def _played(faulty: Faulty, scenarios: Iterable[Scenario]) -> Iterator[tuple[Sce
         for scenario in scenarios:
             yield scenario, play(faulty.open_operator, scenario, faulty.loop)
         return
-    with ChildPlayer(python_child(f"faulty-{faulty.name}"), real_seconds=SECONDS) as player:
+    with open_backend(f"faulty-{faulty.name}", patience=SECONDS, jobs=1) as backend:
         for scenario in scenarios:
-            for trace in player.play([scenario]):
+            for trace in backend.play([scenario]):
+                assert isinstance(trace, Trace)
                 yield scenario, trace
 
 

@@ -1,7 +1,7 @@
 """Spark as a backend of the suite: how scenarios become jobs, and what comes back of them."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,16 @@ from late_completions import COMPLETED_LATE, raising_late_completions
 from msgspec.structs import replace
 from pyspark import cloudpickle
 
-from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import EmbeddedSpark, MissingJava
 from asyncwait.backends.spark.conformance import _jobs, _task, backend
 from asyncwait.backends.spark.conformance._backend import SparkBackend
 from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._real_time import OF_THE_DATA_PATH
-from asyncwait.conformance import StreamBackend, _verify
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import adapted, checked, load_backend
 from asyncwait.spec import Barrier, Element, MissingExtra, Record, Watermark
 from asyncwait.spec.scenario import (
@@ -107,7 +104,7 @@ def test_what_the_backend_lacks() -> None:
         Capability.ONE_LOOP,
     }
     assert loaded.exceptions == {}
-    assert not loaded.in_child
+    assert loaded.batch
 
 
 def test_one_job_for_each_round_of_legs(jobs: Jobs) -> None:
@@ -294,38 +291,17 @@ def test_without_java_the_backend_is_not_there(
         backend()
 
 
-class Further(StreamBackend, frozen=True):
-    """A backend that makes runs of its own: one that is sound, one that is not, and no more."""
-
-    def further_runs(
-        self, scenarios: Mapping[str, Scenario]
-    ) -> Iterator[tuple[str, Scenario, Trace]]:
-        """Play one scenario twice."""
-        name, scenario = next(iter(scenarios.items()))
-        yield f"{name}, again", scenario, play(open_operator, scenario)
-        yield f"{name}, badly", scenario, Trace((Leg(Ending("hung", 5)),))
-        yield f"{name}, not at all", scenario, Trace((Leg(Ending("error", detail="no power")),))
-        raise LookupError("no more")
+def test_further_runs_take_two_jobs_and_one_for_each_that_fails(jobs: Jobs) -> None:
+    """On the real clock, again for what was late there, and a few failing ones."""
+    fitting = {e.name: adapted(e.scenario, SparkBackend.capabilities) for e in EXAMPLES}
+    further = list(SparkBackend().further_runs(fitting))
+    assert len(further) >= 60 + len(OF_THE_DATA_PATH) + 10
+    failing_jobs = 12
+    assert len(jobs.tasks) <= 2 + failing_jobs
+    assert jobs.tasks[-failing_jobs:] == [1] * failing_jobs
 
 
-def test_further_runs_of_a_backend_are_judged_with_the_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """They count, break rules under their own names, and may end in errors."""
-    monkeypatch.setattr(_verify, "load_backend", lambda _: Further(open_operator, in_child=False))
-    verdict = verify("it", Coverage(count=1))
-    name = EXAMPLES[0].name
-    assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 3, len(EXAMPLES) + 4)
-    assert verdict.errors == (
-        f"{name}, not at all: no power",
-        "the backend raised LookupError: no more",
-    )
-    (failure,) = [f for result in verdict.results for f in result.failures]
-    assert failure.case.name == f"{name}, badly"
-    assert verdict.word == "not conformant"
-
-
-def test_the_whole_suite_finds_spark_conformant(jobs: Jobs) -> None:
+def test_the_whole_suite_finds_spark_conformant() -> None:
     """All examples, some generated scenarios, real runs and failing jobs, judged together."""
     verdict = verify("spark", Coverage(count=25))
     assert verdict.errors == ()
@@ -333,6 +309,3 @@ def test_the_whole_suite_finds_spark_conformant(jobs: Jobs) -> None:
     assert verdict.count("not-applicable") == 3
     further = verdict.planned - len(EXAMPLES) - 25
     assert further >= 60 + len(OF_THE_DATA_PATH) + 10
-    failing_jobs = 12
-    assert len(jobs.tasks) <= 6 + failing_jobs
-    assert jobs.tasks[-failing_jobs:] == [1] * failing_jobs

@@ -1,14 +1,18 @@
 """What a command makes of what nobody expects: exit codes that can't be taken for a verdict."""
 
+import errno
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
+from types import FrameType
 
 import click
 
-from asyncwait.conformance.verdict import EXIT_CODES
+from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as of any command that SIGINT ends."""
@@ -20,13 +24,41 @@ TRACEBACK = "ASYNCWAIT_TRACEBACK"
 """Environment variable; with any value, an error of ours is shown with its traceback."""
 
 
+_NO_ROOM = {errno.EDQUOT, errno.EIO, errno.ENOSPC}
+
+
 class GuardedGroup(click.Group):
     """Subcommands that leave by an exit code of ours, whatever happens in them."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the subcommand."""
-        with _guarded():
+        if sys.stdout is None:
+            click.echo("error: standard output is closed: nobody could read a verdict", err=True)
+            sys.exit(USAGE_ERROR)
+        with _leaving_on_signals(), _guarded():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _leaving_on_signals() -> Generator[None]:
+    """Leave in order on signals that would end this process at once: children, terminal, files."""
+    ours = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in ours:
+        signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 @contextmanager
@@ -47,6 +79,10 @@ def _guarded() -> Generator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            click.echo(f"error: the output can't be written: {error.strerror}", err=True)
+            _drop_output()
+            sys.exit(EXIT_CODES["inconclusive"])
         if os.environ.get(TRACEBACK):
             traceback.print_exc()
         said = " ".join(f"{type(error).__name__}: {error}".split())
@@ -56,11 +92,16 @@ def _guarded() -> Generator[None]:
 
 
 def _leave_pipe() -> None:
-    """Exit without a word: there is nobody to read it, nor what is still buffered."""
+    """Exit without a word: there is nobody to read it."""
+    _drop_output()
+    sys.exit(PIPE_CLOSED)
+
+
+def _drop_output() -> None:
+    """Write no more, what is still buffered neither: it would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
-    sys.exit(PIPE_CLOSED)
 
 
 __all__ = ["GuardedGroup"]

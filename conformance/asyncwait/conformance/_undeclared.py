@@ -2,7 +2,7 @@
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import Broken, Play, adapted, runs
+from asyncwait.conformance.running import Broken, Play, adapted
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import PROFILES, Capability, Scenario, needs
 
@@ -29,7 +29,7 @@ def _passes(play: Play, profile: Capability, capabilities: frozenset[Capability]
     its_own = {name for name, rule in by.items() if not rule.applies_to(capabilities)}
     applied = 0
     for scenario in _examples(profile, with_it, its_own)[:TRIES]:
-        run = next(runs(play, [scenario]))
+        (run,) = play([scenario])
         if isinstance(run, Broken):
             return False
         judged = judge(scenario, run, {name: CHECKS[name] for name in by})

@@ -1,29 +1,20 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, generate
+from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.judging import Checks
-from asyncwait.conformance.running import (
-    REAL_SECONDS,
-    Backend,
-    Broken,
-    Play,
-    adapted,
-    checked,
-    load_backend,
-    open_player,
-    runs,
-)
+from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import (
     Case,
     Tally,
@@ -53,7 +44,8 @@ class Coverage(Struct, frozen=True):
         seed: of the generated scenarios.
         rules: ids to judge by; empty for all.
         shrinks: whether failures of generated scenarios are shrunk.
-        patience: seconds of the real clock for one scenario in a child process.
+        patience: seconds of the real clock for one scenario.
+        jobs: how many processes play; None for as many as there are cores.
     """
 
     count: int = QUICK
@@ -61,13 +53,14 @@ class Coverage(Struct, frozen=True):
     rules: tuple[str, ...] = ()
     shrinks: bool = True
     patience: float = REAL_SECONDS
+    jobs: int | None = None
 
 
-def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
+def verify(name: str, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
     """Hold a backend to the specification.
 
     Args:
-        reference: its name, or "module:callable".
+        name: of the backend: registered, "module:callable", or "exec:" and a command.
         plan: what to cover.
         progress: told how many scenarios of how many are judged, then how many failures of how
             many are shrunk.
@@ -77,36 +70,59 @@ def verify(reference: str, plan: Coverage, progress: Progress = lambda *_: None)
         InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions.
         MissingExtra: the backend needs a package that is not installed.
     """
+    chosen("rule", plan.rules)
+    with (
+        Generated(plan.count, plan.seed) as generated,
+        open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend,
+    ):
+        return verify_served(backend, plan, generated, progress)
+
+
+def verify_served(
+    backend: Served,
+    plan: Coverage,
+    generated: Iterable[Scenario],
+    progress: Progress = lambda *_: None,
+) -> Verdict:
+    """Hold a backend that is there already to the specification; see `verify`.
+
+    Args:
+        backend: what is verified.
+        plan: what to cover.
+        generated: the scenarios of its count and seed.
+        progress: as for `verify`.
+
+    Raises:
+        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions.
+    """
     began = time.perf_counter()
-    backend = load_backend(reference)
-    _chosen("exceptions", tuple(backend.exceptions))
-    rules = _chosen("rule", plan.rules)
-    scenarios = _scenarios(plan, backend)
+    chosen("exceptions", tuple(backend.exceptions))
+    rules = chosen("rule", plan.rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
     tally = Tally(checks, _applicable(rules, backend))
-    with open_player(reference, backend, plan.patience) as play:
-        stopped = _judge_all(tally, play, scenarios, progress)
-        further = 0 if stopped else _judge_further(tally, backend, scenarios, progress)
-        planned = len(scenarios) + further
-        missing = stopped or _unjudged(tally, planned)
-        results = conclude(tally, rules, backend.capabilities, backend.exceptions, missing=missing)
-        verdict = Verdict(
-            reference,
-            results,
-            tally.judged,
-            planned,
-            tuple(tally.errors),
-            seed=plan.seed,
-            stopped=stopped,
-            causes=causes_of(tally, results),
-            self_reported=tally.self_reported,
-            capabilities=backend.capabilities,
-        )
-        if plan.shrinks and not stopped:
-            verdict = _shrunk(verdict, play, backend, checks, progress)
-        if verdict.is_green and not plan.rules:
-            seems = seemingly_there(play, backend.capabilities)
-            verdict = msgspec.structs.replace(verdict, seems=seems)
+    cases = _Cases(plan, generated, backend)
+    stopped = _judge_all(tally, backend, cases, progress)
+    further = 0 if stopped else _judge_further(tally, backend, cases, progress)
+    planned = cases.count + further
+    missing = stopped or _unjudged(tally, planned)
+    results = conclude(tally, rules, backend.capabilities, backend.exceptions, missing=missing)
+    verdict = Verdict(
+        backend.name,
+        results,
+        tally.judged,
+        planned,
+        tuple(tally.errors),
+        seed=plan.seed,
+        stopped=stopped,
+        causes=causes_of(tally, results),
+        self_reported=tally.self_reported,
+        capabilities=backend.capabilities,
+    )
+    if plan.shrinks and not stopped:
+        verdict = _shrunk(verdict, backend, checks, progress)
+    if verdict.is_green and not plan.rules:
+        seems = seemingly_there(backend.play, backend.capabilities)
+        verdict = msgspec.structs.replace(verdict, seems=seems)
     return msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
 
 
@@ -117,7 +133,7 @@ def _unjudged(tally: Tally, planned: int) -> str:
     return f"{len(tally.errors)} of {planned:,} runs in error"
 
 
-def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
+def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     known = all_rules()
     unknown = [rule for rule in wanted if rule not in known]
     if unknown:
@@ -125,75 +141,75 @@ def _chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 
-def _applicable(rules: Mapping[str, Rule], backend: Backend) -> list[str]:
+def _applicable(rules: Mapping[str, Rule], backend: Served) -> list[str]:
     """Return the ids of the rules that the backend is held to."""
     return [name for name, rule in rules.items() if rule.applies_to(backend.capabilities)]
 
 
-def _scenarios(plan: Coverage, backend: Backend) -> list[Case]:
-    """Collect the examples and generate the rest, as the backend can play them, each once."""
-    fitting = partial(adapted, capabilities=backend.capabilities)
-    cases = [Case(e.name, e.scenario, fitting(e.scenario)) for e in EXAMPLES]
-    for number, scenario in enumerate(generate(plan.count, plan.seed)):
-        name = f"generated {number} of seed {plan.seed}"
-        cases.append(Case(name, scenario, fitting(scenario), generated=True))
-    different: dict[bytes, Case] = {}
-    for case in cases:
-        different.setdefault(key_of(case.scenario), case)
-    return list(different.values())
+class _Cases:
+    """The examples, then generated scenarios, as a backend can play them, each once.
+
+    Attributes:
+        asked: those that the backend was asked for so far.
+        count: how many there are; what is generated is known only at the end.
+    """
+
+    def __init__(self, plan: Coverage, generated: Iterable[Scenario], backend: Served) -> None:
+        self.asked: list[Case] = []
+        self.count = len(EXAMPLES) + plan.count
+        self._generated = generated
+        self._seed = plan.seed
+        self._fitting = partial(adapted, capabilities=backend.capabilities)
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield what is played, as soon as it is there."""
+        known: set[bytes] = set()
+        for case in self._all():
+            key = key_of(case.scenario)
+            if key not in known:
+                known.add(key)
+                self.asked.append(case)
+                yield case.scenario
+        self.count = len(self.asked)
+
+    def _all(self) -> Iterator[Case]:
+        for example in EXAMPLES:
+            yield Case(example.name, example.scenario, self._fitting(example.scenario))
+        for number, scenario in enumerate(self._generated):
+            name = f"generated {number} of seed {self._seed}"
+            yield Case(name, scenario, self._fitting(scenario), generated=True)
 
 
-def _judge_all(tally: Tally, play: Play, scenarios: list[Case], progress: Progress) -> str:
+def _judge_all(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> str:
     """Play and judge everything; return why the rest was not played, or nothing."""
     lost = 0
-    for number, run in enumerate(runs(play, [case.scenario for case in scenarios])):
-        if isinstance(run, Broken) and run.ends:
-            tally.errors.append(run.text)
-            return run.text
-        progress("judged", number, len(scenarios))
-        case = scenarios[number]
-        if isinstance(run, Broken):
-            tally.errors.append(f"{case.name}: {run.text}")
-        else:
-            tally.add(case, run)
+    for number, run in enumerate(backend.play(cases.scenarios())):
+        progress("judged", number, cases.count)
+        _add(tally, cases.asked[number], run)
         lost += _is_lost(run)
         if lost == GIVE_UP_AFTER:
-            left = len(scenarios) - number - 1
+            left = cases.count - number - 1
             return f"{lost} runs blocked, died or broke ({_said(run)}); {left:,} not played"
-    progress("judged", len(scenarios), len(scenarios))
+    progress("judged", cases.count, cases.count)
     return ""
 
 
-@runtime_checkable
-class PlaysFurther(Protocol):
-    """A backend that plays some of the scenarios in other ways, too."""
-
-    def further_runs(
-        self, scenarios: Mapping[str, Scenario]
-    ) -> Iterable[tuple[str, Scenario, Trace]]:
-        """Play what it chooses of `scenarios`; give a name, what was played, and its trace."""
-        ...
-
-
-def _judge_further(
-    tally: Tally, backend: Backend, scenarios: list[Case], progress: Progress
-) -> int:
+def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> int:
     """Judge the runs that a backend makes besides those that it is asked for; count them."""
     number = 0
-    if not isinstance(backend, PlaysFurther):
-        return number
-    try:
-        for name, scenario, trace in backend.further_runs({p.name: p.scenario for p in scenarios}):
-            number += 1
-            progress("judged", len(scenarios) + number, len(scenarios) + number)
-            run = checked(scenario, trace)
-            if isinstance(run, Broken):
-                tally.errors.append(f"{name}: {run.text}")
-            else:
-                tally.add(Case(name, scenario, scenario, repeatable=False), run)
-    except Exception as error:
-        tally.errors.append(f"the backend raised {type(error).__name__}: {error}")
+    asked = {case.name: case.scenario for case in cases.asked}
+    for name, scenario, run in backend.further_runs(asked):
+        number += bool(name)
+        progress("judged", cases.count + number, cases.count + number)
+        _add(tally, Case(name, scenario, scenario, repeatable=False), run)
     return number
+
+
+def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
+    if isinstance(run, Broken):
+        tally.errors.append(f"{case.name}: {run.text}" if case.name else run.text)
+    else:
+        tally.add(case, run)
 
 
 def _said(run: Trace | Broken) -> str:
@@ -209,14 +225,12 @@ def _is_lost(run: Trace | Broken) -> bool:
     return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
-def _shrunk(
-    verdict: Verdict, play: Play, backend: Backend, checks: Checks, progress: Progress
-) -> Verdict:
+def _shrunk(verdict: Verdict, backend: Served, checks: Checks, progress: Progress) -> Verdict:
     """Return `verdict` with the smallest failures that can be found in the time that there is."""
     ends = time.monotonic() + SHRINK_SECONDS
     found = shrink(
         verdict.failed,
-        partial(runs, play),
+        backend.play,
         partial(adapted, capabilities=backend.capabilities),
         checks,
         is_over=lambda: time.monotonic() > ends,

@@ -15,10 +15,6 @@ def main() -> None:
     except MissingExtra as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - click may be what is missing
         sys.exit(USAGE_ERROR)
-    # A backend may stand in a module of the present folder, but none of its modules may stand in
-    # for one that is installed.
-    if "" not in sys.path:
-        sys.path.append("")
     asyncwait(prog_name="asyncwait")
 
 

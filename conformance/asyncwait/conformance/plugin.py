@@ -3,9 +3,8 @@
 pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
 """
 
-import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,11 @@ from asyncwait.conformance._extras import importing_the_suite
 from asyncwait.spec import AsyncWaitError
 
 if TYPE_CHECKING:
+    from asyncwait.conformance.running import Served
     from asyncwait.conformance.verdict import Verdict
 
 _SUITE = "test_rules_of_the_specification.py"
+_BACKEND: "pytest.StashKey[Served]" = pytest.StashKey()
 _VERDICT: "pytest.StashKey[Verdict]" = pytest.StashKey()
 
 
@@ -31,20 +32,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a backend that can't be had before anything is collected."""
+    """Start the backend; refuse one that can't be had before anything is collected."""
     name = config.getoption("--asyncwait-backend")
     if not name:
         return
-    # The backend may stand in a module of the present folder, as it may for the command.
-    folder = str(config.invocation_params.dir)
-    if folder not in sys.path:
-        sys.path.append(folder)
     with _usage_errors():
         with importing_the_suite():
             import asyncwait.conformance._verify  # noqa: F401 - it needs all that may be missing
-            from asyncwait.conformance.running import load_backend
+            from asyncwait.conformance.running import open_backend
 
-        load_backend(str(name))
+        # The backend may stand in a module of the present folder, as it may for the command.
+        opened = open_backend(str(name), folder=str(config.invocation_params.dir))
+        leaving = ExitStack()
+        config.stash[_BACKEND] = leaving.enter_context(opened)
+        config.add_cleanup(leaving.close)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -57,10 +58,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item of each rule that the backend's abilities let apply."""
     if "asyncwait_rule" in metafunc.fixturenames:
-        from asyncwait.conformance.running import load_backend
         from asyncwait.spec.rules import rules
 
-        can = load_backend(str(metafunc.config.getoption("--asyncwait-backend"))).capabilities
+        can = metafunc.config.stash[_BACKEND].capabilities
         applicable = [rule.id for rule in rules().values() if rule.applies_to(can)]
         metafunc.parametrize("asyncwait_rule", applicable)
 
@@ -75,14 +75,16 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 
 def _verdict(config: pytest.Config) -> "Verdict":
-    from asyncwait.conformance._verify import Coverage, verify
+    from asyncwait.conformance._generated import Generated
+    from asyncwait.conformance._verify import Coverage, verify_served
     from asyncwait.conformance.generation import FULL, QUICK
 
     count = config.getoption("--asyncwait-count")
     if count is None:
         count = FULL if config.getoption("--asyncwait-full") else QUICK
     seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
-    return verify(str(config.getoption("--asyncwait-backend")), Coverage(count, seed))
+    with Generated(count, seed) as generated:
+        return verify_served(config.stash[_BACKEND], Coverage(count, seed), generated)
 
 
 def pytest_terminal_summary(

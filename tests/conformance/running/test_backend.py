@@ -32,7 +32,7 @@ def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
 
     assert isinstance(backend, Backend)
     assert backend.capabilities == ALL_CAPABILITIES
-    assert (backend.loop, backend.exceptions, backend.in_child) == ("asyncio", {}, True)
+    assert (backend.loop, backend.exceptions, backend.batch) == ("asyncio", {}, False)
 
 
 def test_what_a_backend_lacks_is_taken_away() -> None:

@@ -1,20 +1,24 @@
 """Subcommands that list: `backends`, `rules`."""
 
+from pathlib import Path
+
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import usage_errors
-from asyncwait.conformance.running import broken_families, known_backends, load_backend
+from asyncwait.conformance.running import listed_backends, open_backend
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import ALL_CAPABILITIES
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
 
 
 @asyncwait.command("backends")
 def backends_command() -> None:
     """List the backends that are installed."""
-    for name in sorted(known_backends()):
+    with usage_errors():
+        listed = listed_backends(str(Path.cwd()))
+    for name in listed.names:
         click.echo(name)
-    for name, why in broken_families().items():
+    for name, why in listed.broken.items():
         click.echo(f"{name}: can't be loaded: {why}", err=True)
 
 
@@ -27,8 +31,7 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     unknown = [rule for rule in wanted if rule not in known]
     if unknown:
         raise click.UsageError(f"no rule {unknown[0]!r}; see: asyncwait rules")
-    with usage_errors():
-        can = ALL_CAPABILITIES if backend is None else load_backend(backend).capabilities
+    can = ALL_CAPABILITIES if backend is None else _capabilities_of(backend)
     for rule in known.values():
         missing = rule.missing(can)
         apart = f" (not applicable: needs {', '.join(missing)})" if missing else ""
@@ -39,3 +42,8 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
             click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
             click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")
             click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")
+
+
+def _capabilities_of(backend: str) -> frozenset[Capability]:
+    with usage_errors(), open_backend(backend, folder=str(Path.cwd())) as served:
+        return served.capabilities

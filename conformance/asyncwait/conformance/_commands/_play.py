@@ -13,15 +13,7 @@ from asyncwait.conformance._commands._shared import console, usage_errors, worst
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import describe_scenario, draw
-from asyncwait.conformance.running import (
-    REAL_SECONDS,
-    Broken,
-    adapted,
-    checked,
-    load_backend,
-    open_player,
-    runs,
-)
+from asyncwait.conformance.running import Broken, adapted, checked, open_backend
 from asyncwait.conformance.verdict import EXIT_CODES, Word
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
@@ -37,16 +29,14 @@ def play_command(backend: str, file: Path) -> None:
     They are adapted to what BACKEND can do, and judged as `asyncwait verify` judges them.
     """
     with usage_errors():
-        loaded = load_backend(backend)
-        capabilities = loaded.capabilities
-        scenarios = [adapted(s, capabilities) for s in scenarios_from_json(file.read_bytes())]
-        with open_player(backend, loaded, REAL_SECONDS) as play:
-            played = list(runs(play, scenarios))
+        planned = scenarios_from_json(file.read_bytes())
+        with open_backend(backend, folder=str(Path.cwd())) as loaded:
+            capabilities = loaded.capabilities
+            scenarios = [adapted(scenario, capabilities) for scenario in planned]
+            played = list(loaded.play(scenarios))
     by = {name: rule for name, rule in rules().items() if rule.applies_to(capabilities)}
-    words: list[Word] = []
-    for scenario, run in zip(scenarios, played, strict=False):
-        words.append(_show_run(scenario, run, by, loaded.exceptions))
-    words.extend(_show_broken(run) for run in played[len(scenarios) :])
+    pairs = zip(scenarios, played, strict=True)
+    words: list[Word] = [_show_run(s, run, by, loaded.exceptions) for s, run in pairs]
     sys.exit(EXIT_CODES[worst(words)])
 
 
@@ -106,6 +96,6 @@ def _show_run(
     return worst(words)
 
 
-def _show_broken(run: Trace | Broken) -> Word:
-    click.echo(f"error: {run.text if isinstance(run, Broken) else run}", err=True)
+def _show_broken(run: Broken) -> Word:
+    click.echo(f"error: {run.text}", err=True)
     return "inconclusive"

@@ -11,31 +11,33 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS
-from asyncwait.conformance._verify import Coverage, Stage, verify
+from asyncwait.conformance._verify import Coverage, Stage, verify_served
+from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Verdict
 
 SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
-def verify_with_progress(name: str, plan: Coverage) -> Verdict:
+def verify_with_progress(backend: Served, plan: Coverage, generated: Generated) -> Verdict:
     console = Console(stderr=True)
     if not console.is_terminal:
-        return _verify_with_lines(name, plan)
+        return _verify_with_lines(backend, plan, generated)
     text = TextColumn("{task.description:18}")
     columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
-        bars: dict[Stage, TaskID] = {"judged": progress.add_task(name, total=None)}
+        bars: dict[Stage, TaskID] = {"judged": progress.add_task(backend.name, total=None)}
 
         def show(stage: Stage, done: int, of: int) -> None:
             if stage not in bars:
                 bars[stage] = progress.add_task(SHRINKING)
             progress.update(bars[stage], completed=done, total=of)
 
-        return verify(name, plan, show)
+        return verify_served(backend, plan, generated, show)
 
 
-def _verify_with_lines(name: str, plan: Coverage) -> Verdict:
+def _verify_with_lines(backend: Served, plan: Coverage, generated: Generated) -> Verdict:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 
@@ -44,8 +46,8 @@ def _verify_with_lines(name: str, plan: Coverage) -> Verdict:
         quarter = 4 * done // of if of else 4
         if stage == "judged" and quarter > said:
             said = quarter
-            click.echo(f"{name}: {done} of {of} scenarios judged", err=True)
+            click.echo(f"{backend.name}: {done} of {of} scenarios judged", err=True)
         elif stage == "shrunk" and of and not done:
-            click.echo(f"{name}: {SHRINKING}: of {of} rules", err=True)
+            click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
 
-    return verify(name, plan, say)
+    return verify_served(backend, plan, generated, say)

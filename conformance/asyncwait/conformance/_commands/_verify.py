@@ -1,20 +1,23 @@
 """Subcommand `verify`."""
 
 import sys
+from contextlib import ExitStack
+from pathlib import Path
 
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import verify_with_progress
 from asyncwait.conformance._commands._shared import console, usage_errors, worst
+from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS
-from asyncwait.conformance._verify import Coverage
+from asyncwait.conformance._verify import Coverage, chosen
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.report import print_report
 from asyncwait.conformance.running import (
     REAL_SECONDS,
-    exec_reference,
-    load_backend,
+    exec_name,
+    open_backend,
     shipped_backends,
 )
 from asyncwait.conformance.verdict import EXIT_CODES
@@ -42,6 +45,7 @@ from asyncwait.conformance.verdict import EXIT_CODES
     show_default=True,
     help="Seconds after which a scenario that blocks its loop is ended.",
 )
+@click.option("--jobs", type=click.IntRange(1), help="Processes that play; else one for each core.")
 def verify_command(
     backends: tuple[str, ...],
     every: bool,
@@ -52,6 +56,7 @@ def verify_command(
     seed: int,
     no_shrink: bool,
     patience: float,
+    jobs: int | None,
 ) -> None:
     """Play the suite on BACKENDS and judge every run by every rule.
 
@@ -61,15 +66,17 @@ def verify_command(
     """
     names = (*backends, *(n for n in shipped_backends() if every and n not in backends))
     if program is not None:
-        names = (*names, exec_reference(program))
+        names = (*names, exec_name(program))
     if not names:
         raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
-    plan = Coverage(
-        count or (FULL if full else QUICK), seed, only, shrinks=not no_shrink, patience=patience
-    )
-    with usage_errors():
-        for name in names:
-            load_backend(name)
-        verdicts = [verify_with_progress(name, plan) for name in names]
+    count = count or (FULL if full else QUICK)
+    plan = Coverage(count, seed, only, shrinks=not no_shrink, patience=patience, jobs=jobs)
+    with usage_errors(), ExitStack() as stack:
+        chosen("rule", only)
+        here = str(Path.cwd())
+        opened = [open_backend(name, patience=patience, jobs=jobs, folder=here) for name in names]
+        served = [stack.enter_context(each) for each in opened]
+        generated = stack.enter_context(Generated(count, seed))
+        verdicts = [verify_with_progress(backend, plan, generated) for backend in served]
     print_report(verdicts, console())
     sys.exit(EXIT_CODES[worst(verdict.word for verdict in verdicts)])

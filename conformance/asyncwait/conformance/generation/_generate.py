@@ -1,5 +1,6 @@
 """Seeded scenarios, generated up front."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import hypothesis
@@ -15,15 +16,25 @@ REPEATS = 4
 """Hypothesis tries so many times `count`: some of what it draws comes out as the same scenario."""
 
 
-def generate(count: int, seed: int) -> tuple[Scenario, ...]:
+def generate(
+    count: int, seed: int, on_found: Callable[[Scenario], None] = lambda _: None
+) -> tuple[Scenario, ...]:
     """Return the `count` scenarios that belong to `seed`, all different.
 
     They depend on both: those of a smaller count are not the first ones of a greater.
+
+    Args:
+        count: how many.
+        seed: which.
+        on_found: called with each as soon as it is there.
     """
     found: dict[bytes, Scenario] = {}
 
     def keep(scenario: Scenario) -> None:
-        found.setdefault(key_of(scenario), scenario)
+        key = key_of(scenario)
+        if key not in found:
+            found[key] = scenario
+            on_found(scenario)
         if len(found) == count:
             raise _FoundError
 

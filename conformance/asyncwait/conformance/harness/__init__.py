@@ -23,6 +23,7 @@ from asyncwait.conformance.harness._source import (
     given_as,
     planned_source_error,
 )
+from asyncwait.conformance.harness._telling import line_of, shown
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "describe_failure",
     "given_as",
     "in_real_time",
+    "line_of",
     "loop_blocker",
     "loop_clock",
     "planned_error",
@@ -53,6 +55,7 @@ __all__ = [
     "play_leg",
     "run_real",
     "run_virtual",
+    "shown",
 ]
 
 claim_exports(__name__)

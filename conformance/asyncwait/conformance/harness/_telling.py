@@ -111,6 +111,21 @@ def traceback_of(error: BaseException) -> str:
     return _cut("\n".join(lines), MOST_TRACEBACK)
 
 
+def line_of(error: BaseException) -> str:
+    """Return `error` in a line: what it is, where it was raised, and what error is behind it."""
+    innermost = next(_innermost_first(error, set()))
+    told = _with_place(error)
+    return told if innermost is error else f"{told}, because of {_with_place(innermost)}"
+
+
+def _with_place(error: BaseException) -> str:
+    told = f"{type(error).__name__}: {' '.join(text_of(error).split())}".rstrip(": ")
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        if not _is_of_the_suite(frame) and not _is_of_imports(frame):
+            return f"{told} ({frame.f_code.co_filename}:{line})"
+    return told
+
+
 def _innermost_first(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
     """Yield what `error` holds, then what it comes from, then itself."""
     if id(error) in seen or len(seen) == _MOST_ERRORS:
@@ -127,9 +142,17 @@ def _innermost_first(error: BaseException, seen: set[int]) -> Iterator[BaseExcep
 
 def _told(frame: FrameType, line: int) -> str:
     """Return a frame as a line; nothing for one of the suite."""
-    module = str(frame.f_globals.get("__name__", ""))
-    if module.startswith("asyncwait.") and "conformance" in module.split("."):
+    if _is_of_the_suite(frame):
         return ""
     code = frame.f_code
     source = linecache.getline(code.co_filename, line, frame.f_globals).strip()
     return f"  {code.co_filename}:{line}, in {code.co_name}: {source}".rstrip(": ")
+
+
+def _is_of_the_suite(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return module.startswith("asyncwait.") and "conformance" in module.split(".")
+
+
+def _is_of_imports(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "importlib"

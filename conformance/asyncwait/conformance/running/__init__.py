@@ -3,38 +3,48 @@
 from asyncwait.conformance.running._adapt import adapted
 from asyncwait.conformance.running._backend import (
     Backend,
-    ExecBackend,
+    PlaysFurther,
     StreamBackend,
+    stream_backend,
+)
+from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
-    exec_reference,
     known_backends,
     load_backend,
     shipped_backends,
-    stream_backend,
 )
-from asyncwait.conformance.running._isolated import REAL_SECONDS, ChildPlayer, python_child
-from asyncwait.conformance.running._runs import Broken, Play, checked, open_player, runs
+from asyncwait.conformance.running._process import ChildProcess
+from asyncwait.conformance.running._runs import Broken, Play, checked
+from asyncwait.conformance.running._served import (
+    REAL_SECONDS,
+    Served,
+    listed_backends,
+    open_backend,
+)
+from asyncwait.conformance.running._speech import exec_name
+from asyncwait.conformance.running._talk import Listed
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "REAL_SECONDS",
     "Backend",
     "Broken",
-    "ChildPlayer",
-    "ExecBackend",
+    "ChildProcess",
+    "Listed",
     "Play",
+    "PlaysFurther",
+    "Served",
     "StreamBackend",
     "UnknownBackend",
     "adapted",
     "broken_families",
     "checked",
-    "exec_reference",
+    "exec_name",
     "known_backends",
+    "listed_backends",
     "load_backend",
-    "open_player",
-    "python_child",
-    "runs",
+    "open_backend",
     "shipped_backends",
     "stream_backend",
 ]

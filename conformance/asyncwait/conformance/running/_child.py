@@ -1,62 +1,254 @@
-"""The child process: plays one scenario per line of input, answers with one trace per line."""
+"""The child process: loads a backend, says what it is, and plays what it is asked for; see `_talk`.
+
+Whatever the backend does, it does here: to this process, its output, its clock.
+"""
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import BinaryIO
 
 import msgspec
 
-from asyncwait.conformance.running._backend import Backend, load_backend
-from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.scenario import READY, Reply, Request, Scenario
+from asyncwait.conformance.harness import line_of, shown
+from asyncwait.conformance.running._backend import Backend, PlaysFurther
+from asyncwait.conformance.running._names import (
+    UnknownBackend,
+    broken_families,
+    known_backends,
+    load_backend,
+)
+from asyncwait.conformance.running._process import MARK, mark_of
+from asyncwait.conformance.running._talk import Asked, Hello, Listed, Refused, Told
+from asyncwait.spec import AsyncWaitError, InvalidConfig, OperatorError
+from asyncwait.spec.scenario import Capability, Scenario, Trace
+
+LIST = "--list"
+"""In place of the name of a backend: list the names that are known."""
+
+BREAKPOINT = (
+    "breakpoint() was reached in a child process, where nobody can type; "
+    "play the scenario in the process of the command: --here"
+)
+
+MOST_FURTHER = 10
+"""Runs of its own that a backend may make, times the scenarios that it chooses from."""
+
+# Taken now: what the backend does to msgspec later does not concern us.
+_encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
+_decode: Callable[[bytes], Asked] = msgspec.json.Decoder(Asked).decode
 
 
-def main(reference: str, folders: Sequence[str] = ()) -> None:
-    """Serve requests from standard input until it ends.
+def main(name: str, folders: Sequence[str] = ()) -> None:
+    """Serve a backend until standard input ends.
 
     Args:
-        reference: names the backend.
+        name: of the backend, or `LIST`.
         folders: where its modules may be found, besides where this process looks anyway.
     """
-    replies = os.fdopen(os.dup(1), "wb")
-    # What user code prints must not stand between the replies.
-    os.dup2(2, 1)
+    line = _Line()
     sys.path.extend(folder for folder in folders if folder not in sys.path)
+    line.say(None)
+    if name == LIST:
+        line.say(Listed(tuple(sorted(known_backends())), broken_families()))
+        return
     try:
-        backend: Backend | str = load_backend(reference)
+        backend = load_backend(name)
+        hello = hello_of(name, backend)
     except AsyncWaitError as error:
-        backend = str(error)
-    replies.write(READY)
-    replies.flush()
-    serve(backend, sys.stdin.buffer, replies)
+        line.say(Refused.of(error))
+        return
+    except BaseException as error:
+        line.say(Refused(f"backend {name!r}: loading it raised {line_of(error)}"))
+        return
+    if line.stopped:
+        line.say(Refused(f"backend {name!r}: {BREAKPOINT}"))
+        return
+    line.say(hello)
+    _Server(backend, line).serve()
 
 
-def serve(backend: Backend | str, requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer each line of `requests`; with that text, if there is only a text for a backend."""
-    for line in requests:
-        scenario = msgspec.json.decode(line, type=Request).scenario
-        reply = Reply(error=backend) if isinstance(backend, str) else _answer(backend, scenario)
-        replies.write(_encoded(reply) + b"\n")
-        replies.flush()
+def hello_of(name: str, backend: Backend) -> Hello:
+    """Return what `backend` says of itself.
 
-
-def _answer(backend: Backend, scenario: Scenario) -> Reply:
+    Raises:
+        UnknownBackend: it says something else than a backend can.
+    """
     try:
-        traces = list(backend.run([scenario]))
-    except Exception as error:  # told to the parent, who judges it
-        return Reply(error=f"the backend raised {type(error).__name__}: {error}")
-    if len(traces) != 1:
-        return Reply(error=f"1 scenario was given, {len(traces)} traces came back")
-    return Reply(trace=traces[0])
-
-
-def _encoded(reply: Reply) -> bytes:
+        capabilities = frozenset(map(Capability, backend.capabilities))
+    except (TypeError, ValueError):
+        wrong = InvalidConfig.of("capabilities", backend.capabilities, "a set of Capability")
+        raise UnknownBackend(f"backend {name!r}: {wrong}") from None
+    exceptions = backend.exceptions
     try:
-        return msgspec.json.encode(reply)
-    except Exception as error:  # the operator gives out what no JSON can hold
-        text = f"the trace can't be told: {type(error).__name__}: {error}"
-        return msgspec.json.encode(Reply(error=text))
+        said = {_text(rule): _text(why) for rule, why in exceptions.items()}
+    except (AttributeError, TypeError, ValueError):
+        wrong = InvalidConfig.of("exceptions", exceptions, "a mapping of rules to reasons")
+        raise UnknownBackend(f"backend {name!r}: {wrong}") from None
+    return Hello(capabilities, said, bool(backend.batch), isinstance(backend, PlaysFurther))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return str(value)
+
+
+class _Line:
+    """The pipes to the parent, out of the backend's way.
+
+    What the backend prints goes to its own pipe, standard error, and it has no standard input.
+    """
+
+    def __init__(self) -> None:
+        self._mark = mark_of(os.environ.get(MARK, ""))
+        self._output = os.dup(2)
+        self._replies: BinaryIO = os.fdopen(os.dup(1), "wb")
+        self.requests: BinaryIO = os.fdopen(os.dup(0), "rb")
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nowhere, 0)
+        os.dup2(2, 1)
+        os.close(nowhere)
+        self.stopped = False
+        """Whether a breakpoint was reached since something was told."""
+        sys.breakpointhook = self._note_breakpoint
+
+    def say(self, told: Told | Hello | Refused | Listed | None) -> None:
+        """Send a line; an empty one for None."""
+        self._replies.write((b"" if told is None else _encode(told)) + b"\n")
+        self._replies.flush()
+
+    def asked(self) -> Iterator[Asked | None]:
+        """Yield what is asked for; None where a batch is complete."""
+        for line in self.requests:
+            yield _decode(line) if line.strip() else None
+
+    def tell(self, told: Told) -> None:
+        """Tell what came of a scenario, and mark the end of what was printed for it."""
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(BaseException):
+                stream.flush()
+        with suppress(OSError):
+            os.write(self._output, self._mark)
+        if self.stopped:
+            told, self.stopped = Told(error=BREAKPOINT), False
+        self.say(told)
+
+    def _note_breakpoint(self, *_: object, **__: object) -> None:
+        self.stopped = True
+
+
+class _Server:
+    """Plays what is asked for.
+
+    Args:
+        backend: plays it.
+        line: to the parent.
+    """
+
+    def __init__(self, backend: Backend, line: _Line) -> None:
+        self._backend = backend
+        self._line = line
+
+    def serve(self) -> None:
+        """Answer until nothing is asked for any more."""
+        batch: list[Scenario] = []
+        for asked in self._line.asked():
+            if asked is not None and asked.further is not None:
+                self._play_further(asked.further)
+                continue
+            if asked is not None and asked.scenario is not None:
+                batch.append(asked.scenario)
+            if asked is None or not self._backend.batch:
+                self._play(batch)
+                batch = []
+
+    def _play(self, scenarios: Sequence[Scenario]) -> None:
+        """Tell of each of `scenarios`, whether the backend gives a trace for it or not."""
+        count = len(scenarios)
+        traces = _Guarded(lambda: self._backend.run(scenarios), _told)
+        for number in range(count):
+            told = traces.next()
+            if told is None:
+                told = Told(error=f"scenarios given: {count}, traces given back: {number}")
+            elif number + 1 == count and not traces.is_broken and traces.next() is not None:
+                told = Told(error=f"scenarios given: {count}, traces given back: more")
+            self._line.tell(told)
+
+    def _play_further(self, scenarios: dict[str, Scenario]) -> None:
+        """Tell of the runs that the backend makes of its own, then of their end."""
+        assert isinstance(self._backend, PlaysFurther)
+        further = self._backend.further_runs
+        runs = _Guarded(lambda: further(scenarios), _told_further)
+        for _ in range(MOST_FURTHER * max(1, len(scenarios))):
+            told = runs.next()
+            if told is not None:
+                self._line.tell(told)
+            if told is None or runs.is_broken:
+                break
+        else:
+            self._line.tell(Told(error="it makes further runs without end"))
+        self._line.say(None)
+
+
+class _Guarded:
+    """What a backend gives one by one, as it can be told of, whatever happens.
+
+    Args:
+        give: asks the backend for it.
+        told_of: makes of each what is told.
+    """
+
+    def __init__(
+        self, give: Callable[[], Iterable[object]], told_of: Callable[[object], Told]
+    ) -> None:
+        self._give = give
+        self._told_of = told_of
+        self._given: Iterator[object] | None = None
+        self._broken: Told | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the backend raised: from then on `next` says so each time."""
+        return self._broken is not None
+
+    def next(self) -> Told | None:
+        """Return the next, or None if there is none."""
+        if self._broken is not None:
+            return self._broken
+        try:
+            if self._given is None:
+                self._given = iter(self._give())
+            return self._told_of(next(self._given))
+        except StopIteration:
+            return None
+        except BaseException as error:
+            self._broken = _told_of_error(error)
+            return self._broken
+
+
+def _told_of_error(error: BaseException) -> Told:
+    if isinstance(error, AsyncWaitError) and not isinstance(error, OperatorError):
+        return Told(refused=Refused.of(error))
+    return Told(error=f"the backend raised {line_of(error)}")
+
+
+def _told(trace: object) -> Told:
+    if not isinstance(trace, Trace):
+        return Told(error=f"expected a Trace, got {shown(trace)}")
+    try:
+        return Told(msgspec.Raw(_encode(trace)))
+    except Exception as error:  # there is something in it that no JSON can hold
+        return Told(error=f"the trace can't be told: {line_of(error)}")
+
+
+def _told_further(run: object) -> Told:
+    match run:
+        case str(name), Scenario() as scenario, trace:
+            return msgspec.structs.replace(_told(trace), name=name, scenario=scenario)
+        case _:
+            return Told(error=f"expected name, scenario and trace of a run, got {shown(run)}")
 
 
 if __name__ == "__main__":

@@ -316,10 +316,12 @@ class Trace(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     Args:
         legs: in order; the first starts from the scenario's own `restore`.
         self_reported: a foreign program wrote it, not the harness.
+        output: what was printed meanwhile, the last of it.
     """
 
     legs: tuple[Leg, ...]
     self_reported: bool = False
+    output: str = ""
 
 
 def trace_from_json(data: bytes) -> Trace:

@@ -37,7 +37,7 @@ class SparkBackend:
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
     exceptions: Mapping[str, str] = {}
-    in_child = False
+    batch = True
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`: one job for all first legs, one for all second legs, and so on.

@@ -1,0 +1,173 @@
+"""Several child processes that play scenarios, and are replaced when they block or die."""
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from select import poll
+from typing import Self
+
+import msgspec
+from msgspec.structs import replace
+
+from asyncwait.conformance.running._member import Member, Order, Said
+from asyncwait.conformance.running._speech import Speech, told_from
+from asyncwait.conformance.running._talk import Asked, Hello, Told
+from asyncwait.spec.scenario import Scenario, Trace
+
+TURN = 16
+"""So many scenarios in a row are for one child, the next ones for the next child."""
+
+WINDOW = 4
+"""So many turns for each child are begun before the first of their traces is given."""
+
+PULLED = 4
+"""Scenarios that are taken at once: where they are made meanwhile, nobody waits for long."""
+
+_LOOK_EVERY = 0.5  # seconds
+_MOST_AT_ONCE = 1.0  # seconds of waiting; more has passed only where this process was stopped
+
+
+class Crew:
+    """Child processes that serve one backend.
+
+    Which of them plays a scenario depends on its number alone.
+
+    Args:
+        speech: how to talk with them.
+        patience: seconds of the real clock that a scenario may take.
+        size: how many there are at most; a batch is played by one.
+    """
+
+    def __init__(self, speech: Speech, patience: float, size: int) -> None:
+        memory = _physical_memory() // (size + 1)
+        self._speech = speech
+        self._members = [Member(speech, patience, memory) for _ in range(size)]
+        self._hello: Hello | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for member in self._members:
+            if member.child is not None:
+                member.child.doom()
+        for member in self._members:
+            member.drop()
+
+    @property
+    def hello(self) -> Hello:
+        """What the backend says of itself; the first child is started for it.
+
+        Raises:
+            UnknownBackend: it can't be had, or it is none.
+            MissingExtra: it needs a package that is not installed.
+        """
+        if self._hello is None:
+            first = self._members[0]
+            first.start()
+            while first.hello is None:
+                self._attend(_LOOK_EVERY)
+            self._hello = first.hello
+            for member in self._members:
+                member.hello = self._hello
+        return self._hello
+
+    def play(self, scenarios: Iterable[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios`; give one trace for each, in order, as they come.
+
+        Raises:
+            AsyncWaitError: the backend needs what is not there, and says so only now.
+        """
+        members = self._members[:1] if self.hello.batch else self._members
+        source = iter(scenarios)
+        ready: dict[int, Trace] = {}
+        asked = given = 0
+        is_complete = False
+        try:
+            while not is_complete or given < asked:
+                room = min(PULLED, self._room(len(members)) - (asked - given))
+                if room > 0 and not is_complete:
+                    pulled = self._order(members, asked, islice(source, room))
+                    asked += pulled
+                    is_complete = members[0].is_complete = pulled < room
+                waits = is_complete or room <= 0
+                ready |= self._traces(self._attend(_LOOK_EVERY if waits else 0))
+                while given in ready:
+                    yield ready.pop(given)
+                    given += 1
+        finally:
+            self._forget()
+
+    def _room(self, size: int) -> int:
+        return sys.maxsize if self.hello.batch else WINDOW * TURN * size
+
+    def _order(self, members: list[Member], first: int, scenarios: Iterable[Scenario]) -> int:
+        """Spread `scenarios`, which are numbered from `first` on; return how many there are."""
+        number = first
+        for scenario in scenarios:
+            member = members[number // TURN % len(members)]
+            member.orders.append(Order(number, self._speech.request(scenario)))
+            number += 1
+        return number - first
+
+    def _traces(self, said: list[Said]) -> dict[int, Trace]:
+        """Return what was said as traces, by the numbers of their scenarios."""
+        traces = {}
+        for each in said:
+            trace = each.lost or self._speech.reply(each.line)
+            if each.output:
+                trace = replace(trace, output=each.output)
+            traces[each.number] = trace
+        return traces
+
+    def further(self, scenarios: Mapping[str, Scenario]) -> Iterator[Told]:
+        """Have the backend play what it chooses of `scenarios`, and give what it tells of that."""
+        asked = Asked(further=dict(scenarios))
+        self._members[0].orders.append(Order(0, msgspec.json.encode(asked), open_ended=True))
+        self._members[0].is_complete = True
+        try:
+            while self._members[0].orders:
+                for said in self._attend(_LOOK_EVERY):
+                    if said.lost is not None:
+                        yield Told(error=said.lost.legs[0].ending.detail)
+                    elif said.line:
+                        yield told_from(said.line)
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Want nothing any more: a child that still owes something is ended."""
+        for member in self._members:
+            member.forget()
+
+    def _attend(self, seconds: float) -> list[Said]:
+        """Listen to all for so long, or until one says something."""
+        began = time.monotonic()
+        by = poll()
+        left = seconds
+        for member in self._members:
+            member.send()
+            if member.child is not None:
+                member.child.watch(by)
+                left = min(left, max(0.0, member.seconds_left) if member.is_owed else left)
+        by.poll(left * 1000)
+        passed = min(time.monotonic() - began, _MOST_AT_ONCE)
+        return [
+            said
+            for member in self._members
+            if member.child is not None
+            for said in member.attend(passed)
+        ]
+
+
+def _physical_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def cores() -> int:
+    """Return how many processes can run at once here."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

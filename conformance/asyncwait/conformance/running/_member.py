@@ -1,0 +1,186 @@
+"""A place in a crew: what is wanted there, and the child process that is there now."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from asyncwait.conformance.running._names import UnknownBackend
+from asyncwait.conformance.running._process import ChildProcess, LineTooLong
+from asyncwait.conformance.running._speech import Greeting, Speech, failed
+from asyncwait.conformance.running._talk import Hello
+from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.scenario import EndingKind, Trace
+
+AHEAD = 8
+"""Scenarios sent to a child before the first is answered: it plays while the parent judges."""
+
+BATCH_PATIENCE = 60
+"""So many times the patience with a scenario a batch may take from one trace to the next."""
+
+
+_NOT_READY = {
+    "blocked": "a longer --patience might help: ",
+    "died": "its process ended: ",
+    "error": "",
+}
+
+
+class Order(Struct, frozen=True):
+    """Something that a child is asked for.
+
+    Args:
+        number: of the scenario.
+        line: that asks for it.
+        open_ended: there are any number of replies, and then an empty line.
+    """
+
+    number: int
+    line: bytes
+    open_ended: bool = False
+
+
+class Said(Struct, frozen=True):
+    """What came of an order: a line, or how the child was lost; and what it printed meanwhile."""
+
+    number: int
+    line: bytes
+    output: str
+    lost: Trace | None = None
+
+
+class Member:
+    """A place in a crew: what is wanted there, and the child that is there now.
+
+    Args:
+        speech: how to talk with it.
+        patience: seconds that a scenario may take.
+        memory: see `ChildProcess`.
+    """
+
+    def __init__(self, speech: Speech, patience: float, memory: int) -> None:
+        self.orders: deque[Order] = deque()
+        self.is_complete = False
+        """Whether no more scenarios come; a batch is asked for only then."""
+        self.hello: Hello | None = None
+        """What the first child has said; any other has to say the same."""
+        self.child: ChildProcess | None = None
+        self._speech = speech
+        self._patience = patience
+        self._memory = memory
+        self._greeting: Greeting | None = None
+        self._sent = 0
+        self._bound = 0.0
+        self._waited = 0.0
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether it is the child's turn to say something."""
+        return self.child is not None and (self._greeting is not None or self._sent > 0)
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the child may still take."""
+        return self._bound - self._waited
+
+    def start(self) -> None:
+        """Have a child."""
+        self.child = ChildProcess(self._speech.command, self._memory)
+        self._greeting = self._speech.greeting(self._patience)
+        self._bound, self._waited = next(self._greeting), 0.0
+        self.child.send(self._speech.opening)
+
+    def send(self) -> None:
+        """Ask for what is wanted, if it is time to."""
+        if self.orders and self.child is None:
+            self.start()
+        if self.child is None or self._greeting is not None or self.hello is None:
+            return
+        batch = self.hello.batch
+        if batch and not self.is_complete:
+            return
+        ahead = len(self.orders) if batch else min(AHEAD, len(self.orders))
+        if ahead > self._sent:
+            lines = [self.orders[number].line for number in range(self._sent, ahead)]
+            self._sent = ahead
+            self.child.send(b"\n".join(lines) + (b"\n\n" if batch else b"\n"))
+
+    def attend(self, seconds: float) -> Iterator[Said]:
+        """Hear what the child says after so many more seconds; lose it if it can't say more.
+
+        Raises:
+            AsyncWaitError: the first child of all can't load the backend.
+        """
+        assert self.child is not None
+        child = self.child
+        child.attend()
+        self._waited += seconds if self.is_owed else 0.0
+        try:
+            while self.is_owed and (line := child.line()) is not None:
+                self._waited = 0.0
+                yield from self._hear(line)
+        except LineTooLong as error:
+            yield from self._lose("error", str(error))
+        if self.child is not child:
+            return
+        if child.is_mute:
+            yield from self._lose("died", child.obituary())
+        elif self.is_owed and self._waited > self._bound:
+            yield from self._lose("blocked", f"no answer for {self._bound:g} s")
+
+    def _hear(self, line: bytes) -> Iterator[Said]:
+        if self._greeting is not None:
+            yield from self._greet(self._greeting, line)
+            return
+        assert self.child is not None
+        order = self.orders[0]
+        if not order.open_ended or not line.strip():
+            self.orders.popleft()
+            self._sent -= 1
+        yield Said(order.number, line, self.child.words.take())
+
+    def _greet(self, greeting: Greeting, line: bytes) -> Iterator[Said]:
+        try:
+            self._bound = greeting.send(line)
+            return
+        except StopIteration as end:
+            hello: Hello = end.value
+        except AsyncWaitError as error:
+            if self.hello is None:
+                raise
+            yield from self._lose("error", str(error))
+            return
+        if self.hello is not None and self.hello != hello:
+            yield from self._lose("error", f"the backend was {self.hello}, and now it is {hello}")
+            return
+        self.hello, self._greeting = hello, None
+        self._bound = self._patience * (BATCH_PATIENCE if hello.batch else 1)
+        assert self.child is not None
+        self.child.words.take()
+
+    def _lose(self, how: EndingKind, detail: str) -> Iterator[Said]:
+        """Drop the child, and say so of what it was asked for."""
+        assert self.child is not None
+        output = self.child.words.take()
+        greeting, owed = self._greeting is not None, self.is_owed
+        self.drop()
+        if greeting:
+            how, detail = "error", f"it did not become ready to play: {_NOT_READY[how]}{detail}"
+            if self.hello is None:
+                raise UnknownBackend(f"backend {self._speech.name!r}: {detail}")
+        if owed and self.orders:
+            order = self.orders.popleft()
+            yield Said(order.number, b"", output, failed(how, detail))
+
+    def forget(self) -> None:
+        """Want nothing any more; a child that owes something is not waited for."""
+        if self.is_owed:
+            self.drop()
+        self.orders.clear()
+        self.is_complete = False
+
+    def drop(self) -> None:
+        """End the child."""
+        if self.child is not None:
+            self.child.kill()
+        self.child, self._greeting, self._sent = None, None, 0

@@ -1,0 +1,143 @@
+"""How a backend is found by its name. That runs its code, so a child process does it."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, cast
+
+from asyncwait.conformance.harness import line_of
+from asyncwait.conformance.running._backend import (
+    Backend,
+    require_capabilities,
+    require_exceptions,
+)
+from asyncwait.spec import InvalidConfig, MissingExtra
+
+GROUP = "asyncwait.backends"
+"""Entry points: name -> factory of one backend."""
+FAMILIES = "asyncwait.backend_families"
+"""Entry points: name -> function that returns a mapping of names to factories."""
+DISTRIBUTION = "asyncwait"
+"""Whose entry points are shipped; all others are someone else's."""
+
+
+class UnknownBackend(InvalidConfig):
+    """No backend has that name, or it can't be made."""
+
+
+def known_backends() -> dict[str, Callable[[], Backend]]:
+    """Return a loader for each backend that is installed, by name; see `broken_families`."""
+    known: dict[str, Callable[[], Backend]] = {}
+    for members in _families().values():
+        if not isinstance(members, str):
+            known.update(members)
+    return known | _registered()
+
+
+def broken_families() -> dict[str, str]:
+    """Return why each family that can't be loaded can't, by its name."""
+    return {name: why for name, why in _families().items() if isinstance(why, str)}
+
+
+def _registered() -> dict[str, Callable[[], Backend]]:
+    """Return the backends that are registered one by one: none is loaded for it."""
+    return {entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}
+
+
+def _families() -> dict[str, Mapping[str, Callable[[], Backend]] | str]:
+    """Load each family: its members by name, or why it has none."""
+    found: dict[str, Mapping[str, Callable[[], Backend]] | str] = {}
+    for entry in entry_points(group=FAMILIES):
+        try:
+            found[entry.name] = dict(entry.load()())
+        except (Exception, SystemExit) as error:
+            found[entry.name] = line_of(error)
+    return found
+
+
+def _make(entry: EntryPoint) -> Backend:
+    backend: Backend = entry.load()()
+    return backend
+
+
+def shipped_backends() -> list[str]:
+    """Return the names that this distribution registers one by one; families stay out."""
+    return sorted(
+        entry.name
+        for entry in entry_points(group=GROUP)
+        if entry.dist is not None and entry.dist.name.lower() == DISTRIBUTION
+    )
+
+
+def load_backend(name: str) -> Backend:
+    """Return the backend that has this name, in this process.
+
+    Args:
+        name: registered, or "module:callable".
+
+    Raises:
+        UnknownBackend: there is none; its module can't be imported; its factory raises, or
+            returns something else, or a backend that declares what nobody can go by. The message
+            says which.
+        MissingExtra: it needs a package that is not installed.
+    """
+    backend = _made(name)
+    if not isinstance(backend, Backend):
+        msg = f"backend {name!r}: expected a backend from its factory, got {backend!r}"
+        raise UnknownBackend(f"{msg}; return stream_backend(open_operator)")
+    try:
+        require_capabilities(backend.capabilities)
+        require_exceptions(backend.exceptions)
+    except InvalidConfig as error:
+        raise UnknownBackend(f"backend {name!r}: {error}") from error
+    return backend
+
+
+def _made(name: str) -> Any:
+    """Return what the factory behind `name` gives."""
+    try:
+        return _found(name)()
+    except (UnknownBackend, MissingExtra):
+        raise
+    except InvalidConfig as error:
+        raise UnknownBackend(f"backend {name!r}: {error}") from error
+    except (Exception, SystemExit) as error:
+        said = line_of(error)
+        raise UnknownBackend(f"backend {name!r}: its factory raised {said}") from error
+
+
+def _found(name: str) -> Callable[[], Any]:
+    """Return the factory that `name` stands for."""
+    module_name, colon, attribute = name.partition(":")
+    if not colon:
+        return _installed(name)
+    if not module_name or not attribute:
+        raise UnknownBackend(f"backend {name!r}: expected module:callable")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except MissingExtra:
+        raise
+    except (Exception, SystemExit) as error:
+        said = line_of(error)
+        raise UnknownBackend(f"backend {name!r}: can't import it: {said}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise UnknownBackend(f"backend {name!r}: {module_name} has no {attribute!r}")
+        found = getattr(found, part)
+    return cast("Callable[[], Any]", found)
+
+
+def _installed(name: str) -> Callable[[], Any]:
+    # Families are loaded only for a name that is not registered by itself.
+    known = _registered()
+    if name not in known:
+        known = known_backends()
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    msg = f"no backend is named {name!r}; known: {', '.join(sorted(known))}"
+    broken = [f"; {family}: can't be loaded: {why}" for family, why in broken_families().items()]
+    raise UnknownBackend(f"{msg}; or give module:callable{hint}{''.join(broken)}")

@@ -1,0 +1,331 @@
+"""One child process as its parent sees it: three pipes, and a keeper that ends all below it."""
+
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from select import POLLIN, POLLOUT, poll
+from typing import Self
+
+from asyncwait.spec.scenario import LIMITS
+
+MARK = "ASYNCWAIT_CHILD"
+"""Environment variable of all processes that the suite starts, with a secret word for each."""
+
+END_SECONDS = 10.0
+"""How long a child may take to its end when it has closed its output, or is killed."""
+
+LONGEST_LINE = LIMITS.bytes
+"""A child that goes on and on without an end of line is ended."""
+
+LAST_WORDS = 1 << 14
+"""Bytes that are kept of what a child prints for a scenario."""
+
+_KEEPER = str(Path(__file__).with_name("_keeper.py"))
+_AT_ONCE = 1 << 16  # bytes
+_DRAINED_AT_ONCE = 1 << 20  # bytes; a child that prints faster than we read must not keep us
+_MOST_SCENARIOS = 100_000  # whose words wait to be taken
+
+
+class LineTooLong(Exception):
+    """The child's line is longer than `LONGEST_LINE`."""
+
+
+class ChildProcess:
+    """A process that reads and writes lines.
+
+    Neither side ever waits for the other to read: what does not fit into the pipe to the child is
+    written while its answers are read. Its standard error is read too, and the last of it kept.
+
+    Args:
+        command: what to start.
+        memory: bytes of data that each of its processes may have; 0 for no limit.
+    """
+
+    def __init__(self, command: Sequence[str], memory: int = 0) -> None:
+        self._word = secrets.token_hex(8)
+        self.folder = Path(tempfile.mkdtemp(prefix="asyncwait-"))
+        """Where it has its temporary files."""
+        heard, self._control = _pipe()
+        keeper = [sys.executable, "-I", "-S", _KEEPER, str(heard), str(self.folder), str(memory)]
+        try:
+            self._process = subprocess.Popen(
+                [*keeper, *command],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # What it leaves in the folder of temporary files goes when it goes.
+                env={**os.environ, MARK: self._word, "TMPDIR": str(self.folder)},
+                pass_fds=(heard,),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(self._control)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        finally:
+            os.close(heard)
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._requests, self._replies, self._errors = process.stdin, process.stdout, process.stderr
+        for pipe in (self._requests, self._replies, self._errors):
+            os.set_blocking(pipe.fileno(), False)
+        self.words = Words(mark_of(self._word))
+        self.is_mute = False
+        """Whether it has closed its output, by ending or otherwise."""
+        self._unsent = bytearray()
+        self._received = bytearray()
+        self._searched = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def send(self, line: bytes) -> None:
+        """Have `line` written; as much as the pipe takes now, the rest by `attend`."""
+        self._unsent += line
+        self._write()
+
+    def watch(self, by: poll) -> None:
+        """Register everything that `attend` would do something about."""
+        if not self.is_mute:
+            by.register(self._replies, POLLIN)
+        if not self._errors.closed:
+            by.register(self._errors, POLLIN)
+        if self._unsent:
+            by.register(self._requests, POLLOUT)
+
+    def attend(self) -> None:
+        """Read and write what can be read and written without waiting."""
+        self._write()
+        while not self.is_mute and (data := _read(self._replies.fileno())) is not None:
+            self._received += data
+            self.is_mute = not data
+            if len(self._received) > LONGEST_LINE + _AT_ONCE:
+                break
+        # Only now: what it has printed before it replied is there.
+        self._drain()
+
+    def _write(self) -> None:
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._requests.fileno(), self._unsent[:_AT_ONCE])]
+        except BlockingIOError:
+            pass  # It is full; `attend` goes on.
+        except OSError:
+            self._unsent.clear()  # It is dead; the end of its output says so.
+
+    def _drain(self) -> None:
+        drained = 0
+        while not self._errors.closed and drained < _DRAINED_AT_ONCE:
+            data = _read(self._errors.fileno())
+            if data is None:
+                return
+            if not data:
+                self._errors.close()
+            drained += len(data)
+            self.words.add(data)
+
+    def line(self) -> bytes | None:
+        """Return the next line that is there whole, without its end, or None.
+
+        Raises:
+            LineTooLong: its end is nowhere to be seen.
+        """
+        end = self._received.find(b"\n", self._searched)
+        if end < 0:
+            self._searched = len(self._received)
+            if self._searched > LONGEST_LINE:
+                raise LineTooLong(f"a line of more than {LONGEST_LINE} bytes")
+            return None
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
+        self._searched = 0
+        return line
+
+    def wait_for_line(self, seconds: float) -> bytes:
+        """Return the next line.
+
+        Raises:
+            TimeoutError: it does not come in so many seconds.
+            EOFError: no more lines come.
+        """
+        give_up = time.monotonic() + seconds
+        while (line := self.line()) is None:
+            left = give_up - time.monotonic()
+            if self.is_mute:
+                raise EOFError(self.obituary())
+            if left <= 0:
+                raise TimeoutError(f"no answer for {seconds:g} s")
+            self._wait(left)
+        return line
+
+    def _wait(self, seconds: float) -> None:
+        """Attend to it when there is something to do, or after so long."""
+        by = poll()
+        self.watch(by)
+        by.poll(seconds * 1000)
+        self.attend()
+
+    def let_end(self, seconds: float) -> None:
+        """Close its input and give it so long to end by itself, whatever it still says."""
+        self._requests.close()
+        self._unsent.clear()
+        self.wait_for_end(seconds)
+
+    def wait_for_end(self, seconds: float) -> str:
+        """Return how it ended, or that it did not in so many seconds; drop what it says."""
+        give_up = time.monotonic() + seconds
+        while (left := give_up - time.monotonic()) > 0:
+            if self.is_mute and self._errors.closed:
+                with suppress(subprocess.TimeoutExpired):
+                    return _ended(self._process.wait(left))
+                break
+            self._wait(left)
+            self._received.clear()
+        return "it closed its output and went on"
+
+    def obituary(self) -> str:
+        """Return how it ended and its last words, once it is mute."""
+        how = self.wait_for_end(END_SECONDS)
+        last = self.words.last_line
+        return f"{how}: {last}" if last else how
+
+    def doom(self) -> None:
+        """Have its keeper end it, without waiting for that."""
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
+
+    def kill(self) -> None:
+        """End it and everything below it, and remove its files. May be called again."""
+        self.doom()
+        for pipe in (self._requests, self._replies, self._errors):
+            pipe.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.returncode < 0:
+            _kill_marked(self._word)  # Perhaps it was the keeper that was killed.
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose ends are no standard streams, even if one of those is closed here."""
+    ends = os.pipe()
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
+    for end in ends:
+        os.close(end)
+    return moved[0], moved[1]
+
+
+def _read(pipe: int) -> bytes | None:
+    """Return what is there, empty at the end, or None if there is nothing now."""
+    try:
+        return os.read(pipe, _AT_ONCE)
+    except BlockingIOError:
+        return None
+
+
+def _ended(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"ended by signal {-code}"
+
+
+def _kill_marked(word: str) -> None:
+    """Kill the processes that carry this mark, where the system shows them."""
+    mark = f"{MARK}={word}".encode()
+    processes = Path("/proc")
+    for folder in processes.glob("[0-9]*") if processes.is_dir() else ():
+        with suppress(OSError):
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+def mark_of(word: str) -> bytes:
+    """Return what a child that knows its word prints between two scenarios."""
+    return f"\0{word}\0".encode()
+
+
+class Words:
+    """The last of what a child has printed, scenario by scenario.
+
+    Args:
+        mark: what it prints after each scenario, if it does.
+    """
+
+    def __init__(self, mark: bytes) -> None:
+        self._mark = mark
+        self._whole: deque[_Tail] = deque(maxlen=_MOST_SCENARIOS)
+        self._open = _Tail()
+
+    def add(self, data: bytes) -> None:
+        """Add what was read."""
+        # The mark may have come in two parts.
+        *whole, rest = (self._open.take_end(len(self._mark) - 1) + data).split(self._mark)
+        for part in whole:
+            self._open.add(part)
+            self._whole.append(self._open)
+            self._open = _Tail()
+        self._open.add(rest)
+
+    def take(self) -> str:
+        """Return what belongs to the next scenario: up to its mark, or all that is there."""
+        if self._whole:
+            return self._whole.popleft().text
+        taken, self._open = self._open, _Tail()
+        return taken.text
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not empty of what nobody has taken."""
+        for tail in (self._open, *reversed(self._whole)):
+            for line in reversed(tail.text.split("\n")):
+                if said := line.strip():
+                    return said
+        return ""
+
+
+class _Tail:
+    """The end of a text of any length."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._lost = 0
+
+    def add(self, data: bytes) -> None:
+        self._kept += data
+        too_many = len(self._kept) - LAST_WORDS
+        if too_many > 0:
+            del self._kept[:too_many]
+            self._lost += too_many
+
+    def take_end(self, count: int) -> bytes:
+        end = bytes(self._kept[-count:])
+        del self._kept[-count:]
+        return end
+
+    @property
+    def text(self) -> str:
+        said = self._kept.decode(errors="replace").strip("\n")
+        return f"({self._lost} bytes before)\n{said}" if self._lost else said

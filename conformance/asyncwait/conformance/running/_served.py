@@ -1,0 +1,113 @@
+"""A backend that child processes serve: what it says of itself, and runs of it."""
+
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+
+from asyncwait.conformance.running._child import LIST
+from asyncwait.conformance.running._crew import Crew, cores
+from asyncwait.conformance.running._names import UnknownBackend
+from asyncwait.conformance.running._process import ChildProcess
+from asyncwait.conformance.running._runs import Broken, checked
+from asyncwait.conformance.running._speech import (
+    START_SECONDS,
+    UNREADABLE,
+    named,
+    python_command,
+    trace_of,
+)
+from asyncwait.conformance.running._talk import Listed
+from asyncwait.spec.scenario import Capability, Scenario, Trace
+
+REAL_SECONDS = 10.0
+"""How long one scenario may take on the real clock; on a virtual one it takes milliseconds."""
+
+
+class Served:
+    """A backend, none of whose code runs in this process.
+
+    Args:
+        name: of the backend.
+        crew: the processes that serve it.
+
+    Attributes:
+        name: the same.
+        capabilities: what it can do.
+        exceptions: rules that it is known to break, each with the reason.
+        batch: whether it plays many scenarios in about the time of one.
+    """
+
+    def __init__(self, name: str, crew: Crew) -> None:
+        hello = crew.hello
+        self.name = name
+        self.capabilities: frozenset[Capability] = hello.capabilities
+        self.exceptions: Mapping[str, str] = hello.exceptions
+        self.batch = hello.batch
+        self._plays_further = hello.further
+        self._crew = crew
+
+    def play(self, scenarios: Iterable[Scenario]) -> Iterator[Trace | Broken]:
+        """Play `scenarios`; yield for each, in order, its trace or what is wrong in its place.
+
+        Raises:
+            AsyncWaitError: the backend needs what is not there, and says so itself.
+        """
+        asked: deque[Scenario] = deque()
+
+        def noted() -> Iterator[Scenario]:
+            for scenario in scenarios:
+                asked.append(scenario)
+                yield scenario
+
+        for trace in self._crew.play(noted()):
+            yield checked(asked.popleft(), trace)
+
+    def further_runs(
+        self, scenarios: Mapping[str, Scenario]
+    ) -> Iterator[tuple[str, Scenario, Trace | Broken]]:
+        """Yield the runs that the backend makes besides those it is asked for, if it does.
+
+        What goes wrong between them has no name.
+        """
+        for told in self._crew.further(scenarios) if self._plays_further else ():
+            scenario = told.scenario or Scenario()
+            yield told.name, scenario, checked(scenario, trace_of(told))
+
+
+@contextmanager
+def open_backend(
+    name: str, *, patience: float = REAL_SECONDS, jobs: int | None = None, folder: str = ""
+) -> Generator[Served]:
+    """Give the backend of that name; it is there until the block is left.
+
+    Args:
+        name: registered, "module:callable", or "exec:" and a command.
+        patience: seconds of the real clock for one scenario.
+        jobs: how many processes play; as many as there are cores if it is not said.
+        folder: where its module may stand, besides where this process finds modules.
+
+    Raises:
+        UnknownBackend: there is none, or it can't be loaded. The message says why.
+        MissingExtra: it needs a package that is not installed.
+    """
+    with Crew(named(name, folder), patience, jobs or cores()) as crew:
+        yield Served(name, crew)
+
+
+def listed_backends(folder: str = "") -> Listed:
+    """Return the names that are known.
+
+    Args:
+        folder: where modules may stand, besides where this process finds them.
+
+    Raises:
+        UnknownBackend: some family of backends can't even be refused.
+    """
+    with ChildProcess(python_command(LIST, folder)) as child:
+        try:
+            child.wait_for_line(START_SECONDS)
+            return msgspec.json.decode(child.wait_for_line(START_SECONDS), type=Listed)
+        except (TimeoutError, EOFError, *UNREADABLE) as error:
+            raise UnknownBackend(f"the backends can't be listed: {error}") from error

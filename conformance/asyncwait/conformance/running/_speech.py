@@ -1,0 +1,233 @@
+"""What a name of a backend stands for, and how one talks with the processes that serve it."""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Generator
+from typing import Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.conformance.running._names import UnknownBackend
+from asyncwait.conformance.running._talk import Asked, Hello, Refused, Told
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import (
+    Ending,
+    EndingKind,
+    Leg,
+    Request,
+    Scenario,
+    Trace,
+    declaration_from_json,
+    reply_from_json,
+    trace_from_json,
+)
+
+START_SECONDS = 30.0
+"""How long an interpreter and the suite itself may take to be there in a child."""
+
+START_PATIENCE = 3
+"""So many times the patience with a scenario a backend is given to be loaded, or to speak."""
+
+Greeting: TypeAlias = Generator[float, bytes, Hello]
+"""Gives the seconds that the next line may take, is sent that line, and returns what was said."""
+
+EXEC = "exec:"
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading a line raises that is no JSON, or other JSON than is expected."""
+
+
+class Speech(Protocol):
+    """How one talks with the processes that serve a backend."""
+
+    @property
+    def name(self) -> str:
+        """The name of the backend."""
+        ...
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What starts such a process."""
+        ...
+
+    @property
+    def opening(self) -> bytes:
+        """What is sent first."""
+        ...
+
+    def greeting(self, patience: float) -> Greeting:
+        """Listen to what a process says first.
+
+        Raises:
+            UnknownBackend: it can't be had, or it is none.
+            MissingExtra: it needs a package that is not installed.
+        """
+        ...
+
+    def request(self, scenario: Scenario) -> bytes:
+        """Return the line that asks for `scenario`."""
+        ...
+
+    def reply(self, line: bytes) -> Trace:
+        """Return what a line tells; how it is wrong, as the ending of a trace."""
+        ...
+
+
+class InPython(Struct, frozen=True):
+    """A backend that a factory in Python makes, served by our own child; see `_child`.
+
+    Args:
+        name: registered, or "module:callable".
+        folder: where its module may stand, besides where this process finds modules.
+    """
+
+    name: str
+    folder: str = ""
+    opening: bytes = b""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The child finds what this process finds, however it came to know where.
+
+        The present folder is no place that it looks at first.
+        """
+        return python_command(self.name, self.folder)
+
+    def greeting(self, patience: float) -> Greeting:
+        """See `Speech`."""
+        yield START_SECONDS
+        line = yield START_PATIENCE * patience
+        try:
+            said = msgspec.json.decode(line, type=Hello | Refused)
+        except UNREADABLE as error:
+            text = f"backend {self.name!r}: what it says of itself can't be read: {error}"
+            raise UnknownBackend(text) from error
+        if isinstance(said, Refused):
+            raise said.error
+        return said
+
+    def request(self, scenario: Scenario) -> bytes:
+        """See `Speech`."""
+        return msgspec.json.encode(Asked(scenario))
+
+    def reply(self, line: bytes) -> Trace:
+        """See `Speech`."""
+        return trace_of(told_from(line))
+
+
+def python_command(name: str, folder: str = "") -> tuple[str, ...]:
+    """Return the command of a child of ours; see `_child.main`."""
+    module = "asyncwait.conformance.running._child"
+    return (sys.executable, "-P", "-m", module, name, *filter(None, (*sys.path, folder)))
+
+
+class Program(Struct, frozen=True):
+    """A program in any language that speaks JSON lines; its traces are its own words.
+
+    Args:
+        name: "exec:" and its command.
+        command: what to start.
+    """
+
+    name: str
+    command: tuple[str, ...]
+
+    @property
+    def opening(self) -> bytes:
+        """An empty scenario, because a program need not speak before it is asked."""
+        return self.request(Scenario()) + b"\n"
+
+    def greeting(self, patience: float) -> Greeting:
+        """See `Speech`: it may declare what it has, then comes its answer to the opening."""
+        line = yield START_PATIENCE * patience
+        if _is_reply(line):
+            return Hello()
+        try:
+            capabilities = declaration_from_json(line)
+        except InvalidConfig as error:
+            raise UnknownBackend(f"backend {self.name!r}: {error}") from error
+        yield START_PATIENCE * patience
+        return Hello(capabilities)
+
+    def request(self, scenario: Scenario) -> bytes:
+        """See `Speech`."""
+        return msgspec.json.encode(Request(scenario))
+
+    def reply(self, line: bytes) -> Trace:
+        """See `Speech`."""
+        try:
+            reply = reply_from_json(line)
+        except InvalidConfig as error:
+            return failed("error", str(error))
+        if reply.trace is None:
+            why = reply.error or "the reply holds neither a trace nor an error"
+            return failed("error", why)
+        return replace(reply.trace, self_reported=True)
+
+
+def _is_reply(line: bytes) -> bool:
+    """Whether a program's first line is an answer to its opening, and not about itself."""
+    try:
+        said = msgspec.json.decode(line)
+    except UNREADABLE:
+        return False
+    return isinstance(said, dict) and bool({"trace", "error"} & said.keys())
+
+
+def told_from(line: bytes) -> Told:
+    """Return what a child of ours tells in a line."""
+    try:
+        return msgspec.json.decode(line, type=Told)
+    except UNREADABLE as error:
+        return Told(error=f"the reply is no trace: {error}")
+
+
+def trace_of(told: Told) -> Trace:
+    """Return the trace that was told of; how it is wrong, as its ending.
+
+    Raises:
+        AsyncWaitError: the backend needs what is not there.
+    """
+    if told.refused is not None:
+        raise told.refused.error
+    if told.trace is None:
+        return failed("error", told.error)
+    try:
+        return trace_from_json(bytes(told.trace))
+    except InvalidConfig as error:
+        return failed("error", str(error))
+
+
+def failed(how: EndingKind, detail: str) -> Trace:
+    """Return the trace of a run that came to no end of its own."""
+    return Trace((Leg(Ending(how, detail=detail)),))
+
+
+def exec_name(command: str) -> str:
+    """Return the name of the backend that is the program which `command` starts."""
+    return EXEC + command
+
+
+def named(name: str, folder: str = "") -> InPython | Program:
+    """Return what `name` stands for: "exec:" and a command, a registered name, module:callable.
+
+    Args:
+        name: of a backend.
+        folder: where a module may stand, besides where this process finds modules.
+
+    Raises:
+        UnknownBackend: the command can't be started.
+    """
+    if not name.startswith(EXEC):
+        return InPython(name, folder)
+    command = name.removeprefix(EXEC)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UnknownBackend(f"the command {command!r} can't be read: {error}") from error
+    if not words or shutil.which(words[0]) is None:
+        raise UnknownBackend(f"the command {command!r} can't be started: no such program")
+    return Program(name, tuple(words))

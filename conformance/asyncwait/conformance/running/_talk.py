@@ -1,0 +1,93 @@
+"""What the command and its own child processes say to each other, one JSON value on each line.
+
+The child says an empty line when it runs, then `Hello` or `Refused` when it has loaded the backend,
+and then a `Told` for each scenario that it is asked for. An empty line asks for a batch to be
+played. Foreign programs speak less than this: see json-lines.md.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Raw, Struct
+
+from asyncwait.conformance.running._names import UnknownBackend
+from asyncwait.spec import AsyncWaitError, MissingExtra
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario
+
+
+class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
+    """What a backend says of itself.
+
+    Args:
+        capabilities: what it can do.
+        exceptions: rules that it is known to break, each with the reason.
+        batch: it is given all scenarios at once.
+        further: it plays some of the scenarios in other ways, too.
+    """
+
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    exceptions: Mapping[str, str] = {}
+    batch: bool = False
+    further: bool = False
+
+
+class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
+    """Why there is no backend, which whoever asked for it can mend.
+
+    Args:
+        text: of the error.
+        needs: what is not installed, if that is it.
+        extra: the extra that installs it.
+    """
+
+    text: str
+    needs: str = ""
+    extra: str = ""
+
+    @classmethod
+    def of(cls, error: AsyncWaitError) -> "Refused":
+        """Return what stands for `error`."""
+        if isinstance(error, MissingExtra):
+            return cls(str(error), error.needs, error.extra)
+        return cls(str(error))
+
+    @property
+    def error(self) -> AsyncWaitError:
+        """The error that it stands for."""
+        return MissingExtra(self.needs, self.extra) if self.extra else UnknownBackend(self.text)
+
+
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """What the child has to play: one scenario, or what it chooses of many."""
+
+    scenario: Scenario | None = None
+    further: dict[str, Scenario] | None = None
+
+
+class Told(Struct, frozen=True, omit_defaults=True):
+    """What came of a scenario.
+
+    Args:
+        trace: what was observed, as JSON of a Trace.
+        error: why there is no trace.
+        refused: the backend needs what is not there: no scenario can be played.
+        name: of a further run; empty for the end of them.
+        scenario: that was played in it.
+    """
+
+    trace: Raw | None = None
+    error: str = ""
+    refused: Refused | None = None
+    name: str = ""
+    scenario: Scenario | None = None
+
+
+class Listed(Struct, frozen=True):
+    """The names that are known.
+
+    Args:
+        names: of backends.
+        broken: families that can't be loaded, each with the reason.
+    """
+
+    names: tuple[str, ...]
+    broken: Mapping[str, str]

@@ -1,0 +1,317 @@
+"""Child processes play scenarios: they may block, die or talk nonsense, and the suite goes on."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import asyncwait.spec.scenario
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.running import (
+    REAL_SECONDS,
+    UnknownBackend,
+    _member,
+    _process,
+    _speech,
+    open_backend,
+)
+from asyncwait.conformance.running._crew import TURN, Crew
+from asyncwait.conformance.running._speech import Program
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Plan, Reply, Request, Scenario, Step, Timed, Trace
+
+SCENARIO = Scenario(
+    inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("x",)),)),)
+)
+
+
+PATIENCE = 2.0
+"""Seconds. A machine that is busy with other things must not pass for a program that blocks."""
+
+
+def program(body: str) -> list[str]:
+    """A program that says that it is ready, and does `body` with each line that it reads."""
+    loop = f"print(flush=True)\nfor number, line in enumerate(sys.stdin):\n    {body}\n"
+    return [sys.executable, "-u", "-c", f"import os, sys, time\n{loop}"]
+
+
+def crew(command: Sequence[str], patience: float = 10.0, size: int = 1) -> Crew:
+    """Processes that a command starts."""
+    return Crew(Program("exec:test", tuple(command)), patience, size)
+
+
+def endings(traces: Iterable[Trace]) -> list[tuple[str, str]]:
+    """How each run ended."""
+    return [(trace.legs[-1].ending.how, trace.legs[-1].ending.detail) for trace in traces]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_children_play_as_this_process_does(jobs: int) -> None:
+    """The traces that come back through pipes are the same, in the order of the scenarios."""
+    scenarios = [
+        msgspec.structs.replace(SCENARIO, capacity=number) for number in range(1, 3 * TURN)
+    ]
+    with open_backend("reference-asyncio", jobs=jobs) as backend:
+        assert list(backend.play(scenarios)) == [play(open_operator, each) for each in scenarios]
+
+
+PID = 'print(\'{"error": "%d"}\' % os.getpid())'
+
+
+def test_a_child_is_kept_from_one_play_to_the_next() -> None:
+    """Starting one costs more than many scenarios."""
+    with crew(program(PID)) as children:
+        first, second = (endings(children.play([SCENARIO])) for _ in range(2))
+
+    assert first == second
+
+
+def test_the_number_of_a_scenario_decides_who_plays_it() -> None:
+    """So that a run can be repeated, whatever a backend keeps from one scenario to the next."""
+    with crew(program(PID), size=2) as children:
+        pids = [detail for _, detail in endings(children.play([SCENARIO] * (4 * TURN)))]
+
+    turns = [set(pids[first : first + TURN]) for first in range(0, 4 * TURN, TURN)]
+    assert turns[0] == turns[2]
+    assert turns[1] == turns[3]
+    assert [len(turn) for turn in turns] == [1] * 4
+    assert turns[0] != turns[1]
+
+
+def test_few_scenarios_need_one_child(tmp_path: Path) -> None:
+    """However many there may be."""
+    notes = f"open({str(tmp_path / 'starts')!r}, 'a').write('x'); "
+    with crew([*program(PID)[:-1], notes + program(PID)[-1]], size=3) as children:
+        assert len(list(children.play([SCENARIO] * TURN))) == TURN
+
+    assert (tmp_path / "starts").read_text(encoding="utf-8") == "x"
+
+
+def test_a_play_that_is_given_up_disturbs_no_other() -> None:
+    """A child that owes answers is replaced."""
+    with crew(
+        program('time.sleep(60) if number > 1 else print(\'{"error": "%d"}\' % number)')
+    ) as children:
+        next(children.play([SCENARIO] * 5))
+        assert endings(children.play([SCENARIO])) == [("error", "1")]
+
+
+def test_a_child_that_does_not_answer_is_ended() -> None:
+    """After the patience that is set; the next scenario gets another one."""
+    stuck = program('time.sleep(60) if number > 1 else print(\'{"error": "fine"}\')')
+    with crew(stuck, 0.2) as children:
+        children.hello  # noqa: B018 - it waits for the first child
+        said = endings(children.play([SCENARIO] * 3))
+
+    assert said[:2] == [("error", "fine"), ("blocked", "no answer for 0.2 s")]
+
+
+FOREVER = "for _ in iter(int, 1)"
+FINE = 'print(\'{"error": "fine"}\') if number == 0 else '
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"[(print('x', end='', flush=True), time.sleep(0.01)) {FOREVER}]",
+        f"[print('x' * 9999, file=sys.stderr) {FOREVER}]",
+    ],
+    ids=["dribbles", "a flood of other words"],
+)
+def test_patience_is_for_the_whole_reply(said: str) -> None:
+    """Something that keeps coming is no answer."""
+    with crew(program(FINE + said), 0.3) as children:
+        assert endings(children.play([SCENARIO])) == [("blocked", "no answer for 0.3 s")]
+
+
+def test_a_line_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program says must not fill the memory."""
+    monkeypatch.setattr(_process, "LONGEST_LINE", 1_000_000)
+    endless = program(f"{FINE}[print('x' * 9_999, end='') {FOREVER}]")
+    with crew(endless) as children:
+        assert endings(children.play([SCENARIO])) == [
+            ("error", "a line of more than 1000000 bytes")
+        ]
+
+
+LONG = Scenario(inputs=tuple(Timed(0, Record(f"a value of some length {n}")) for n in range(600)))
+
+
+def test_long_requests_and_long_replies_stop_nobody() -> None:
+    """Neither side waits for the other to read, however little fits into a pipe."""
+    long = program("print('{\"error\": \"%s\"}' % ('x' * 100_000))")
+    with crew(long) as children:
+        assert endings(children.play([LONG] * 12)) == [("error", "x" * 100_000)] * 12
+
+
+def test_long_requests_are_played() -> None:
+    """By our own child, and the traces are those of this process."""
+    with open_backend("reference-asyncio", jobs=1) as backend:
+        assert list(backend.play([LONG] * 9)) == [play(open_operator, LONG)] * 9
+
+
+def test_a_child_that_reads_nothing_is_ended() -> None:
+    """Patience counts while a request is written, too."""
+    reads_one = [sys.executable, "-c", "import time; print('{}', flush=True); time.sleep(60)"]
+    with crew(reads_one, 0.2) as children:
+        assert endings(children.play([LONG] * 9))[0] == ("blocked", "no answer for 0.2 s")
+
+
+def test_a_child_that_closes_its_output_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can't answer any more, and nobody waits for it to go."""
+    monkeypatch.setattr(_process, "END_SECONDS", 0.2)
+    mute = ["sh", "-c", "echo '{}'; echo too loud >&2; exec 1>&-; exec sleep 60"]
+    with crew(mute) as children:
+        assert endings(children.play([SCENARIO])) == [
+            ("died", "it closed its output and went on: too loud")
+        ]
+
+
+def test_a_child_that_dies_is_replaced() -> None:
+    """Its last words are kept, and the next scenario gets a new one."""
+    dying = program(f"{FINE}[print('no memory', file=sys.stderr), os._exit(9)]")
+    with crew(dying) as children:
+        assert endings(children.play([SCENARIO] * 2)) == [("died", "exit code 9: no memory")] * 2
+
+
+def test_a_child_that_is_killed_says_by_what() -> None:
+    """A signal has a name."""
+    with crew(program(f"{FINE}os.kill(os.getpid(), 11)")) as children:
+        assert endings(children.play([SCENARIO])) == [("died", "ended by SIGSEGV")]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["false"], "its process ended: exit code 1"),
+        (["sh", "-c", "echo out of order >&2; exit 3"], "its process ended: exit code 3: out of"),
+        (["sleep", "60"], "a longer --patience might help: no answer for 0.6 s"),
+    ],
+)
+def test_a_program_that_never_speaks_is_no_backend(command: list[str], said: str) -> None:
+    """Nothing has been verified then, and nobody is told otherwise."""
+    expected = f"backend 'exec:test': it did not become ready to play: {said}"
+    with pytest.raises(UnknownBackend) as caught, crew(command, 0.2) as children:
+        children.hello  # noqa: B018 - it waits for the first child
+
+    assert str(caught.value).startswith(expected)
+
+
+def test_a_program_need_not_speak_before_it_is_asked() -> None:
+    """Its first line may be an answer: to an empty scenario, which nobody judges."""
+    silent = program('print(\'{"error": "%d"}\' % number)')
+    silent[-1] = silent[-1].replace("print(flush=True)\n", "")
+    with crew(silent) as children:
+        assert endings(children.play([SCENARIO] * 2)) == [("error", "1"), ("error", "2")]
+
+
+def test_what_is_printed_belongs_to_its_scenario(tmp_path: Path) -> None:
+    """By whichever way it is printed; the replies stand apart from it."""
+    (tmp_path / "loud.py").write_text(LOUD, encoding="utf-8")
+    scenarios = [msgspec.structs.replace(SCENARIO, capacity=number) for number in range(1, 4)]
+    with open_backend("loud:backend", jobs=1, folder=str(tmp_path)) as backend:
+        traces = list(backend.play(scenarios))
+
+    expected = [f"written\nprinted {number}\nwarned" for number in range(1, 4)]
+    assert [trace.output for trace in traces] == expected
+
+
+LOUD = """
+import os, sys
+from asyncwait.conformance import StreamBackend, stream_backend
+from asyncwait.reference import open_operator
+
+print("while it is loaded")
+
+class Loud(StreamBackend, frozen=True):
+    def run(self, scenarios):
+        os.write(1, b"written\\n")
+        print("printed", scenarios[0].capacity, flush=True)
+        print("warned", file=sys.stderr)
+        return stream_backend(open_operator).run(scenarios)
+
+def backend():
+    return Loud(open_operator)
+"""
+
+
+def test_of_much_output_the_last_is_kept() -> None:
+    """And the rest is counted."""
+    loud = program(f"{FINE}[print('x' * 100_000 + 'end', file=sys.stderr), print('{{}}')]")
+    with crew(loud) as children:
+        (trace,) = children.play([SCENARIO])
+
+    first, last = trace.output.split("\n")
+    assert first == f"({100_004 - _process.LAST_WORDS} bytes before)"
+    assert last.endswith("xend")
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        ("nonsense", "the reply is no trace: JSON is malformed: invalid character (byte 4)"),
+        (
+            '{"trace": 7}',
+            "the reply is no trace: Expected `object | null`, got `int` - at `$.trace`",
+        ),
+        (
+            '{"trce": 7}',
+            "the reply is no trace: Object contains unknown field `trce`",
+        ),
+        ("{}", "the reply holds neither a trace nor an error"),
+        ('{"error": "out of order"}', "out of order"),
+    ],
+)
+def test_a_reply_that_is_no_trace_is_an_error(said: str, detail: str) -> None:
+    """The scenario after it is played by the same child."""
+    with crew(program(f"print({said!r})")) as children:
+        assert endings(children.play([SCENARIO] * 2)) == [("error", detail)] * 2
+
+
+@pytest.mark.parametrize("said", ["b'\\xff'", "b'[' * 100_000"], ids=["no text", "a deep nest"])
+def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
+    """Whatever bytes it is made of."""
+    raw = f"[sys.stdout.buffer.write({said} + b'\\n'), sys.stdout.flush()]"
+    with crew(program(raw)) as children:
+        ((how, detail),) = endings(children.play([SCENARIO]))
+
+    assert (how, detail.partition(":")[0]) == ("error", "the reply is no trace")
+
+
+def test_the_traces_of_a_foreign_program_are_marked() -> None:
+    """They are its own words."""
+    encoded = msgspec.json.encode(Reply(trace=play(open_operator, SCENARIO))).decode()
+    with crew(program(f"print({encoded!r})")) as children:
+        (trace,) = children.play([SCENARIO])
+
+    assert trace.self_reported
+    assert trace.legs == play(open_operator, SCENARIO).legs
+
+
+GUIDE = Path(asyncwait.spec.scenario.__file__).with_name("json-lines.md")
+
+
+def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
+    """What a program in another language is written after must be true."""
+    request, reply = (
+        block.split("```")[0].strip()
+        for block in GUIDE.read_text(encoding="utf-8").split("```json\n")[1:]
+    )
+
+    assert request.encode() == msgspec.json.encode(Request(SCENARIO))
+    assert reply.encode() == msgspec.json.encode(Reply(trace=play(open_operator, SCENARIO)))
+
+
+def test_the_guide_says_what_a_program_is_given() -> None:
+    """Time to start and to answer, requests ahead, and the length of a reply."""
+    guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
+
+    assert _member.AHEAD == 8
+    assert "up to eight requests ahead" in guide
+    assert _speech.START_PATIENCE == 3
+    assert "three times as long to start" in guide
+    assert f"`--patience` seconds ({REAL_SECONDS:g} unless told otherwise)" in guide
+    assert f"no longer than {_process.LONGEST_LINE >> 20} MiB" in guide

@@ -1,0 +1,230 @@
+"""A child process and all that it starts: read without waiting, ended without remains."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from remains import carrying, wait_until_gone
+
+from asyncwait.conformance.running import ChildProcess, _process
+from asyncwait.conformance.running._process import MARK, Words, mark_of
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows and adopts orphans")
+SECONDS = 30.0
+"""Only a broken test waits so long."""
+
+
+def python(code: str) -> list[str]:
+    """The command that runs `code`."""
+    return [sys.executable, "-u", "-c", f"import os, signal, subprocess, sys, time\n{code}"]
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """A variable by which every process that a test starts is known."""
+    mark = f"{request.node.name}-{os.getpid()}"
+    monkeypatch.setenv("TEST_MARK", mark)
+    return f"TEST_MARK={mark}"
+
+
+class Start(Protocol):
+    """Starts a child, and ends it after the test."""
+
+    def __call__(self, command: Sequence[str], *, memory: int = 0) -> ChildProcess:
+        """Start it."""
+        ...
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """What starts children."""
+    with ExitStack() as started:
+        yield lambda *args, **kwargs: started.enter_context(ChildProcess(*args, **kwargs))
+
+
+def lines_of(child: ChildProcess) -> Iterator[bytes]:
+    """What a child says, to its end."""
+    while True:
+        try:
+            yield child.wait_for_line(SECONDS)
+        except EOFError:
+            return
+
+
+HIDES = """
+is_hidden, hides = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.write(hides, b"x")
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+os.read(is_hidden, 1)
+print("hidden", flush=True)
+"""
+
+WAYS = {
+    "a child of its own": "subprocess.Popen(['sleep', '600']); print()",
+    "a session of its own": "subprocess.Popen(['sleep', '600'], start_new_session=True); print()",
+    "an orphan in a session of its own": HIDES,
+    "signals ignored": "[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]; " + "print()",
+    "signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); print()",
+    "stopped": "print(); os.kill(os.getpid(), signal.SIGSTOP)",
+    "many": "[os.fork() for _ in range(4)]; print()",
+}
+
+
+@linux
+@pytest.mark.parametrize("ends", ["it is killed", "it ends by itself"])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_nothing_that_a_child_has_started_survives_it(
+    mark: str, way: str, ends: str, start: Start
+) -> None:
+    """In whatever session it is, whoever its parent is, whatever it does with signals."""
+    alone = way == WAYS["stopped"]
+    last = "time.sleep(600)" if alone or ends == "it is killed" else "os._exit(7)"
+    child = start(python(f"{way}\n{last}"))
+    child.wait_for_line(SECONDS)
+    if last == "os._exit(7)":
+        assert child.wait_for_end(SECONDS) == "exit code 7"
+    assert carrying(mark) or last == "os._exit(7)"
+
+    child.kill()
+
+    assert carrying(mark) == []
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_nothing_survives_whoever_started_the_child(mark: str, number: int) -> None:
+    """However that one ends, it needs to do nothing for it."""
+    code = (
+        "from asyncwait.conformance.running import ChildProcess\n"
+        f"child = ChildProcess([sys.executable, '-c', {'import os, time' + HIDES!r}])\n"
+        "print(child.wait_for_line(30), child.folder, flush=True)\n"
+        "time.sleep(600)"
+    )
+    with subprocess.Popen(python(code), stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        said, folder = parent.stdout.readline().split()
+        assert said == b"b'hidden'"
+        parent.send_signal(number)
+
+    wait_until_gone(mark)
+    assert not Path(folder.decode()).exists()
+
+
+@linux
+def test_a_child_that_kills_its_keeper_hides_nothing(mark: str, start: Start) -> None:
+    """What is left is found by its environment."""
+    child = start(python(f"{HIDES}\nos.kill(os.getppid(), 9)\ntime.sleep(600)"))
+    assert child.wait_for_line(SECONDS) == b"hidden"
+    child._process.wait(SECONDS)
+
+    child.kill()
+
+    assert carrying(mark) == []
+
+
+def test_temporary_files_go_with_the_child(start: Start) -> None:
+    """Even if it had no time to remove them."""
+    child = start(python("import tempfile; print(tempfile.mkdtemp()); time.sleep(600)"))
+    folder = Path(child.wait_for_line(SECONDS).decode())
+    assert folder.is_dir()
+
+    child.kill()
+
+    assert not folder.exists()
+    assert not child.folder.exists()
+
+
+def test_a_flood_of_words_is_read_and_dropped(start: Start) -> None:
+    """A child that prints without end fills neither the memory nor a file, and can be heard."""
+    flood = "while True: os.write(2, b'x' * 65536); os.write(1, b'still here\\n')"
+    child = start(python(flood))
+    for _ in range(200):
+        assert child.wait_for_line(SECONDS) == b"still here"
+
+    child.kill()
+
+    assert len(child.words.take()) < _process.LAST_WORDS + 100
+
+
+def test_the_memory_of_a_child_is_bounded(start: Start) -> None:
+    """It gets an error of its own, instead of taking the machine down."""
+    hog = "print(1)\ntry:\n    b'x' * (1 << 30)\nexcept MemoryError:\n    print('no')"
+    child = start(python(hog), memory=256 << 20)
+
+    assert [*lines_of(child)] == [b"1", b"no"]
+
+
+def test_a_crash_leaves_no_core(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    """Not even where cores are written."""
+    monkeypatch.chdir(tmp_path)
+    child = start(["sh", "-c", "ulimit -c; kill -SEGV $$"])
+
+    assert [*lines_of(child)] == [b"0"]
+    assert child.obituary() == "ended by SIGSEGV"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -> None:
+    """In its last words."""
+    file = tmp_path / "program"
+    file.write_bytes(b"\x7fELF")
+    file.chmod(0o755)
+    child = start([str(file)])
+
+    assert [*lines_of(child)] == []
+    assert child.obituary() == f"exit code 126: {file} can't be started: Exec format error"
+
+
+@linux
+def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> None:
+    """What Python ignores is not ignored there, and the pipe to its keeper is not its business."""
+    shown = "grep -E 'Sig(Ign|Blk)' /proc/self/status | cut -f 2; cd /proc/$$/fd && echo *"
+    child = start(["sh", "-c", shown])
+
+    assert [*lines_of(child)] == [b"0" * 16, b"0" * 16, b"0 1 2 3"]  # `echo *` opens one
+
+
+def test_killing_twice_is_killing(start: Start) -> None:
+    """Whoever is not sure may kill again."""
+    child = start(["sleep", "600"])
+
+    child.kill()
+    child.kill()
+
+    assert not child.folder.exists()
+
+
+def test_words_are_told_apart_by_their_mark() -> None:
+    """However they come: the mark may be cut in two."""
+    mark = mark_of("secret")
+    words = Words(mark)
+    for byte in b"one" + mark + mark + b"three":
+        words.add(bytes([byte]))
+
+    assert (words.last_line, words.take(), words.take(), words.take()) == (
+        "three",
+        "one",
+        "",
+        "three",
+    )
+    assert words.take() == ""
+
+
+def test_a_child_knows_its_mark(start: Start) -> None:
+    """By which whoever looks for what is left finds it."""
+    child = start(python(f"print(len(os.environ['{MARK}']))"))
+
+    assert [*lines_of(child)] == [b"16"]

@@ -1,0 +1,25 @@
+"""What is left of the processes that a test has started, known by their environment."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+SECONDS = 30.0
+
+
+def carrying(mark: str) -> list[str]:
+    """The command lines of all processes that have `mark`, a variable and its value."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+def wait_until_gone(mark: str) -> None:
+    """Wait until no process has `mark`, which takes a keeper some milliseconds."""
+    give_up = time.monotonic() + SECONDS
+    while remains := carrying(mark):
+        assert time.monotonic() < give_up, remains
+        time.sleep(0.01)
