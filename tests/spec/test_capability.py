@@ -291,6 +291,12 @@ def test_a_program_declares_in_its_first_line(
     assert declaration_from_json(line) == capabilities
 
 
+@pytest.mark.parametrize("line", [b'{"trace": {}}', b'{"error": "no trace"}'])
+def test_an_answer_in_the_first_line_declares_nothing(line: bytes) -> None:
+    """A program need not speak before it is asked; whether the answer is whole is seen later."""
+    assert declaration_from_json(line) is None
+
+
 EXPECTED = (
     "the first line must be empty or say what the program has, "
     'like {"profiles": ["ordered", "timeouts"]}: '
@@ -301,7 +307,11 @@ EXPECTED = (
     ("line", "said"),
     [
         (b"ready", f"{EXPECTED}JSON is malformed: invalid character (byte 0)"),
-        (b'{"trace": {}}', f"{EXPECTED}Object contains unknown field `trace`"),
+        (b'{"profile": ["ordered"]}', f"{EXPECTED}Object contains unknown field `profile`"),
+        (
+            b'{"profiles": ["\xff"]}',
+            f"{EXPECTED}'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
         (b'["ordered"]', f"{EXPECTED}Expected `object`, got `array`"),
         (
             b'{"profiles": "ordered"}',

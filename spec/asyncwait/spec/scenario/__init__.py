@@ -9,7 +9,6 @@ from asyncwait.spec.scenario._capability import (
     needs,
 )
 from asyncwait.spec.scenario._declaration import (
-    Declaration,
     declaration_from_json,
     declared,
     profiles_of,
@@ -58,7 +57,7 @@ from asyncwait.spec.scenario._trace import (
     Trace,
     trace_from_json,
 )
-from asyncwait.spec.scenario._wire import READY, Reply, Request, reply_from_json
+from asyncwait.spec.scenario._wire import READY, Declaration, Reply, Request, reply_from_json
 
 __all__ = [
     "ALL_CAPABILITIES",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from msgspec import Struct
+import msgspec
 
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._capability import (
@@ -13,6 +13,7 @@ from asyncwait.spec.scenario._capability import (
     Capability,
 )
 from asyncwait.spec.scenario._json import decoded
+from asyncwait.spec.scenario._wire import Declaration, Reply
 
 _MODES = {Capability.ORDERED, Capability.UNORDERED}
 
@@ -64,27 +65,27 @@ def profiles_of(capabilities: Iterable[Capability]) -> tuple[str, ...]:
     return (CORE, *(profile.value for profile in PROFILES if profile in set(capabilities)))
 
 
-class Declaration(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a program says in its first line, if it does not have everything.
-
-    Args:
-        profiles: those that it has; left out for every profile.
-        lacks: further capabilities that it does not have.
-    """
-
-    profiles: tuple[str, ...] | None = None
-    lacks: tuple[str, ...] = ()
-
-
-def declaration_from_json(line: bytes) -> frozenset[Capability]:
+def declaration_from_json(line: bytes) -> frozenset[Capability] | None:
     """Return the capabilities that the first line of a program declares; an empty one has all.
 
+    None says that it is an answer already, so that nothing is declared.
+
     Raises:
-        InvalidConfig: it is no such line, or what it declares is wrong.
+        InvalidConfig: it is no line that can be the first, or what it declares is wrong.
     """
     if not line.strip():
         return ALL_CAPABILITIES
+    if _is_answer(line):
+        return None
     example = '{"profiles": ["ordered", "timeouts"]}'
     wrong = f"the first line must be empty or say what the program has, like {example}"
     said: Declaration = decoded(line, Declaration, wrong, wrong)
     return declared(said.profiles, said.lacks)
+
+
+def _is_answer(line: bytes) -> bool:
+    try:
+        fields = decoded(line, dict[str, msgspec.Raw], "", "")
+    except InvalidConfig:
+        return False
+    return not fields.keys().isdisjoint(Reply.__struct_fields__)

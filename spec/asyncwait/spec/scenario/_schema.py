@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from asyncwait.spec.scenario._limits import LIMITS
 from asyncwait.spec.scenario._scenario import PLANNED_ERRORS, Scenario
-from asyncwait.spec.scenario._wire import Reply, Request
+from asyncwait.spec.scenario._wire import Declaration, Reply, Request
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -21,8 +21,9 @@ _Scenarios: TypeAlias = Annotated[
     tuple[Scenario, ...], Meta(description="Scenarios in a file, and what `asyncwait play` reads.")
 ]
 
-_ABOUT = """A line between the suite and a program that plays scenarios: a request or a reply.
-The parts are in $defs: Scenarios for a file of them, Trace for what `asyncwait judge` reads."""
+_ABOUT = """A line between the suite and a program that plays scenarios: a declaration, a request or
+a reply. The parts are in $defs: Scenarios for a file of them, Trace for what `asyncwait judge`
+reads."""
 
 _NULL = {"type": "null"}
 
@@ -39,8 +40,8 @@ def schema_text() -> str:
 
 def schema() -> Schema:
     """Return the JSON Schema, each field with its sentence and its default."""
-    lines, parts = msgspec.json.schema_components((Request, Reply, _Scenarios))
-    request, reply, scenarios = lines
+    lines, parts = msgspec.json.schema_components((Declaration, Request, Reply, _Scenarios))
+    declaration, request, reply, scenarios = lines
     for name in ("Handler", "Step"):
         parts[name]["allOf"] = _errors(parts[name]["properties"]["does"])
     parts["SinkStep"]["allOf"] = [
@@ -55,7 +56,7 @@ def schema() -> Schema:
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "asyncwait: JSON lines",
             "description": _in_one_line(_ABOUT),
-            "anyOf": [request, reply],
+            "anyOf": [declaration, request, reply],
             "$defs": described | {"Scenarios": scenarios},
         }
     )
