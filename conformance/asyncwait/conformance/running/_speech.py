@@ -143,12 +143,12 @@ class Program(Struct, frozen=True):
     def greeting(self, patience: float) -> Greeting:
         """See `Speech`: it may declare what it has, then comes its answer to the opening."""
         line = yield START_PATIENCE * patience
-        if _is_reply(line):
-            return Hello()
         try:
             capabilities = declaration_from_json(line)
         except InvalidConfig as error:
             raise UnknownBackend(f"backend {self.name!r}: {error}") from error
+        if capabilities is None:
+            return Hello()
         yield START_PATIENCE * patience
         return Hello(capabilities)
 
@@ -168,15 +168,6 @@ class Program(Struct, frozen=True):
         return replace(reply.trace, self_reported=True)
 
 
-def _is_reply(line: bytes) -> bool:
-    """Whether a program's first line is an answer to its opening, and not about itself."""
-    try:
-        said = msgspec.json.decode(line)
-    except UNREADABLE:
-        return False
-    return isinstance(said, dict) and bool({"trace", "error"} & said.keys())
-
-
 def told_from(line: bytes) -> Told:
     """Return what a child of ours tells in a line."""
     try:
@@ -193,7 +184,7 @@ def trace_of(told: Told) -> Trace:
     """
     if told.refused is not None:
         raise told.refused.error
-    if told.trace is None:
+    if not bytes(told.trace):
         return failed("error", told.error)
     try:
         return trace_from_json(bytes(told.trace))

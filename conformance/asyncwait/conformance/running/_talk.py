@@ -67,14 +67,14 @@ class Told(Struct, frozen=True, omit_defaults=True):
     """What came of a scenario.
 
     Args:
-        trace: what was observed, as JSON of a Trace.
+        trace: what was observed, as JSON of a Trace; empty for none.
         error: why there is no trace.
         refused: the backend needs what is not there: no scenario can be played.
         name: of a further run; empty for the end of them.
         scenario: that was played in it.
     """
 
-    trace: Raw | None = None
+    trace: Raw = Raw()
     error: str = ""
     refused: Refused | None = None
     name: str = ""
