@@ -227,8 +227,9 @@ class _LegPlayer:
     async def _read_again(self, *, left: bool) -> None:
         outcome: Any
         try:
-            if isinstance(self._results, SnapshotOnDemand):
-                self._results.request_snapshot(_AFTER_THE_END)
+            able: object = self._results
+            if isinstance(able, SnapshotOnDemand):
+                able.request_snapshot(_AFTER_THE_END)
             outcome = await self._results.__anext__()
         except BaseException as error:
             if is_for_the_harness(error):
