@@ -132,7 +132,8 @@ class Consumer:
             self.ending = self._failed(error)
 
     def _failed(self, error: BaseException) -> Ending:
-        return describe_failure(error, self._recorder.now(), self._recorder.raised)
+        recorder = self._recorder
+        return describe_failure(error, recorder.now(), recorder.raised, recorder.passing)
 
     def end(self, how: EndingKind) -> bool:
         """Note that the leg ends now by the will of its consumer, unless it has; return whether."""

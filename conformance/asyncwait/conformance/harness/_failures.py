@@ -9,24 +9,27 @@ from asyncwait.spec.scenario import Ending
 
 
 def describe_failure(
-    error: BaseException, at: float, raised: Iterable[BaseException] = ()
+    error: BaseException,
+    at: float,
+    raised: Iterable[BaseException] = (),
+    passing: Iterable[BaseException] = (),
 ) -> Ending:
     """Return the ending of a leg whose consumer got `error`.
 
     Args:
         error: the very object.
         at: when, in ms.
-        raised: the errors that were raised by plan, of calls, hooks and the source.
+        raised: the errors that calls have raised by plan.
+        passing: those that hooks and the source have raised by plan.
     """
-    raised = list(raised)
-    unchanged = any(error is one for one in raised)
+    unchanged = any(error is one for one in passing)
     expected = unchanged or isinstance(error, AsyncWaitError)
     return Ending(
         "failed",
         at,
         error=_name(error),
         record=_record(error),
-        cause=_cause(error.__cause__, raised),
+        cause=_cause(error.__cause__, list(raised)),
         unchanged=unchanged,
         detail=text_of(error),
         traceback="" if expected else traceback_of(error),

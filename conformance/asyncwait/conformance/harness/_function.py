@@ -317,7 +317,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
     def plain() -> None:
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
-            raise recorder.planned(Planned(hook))
+            raise recorder.planned(Planned(hook), passes=True)
 
     async def coroutine() -> None:
         await anyio.lowlevel.checkpoint()

@@ -44,7 +44,8 @@ class Recorder:
         refused: what a completion in callback form raised at the user.
         company: what went wrong with another operator on the loop.
         visit: what the first call does before anything else, if there is something.
-        raised: every planned error that was raised, each the very object.
+        raised: every planned error of calls that was raised, each the very object.
+        passing: those of the source and of hooks, which pass as they are.
         tracker: knows the objects that stand for values.
     """
 
@@ -62,6 +63,7 @@ class Recorder:
         self.company = ""
         self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
+        self.passing: list[BaseException] = []
         self.tracker = Tracker(partial(self.misused, "copied"), is_on=scenario.tracked)
         self._scenario = scenario
         self._clock = clock
@@ -101,9 +103,14 @@ class Recorder:
             self.events.append(Blocked(began, began + ms))
             self._blocker(ms / 1000)
 
-    def planned(self, error: BaseException) -> BaseException:
-        """Remember an error that is raised by plan, and return it."""
-        self.raised.append(error)
+    def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
+        """Remember an error that is raised by plan, and return it.
+
+        Args:
+            error: the very object.
+            passes: it has to come out as it is, as those of the source and of hooks do.
+        """
+        (self.passing if passes else self.raised).append(error)
         return error
 
     def misused(self, what: MisuseKind, detail: str) -> None:

@@ -79,11 +79,14 @@ class WatchedSource:
         recorder.events.append(SourceAsked(recorder.now()))
         try:
             element = await self._elements.__anext__()
+        except anyio.get_cancelled_exc_class():
+            recorder.misused("interrupted", "the read of the source")
+            raise
         except StopAsyncIteration:
             recorder.events.append(SourceEnded(recorder.now(), self._error is not None))
             if self._error is None:
                 raise
-            raise recorder.planned(self._error) from None
+            raise recorder.planned(self._error, passes=True) from None
         recorder.block(self._plan.inputs[self._given].blocks)
         recorder.events.append(Taken(recorder.now(), self._plan.first_index + self._given))
         self._given += 1
@@ -97,7 +100,7 @@ class WatchedSource:
             await anyio.sleep(scenario.close_takes / 1000)
         self._recorder.events.append(SourceClosed(self._recorder.now()))
         if scenario.close_error:
-            raise self._recorder.planned(PlannedSourceError("closing"))
+            raise self._recorder.planned(PlannedSourceError("closing"), passes=True)
 
     def _refuse_company(self, name: str) -> None:
         if self._asked:

@@ -66,5 +66,5 @@ def overloaded_at(facts: Facts) -> float:
     ending, capacity = facts.leg.ending, facts.leg.capacity
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
-    late = running_at((facts.deadline(call), call.ended_at) for call in facts.calls)
+    late = running_at((facts.due(call), call.ended_at) for call in facts.calls)
     return next((at for at, running in late if running > capacity), NEVER)

@@ -61,15 +61,19 @@ def _decide(facts: Facts, call: Call, request: Request | None, *, blamed: bool) 
     if ended.how == "returned":
         return Decision(NEVER, call.ended_at, call.ended_seq, results=ended.results)
     wrong = _expected_error(call.step.does, call.step.error)
-    return Decision(NEVER, call.ended_at, call.ended_seq, wrong=wrong)
+    # Of a call that completes its record and then raises, either may be noticed first.
+    results = ended.results if call.step.throws else None
+    return Decision(NEVER, call.ended_at, call.ended_seq, results=results, wrong=wrong)
 
 
 def _decide_by_deadline(facts: Facts, call: Call, request: Request | None) -> Decision:
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
+    noticed = max(facts.deadline(call), min(facts.due(call), facts.leg.ending.at))
+    decided_at = noticed if request is None else asked_at
     handler = facts.scenario.handler(call.value)
     results = handler.results if handler is not None and handler.does == "reply" else None
     wrong = "" if results is not None else _error_at_deadline(handler)
-    return Decision(asked_at, facts.deadline(call), seq, True, results, wrong)
+    return Decision(asked_at, decided_at, seq, True, results, wrong)
 
 
 def _error_at_deadline(handler: Handler | None) -> str:

@@ -12,6 +12,7 @@ from asyncwait.conformance.judging._identity import Identity, identity_of
 from asyncwait.conformance.judging._items import NEVER, Call, Input
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
+    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
@@ -64,6 +65,7 @@ class Facts(Struct, frozen=True, eq=False):
         inputs: restored and taken elements, in input order.
         calls: in the order in which they started.
         took: what the consumer took, in order.
+        blocks: from when until when the loop was blocked, in ms.
     """
 
     scenario: Scenario
@@ -73,11 +75,33 @@ class Facts(Struct, frozen=True, eq=False):
     inputs: tuple[Input, ...]
     calls: tuple[Call, ...]
     took: tuple[Took, ...]
+    blocks: tuple[tuple[float, float], ...] = ()
 
     def deadline(self, call: Call | None) -> float:
-        """Return when the record of `call` has to be decided at the latest, in ms."""
+        """Return when the time of the record of `call` is over, in ms."""
         timeout = self.scenario.timeout
         return NEVER if call is None or timeout is None else call.at + timeout
+
+    def due(self, call: Call | None) -> float:
+        """Return when it has to be decided at the latest: then, or when the loop is free again."""
+        return self.instants(self.deadline(call))[-1]
+
+    def instants(self, at: float) -> list[float]:
+        """Return when what falls due at `at` ms may be noticed: then, or when blocks are over.
+
+        At the very beginning of a block it may have been noticed before, or not; and at the end of
+        one, before the next begins.
+        """
+        found = [] if any(since < at < until for since, until in self.blocks) else [at]
+        for since, until in self.blocks:
+            if since <= at <= until:
+                at = until
+                found.append(at)
+        return found
+
+    def blocked_between(self, since: float, until: float) -> float:
+        """Return for how many ms of that time the loop was blocked."""
+        return sum(max(0.0, min(until, end) - max(since, begin)) for begin, end in self.blocks)
 
 
 def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
@@ -91,6 +115,7 @@ def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
         tuple(_inputs(scenario, leg, seen)),
         tuple(_calls(scenario, seen)),
         tuple(Took(e.element, identity_of(e.element), e.at, seq) for seq, e in seen(SinkTook)),
+        tuple((event.at, event.until) for _, event in seen(Blocked)),
     )
 
 

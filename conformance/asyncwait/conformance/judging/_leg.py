@@ -123,9 +123,23 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """What a completion in callback form raised at the user; empty for nothing."""
         return self.facts.leg.refused
 
+    @property
+    def kept(self) -> int:
+        """How many objects the operator was found to know without need."""
+        return self.facts.leg.kept
+
+    @property
+    def company(self) -> str:
+        """What went wrong with another operator on the loop; empty for nothing."""
+        return self.facts.leg.company
+
     def deadline(self, item: Item) -> float:
-        """Return when `item` has to be decided at the latest, in ms."""
+        """Return when the time of `item` is over, in ms."""
         return self.facts.deadline(item.call)
+
+    def due(self, item: Item) -> float:
+        """Return when `item` has to be decided at the latest, in ms; later where a block ends."""
+        return self.facts.due(item.call)
 
     @property
     def records(self) -> Sequence[Item]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import Item
-from asyncwait.spec.scenario import SinkGaveUp, SinkLeft, SinkTook, SinkWaits
+from asyncwait.spec.scenario import Blocked, SinkGaveUp, SinkLeft, SinkTook, SinkWaits
 
 _WAITING = {SinkWaits, SinkTook, SinkGaveUp}
 """What begins or ends a wait of the consumer."""
@@ -58,7 +58,8 @@ def _moments(facts: Facts) -> Iterator[Moment]:
             return
         if kind in _WAITING:
             waiting = kind is SinkWaits
-        if then > event.at:
+        # A blocked loop is no rest: whatever is open in this instant may have had no turn yet.
+        if then > event.at and kind is not Blocked:
             yield Moment(event.at, seq, waiting and end_at > event.at)
 
 

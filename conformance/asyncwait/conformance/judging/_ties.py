@@ -81,8 +81,9 @@ def find_ties(facts: Facts, calls: Calls) -> Ties:
     """Find what the events of a leg leave open."""
     ties: list[Tie] = []
     untimely: list[HandlerAsked] = []
-    due, rank = _due(facts, calls), _Rank(facts, calls)
-    for moment, requests in _requests(facts).items():
+    asked = _requests(facts)
+    due, rank = _due(facts, calls, asked), _Rank(facts, calls)
+    for moment, requests in asked.items():
         alike = due.get(moment, [])
         count = min(len(requests), len(alike))
         likely = sorted(alike, key=rank) if count < len(alike) else alike
@@ -101,15 +102,35 @@ def _requests(facts: Facts) -> Mapping[Moment, Sequence[Request]]:
     return requests
 
 
-def _due(facts: Facts, calls: Calls) -> Mapping[Moment, Sequence[int]]:
-    """Return the places of the records that no answer has decided before their deadline."""
+def _due(
+    facts: Facts, calls: Calls, asked: Mapping[Moment, Sequence[Request]]
+) -> Mapping[Moment, Sequence[int]]:
+    """Return the places of the records that no answer has decided before their deadline.
+
+    Where the loop was blocked then, there are several moments at which that may be noticed: each
+    record has the first one at which the handler is asked once more. One that was answered in the
+    instant of its deadline may be meant besides.
+    """
+    left = {moment: len(requests) for moment, requests in asked.items()}
     due: dict[Moment, list[int]] = defaultdict(list)
-    for pos, call in sorted(calls.of.items()):
-        deadline = facts.deadline(call)
-        answered = call.ended is not None and call.ended.how != "cancelled"
-        if not (answered and call.ended_at < deadline):
-            due[deadline, call.identity].append(pos)
+    for is_tied in (False, True):
+        for pos, call in sorted(calls.of.items()):
+            deadline = facts.deadline(call)
+            if _is_tied(call, deadline) is is_tied:
+                moments = [(at, call.identity) for at in facts.instants(deadline)]
+                free = [each for each in moments if left.get(each)]
+                shared = [each for each in moments if is_tied and each in asked]
+                moment = next(iter([*free, *shared]), moments[-1])
+                left[moment] = max(0, left.get(moment, 0) - (len(moments) > 1))
+                due[moment].append(pos)
     return due
+
+
+def _is_tied(call: Call, deadline: float) -> bool | None:
+    """Whether a call has answered in the instant of its deadline; None if it did before."""
+    if call.ended is None or call.ended.how == "cancelled" or call.ended_at > deadline:
+        return False
+    return True if call.ended_at == deadline else None
 
 
 class _Rank:

@@ -138,8 +138,8 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
         at: ms since the leg began.
         what: "supplier-thread": it asks a supplier on another thread than the loop's;
             "read-twice": it reads a collection of results a second time; "copied": it hands on a
-            copy in place of the very object; "interrupted": it cancels the read of its source
-            while it runs.
+            copy in place of the very object; "interrupted": it cancels the read of its source,
+            which is right only when it is through.
         detail: what it was, in words.
     """
 

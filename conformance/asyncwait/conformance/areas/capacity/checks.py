@@ -95,3 +95,20 @@ def markers_and_snapshots_do_not_pile_up(leg: LegHistory) -> Iterator[Finding]:
                 yield text, rest.at
                 return
             yield None
+
+
+_UNNOTICED = 64
+"""Objects that may be left over, in variables of tasks that rest, say, however long the stream."""
+
+
+@leg_check("CAP-7")
+def what_came_out_is_not_kept(leg: LegHistory) -> Iterator[Finding]:
+    """Of the objects in a long stream, hardly any that need not be alive is."""
+    if not leg.scenario.tracked:
+        return
+    most = _UNNOTICED + len(leg.outputs) // 8
+    if leg.kept > most:
+        text = f"{leg.kept} values and results are kept of a stream of {len(leg.records)}"
+        yield text, leg.end_at
+    elif leg.records and leg.ran_to_its_end:
+        yield None

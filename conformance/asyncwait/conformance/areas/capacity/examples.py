@@ -2,7 +2,7 @@
 
 from asyncwait.conformance.evidence import Example, at, outlives, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -225,6 +225,17 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, Record("a"), *(Snapshot(number) for number in range(5)), LatencyMarker(5)),
             plans=(replies("a", 120, "a1"),),
             sink=(SinkStep("pause", 80), SinkStep("read", 2), SinkStep("pause", 80)),
+        ),
+    ),
+    Example(
+        "six-hundred-records-are-let-go",
+        ("CAP-7",),
+        "Of a stream of six hundred records nothing is left at its end.",
+        Scenario(
+            capacity=3,
+            inputs=tuple(Timed(0, Record("ab"[n % 2], n)) for n in range(600)),
+            plans=(replies("a", 0, "a1"), replies("b", 0, "b1", "b2")),
+            tracked=True,
         ),
     ),
 )

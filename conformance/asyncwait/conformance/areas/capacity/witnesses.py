@@ -5,8 +5,12 @@ from asyncwait.conformance.evidence import (
     answered,
     at,
     called,
+    ends,
     finished,
+    input_ended,
+    leg,
     replies,
+    run,
     taken,
     took,
     waits,
@@ -14,6 +18,7 @@ from asyncwait.conformance.evidence import (
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Scenario, SinkStep
 
+_TRACKED = Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), tracked=True)
 _PAUSED = Scenario(
     capacity=1,
     inputs=at(0, Record("a"), Record("b")),
@@ -186,5 +191,35 @@ WITNESSES: tuple[Witness, ...] = (
             took(80, LatencyMarker(3)),
         ),
         "3 markers and snapshots wait, capacity 1",
+    ),
+    Witness(
+        "CAP-7",
+        violating=run(
+            _TRACKED,
+            leg(
+                ends("finished", 40),
+                waits(0),
+                taken(0, 0),
+                called(0, "a"),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                input_ended(40),
+                kept=65,
+            ),
+        ),
+        legal=run(
+            _TRACKED,
+            leg(
+                ends("finished", 40),
+                waits(0),
+                taken(0, 0),
+                called(0, "a"),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                input_ended(40),
+                kept=64,
+            ),
+        ),
+        text="65 values and results are kept of a stream of 1",
     ),
 )

@@ -13,6 +13,7 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.spec import LatencyMarker, Record
+from asyncwait.spec.scenario import Misuse
 
 
 @leg_check("ELEM-1")
@@ -126,3 +127,16 @@ def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
         for item in leg.items:
             if isinstance(item.element, LatencyMarker) and not item.given:
                 yield f"{item} never came out", leg.end_at
+
+
+@leg_check("ELEM-8")
+def values_are_handed_on_as_they_are(leg: LegHistory) -> Iterator[Finding]:
+    """Where values are objects that are known again, no copy was seen."""
+    if not leg.scenario.tracked:
+        return
+    for _, event in leg.seen(Misuse):
+        if event.what == "copied":
+            yield event.detail, event.at
+            return
+    for _ in leg.calls:
+        yield None

@@ -153,4 +153,28 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(replies("a", 120, "a1"),),
         ),
     ),
+    Example(
+        "values-are-objects",
+        ("ELEM-8",),
+        "Each value and each result is an object of its own, in calls, output and snapshot.",
+        Scenario(
+            mode="unordered",
+            capacity=2,
+            inputs=at(0, Record("a"), Record("b"), Barrier(1), Record("a")),
+            plans=(replies("a", 40, "a1"), replies("b", 80, "b1", "b2")),
+            tracked=True,
+        ),
+    ),
+    Example(
+        "values-in-a-handler-are-objects",
+        ("ELEM-8",),
+        "The handler, too, is called with the object itself.",
+        Scenario(
+            timeout=40,
+            inputs=at(0, Record("a")),
+            plans=(never("a", "late"),),
+            handled=True,
+            tracked=True,
+        ),
+    ),
 )

@@ -17,12 +17,14 @@ from asyncwait.conformance.evidence import (
 from asyncwait.spec import LatencyMarker, Record
 from asyncwait.spec.scenario import (
     CallCancelled,
+    Misuse,
     Plan,
     Scenario,
     SinkStep,
     Step,
 )
 
+_TRACKED = Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), tracked=True)
 _EQUAL_RESULTS = Scenario(
     mode="unordered",
     inputs=at(0, Record("a", 5, "k"), Record("b", 6, "m")),
@@ -177,5 +179,26 @@ WITNESSES: tuple[Witness, ...] = (
             _TWO_MARKERS, waits(0), taken(0, 0, 1), took(0, LatencyMarker(1), LatencyMarker(1))
         ),
         "LatencyMarker(marked_at=1, source='') (input 1) never came out",
+    ),
+    Witness(
+        "ELEM-8",
+        violating=finished(
+            _TRACKED,
+            waits(0),
+            taken(0, 0),
+            (Misuse(0, "copied", "the function is called with another object: 'a'"),),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            took(40, Record("a1")),
+        ),
+        legal=finished(
+            _TRACKED,
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            took(40, Record("a1")),
+        ),
+        text="the function is called with another object: 'a'",
     ),
 )

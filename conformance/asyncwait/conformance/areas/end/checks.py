@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.judging import NEVER, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
+    Blocked,
     CallEnded,
     Closed,
+    Ending,
     HookRun,
+    Misuse,
     SinkGaveUp,
+    SinkIntruded,
     SinkLeft,
+    SourceAsked,
     SourceClosed,
 )
 
@@ -86,7 +91,7 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     """`open` runs before the first call, `close` after the last has ended and before leaving."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    if leg.scenario.hooks == "none" or left is None:
+    if leg.scenario.hooks == "none" or left is None or leg.scenario.hook_error == "open":
         return
     hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
     names = [hook for _, hook in hooks]
@@ -159,4 +164,112 @@ def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
     if late is not None:
         yield f"call {late.number} of {late.value!r} began after leaving", late.at
     elif left != NEVER:
+        yield None
+
+
+@leg_check("END-11")
+def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
+    """From the end of the leg to its close no more time passes than cleaning up takes."""
+    closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
+    if leg.ending.how not in {"left", "crashed", "failed"} or not leg.end_at <= closed < NEVER:
+        return
+    due = _cleaned_up_at(leg) + leg.scenario.close_takes + leg.scenario.hook_takes
+    if closed > due:
+        took, least = closed - leg.end_at, due - leg.end_at
+        text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
+        yield f"{text} {least:g} ms", leg.end_at
+    else:
+        yield None
+
+
+def _cleaned_up_at(leg: LegHistory) -> float:
+    """When the last call has ended that ran at the end, and the last block of the loop is over."""
+    ends = [call.ended_at for call in leg.calls if leg.end_at <= call.ended_at < NEVER]
+    blocks = [event.until for _, event in leg.seen(Blocked)]
+    return max([leg.end_at, *ends, *blocks])
+
+
+@leg_check("END-12")
+def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
+    """If `open` raises, the leg fails with that very object, without a call, its source closed."""
+    if leg.scenario.hook_error != "open" or not leg.seen(HookRun):
+        return
+    ending = leg.ending
+    if ending.how != "failed" or not ending.unchanged:
+        yield f"open raised, and the leg {_said(ending)}", leg.end_at
+    elif leg.calls:
+        yield f"open raised, and {leg.calls[0].value!r} was called", leg.calls[0].at
+    elif not leg.seen(SourceClosed):
+        yield "open raised, and the source is not closed", leg.end_at
+    else:
+        yield None
+
+
+@leg_check("END-13")
+def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Finding]:
+    """If closing raises and nothing did before, the leg fails with that very object."""
+    if not _closing_raises(leg) or not leg.seen(Closed):
+        return
+    ending = leg.ending
+    if ending.how in {"finished", "left"}:
+        yield "closing raised, and leaving did not", leg.end_at
+    elif ending.how == "failed" and leg.fail_at == NEVER and not ending.unchanged:
+        yield f"closing raised, and the leg {_said(ending)}", leg.end_at
+    elif ending.how == "failed":
+        yield None
+
+
+def _closing_raises(leg: LegHistory) -> bool:
+    hooks = [event.hook for _, event in leg.seen(HookRun)]
+    closes = leg.scenario.hook_error == "close" and "close" in hooks
+    return closes or (leg.scenario.close_error and bool(leg.seen(SourceClosed)))
+
+
+def _said(ending: Ending) -> str:
+    return f"{ending.how} with {ending.error}" if ending.error else ending.how
+
+
+@leg_check("END-14")
+def there_is_one_consumer(leg: LegHistory) -> Iterator[Finding]:
+    """Each time a second task reads while the consumer waits, it gets an error."""
+    for _, event in leg.seen(SinkIntruded):
+        if event.got.startswith("raised "):
+            yield None
+        else:
+            text = "a second task that read while the consumer waited got no error"
+            yield f"{text}: it {event.got}", event.at
+
+
+@leg_check("END-15")
+def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
+    """The other operator on the loop gave what it should; for this one all rules speak."""
+    if leg.scenario.company == "none":
+        return
+    if leg.company:
+        yield leg.company, leg.end_at
+    elif leg.ran_to_its_end:
+        yield None
+
+
+@leg_check("END-16")
+def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding]:
+    """A source with a scope of its own fails nothing."""
+    if leg.scenario.source != "scope":
+        return
+    ending = leg.ending
+    if ending.how == "failed" and ending.error in {"RuntimeError", "AssertionError"}:
+        text = f"the source can't be read or closed like this: {ending.error} {ending.detail}"
+        yield text, ending.at
+    elif ending.how in {"finished", "left", "crashed"}:
+        yield None
+
+
+@leg_check("END-17")
+def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Finding]:
+    """What interrupts the read of the source is that the operator is through."""
+    for _, event in leg.seen(Misuse):
+        if event.what == "interrupted" and event.at < leg.over_at:
+            yield "the read of the source was interrupted while the operator ran", event.at
+            return
+    if leg.seen(SourceAsked):
         yield None

@@ -4,6 +4,9 @@ from asyncwait.conformance.evidence import Example, at, never, outlives, raises,
 from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
+_SIX = at(0, *(Record(value, number) for number, value in enumerate("abcabc")))
+_QUICK_AND_SLOW = (replies("a", 80, "a1"), replies("b", 40, "b1", "b2"))
+
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "end-after-everything-in-flight",
@@ -272,6 +275,142 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, Record("a"), Record("b")),
             plans=(outlives("a", 80, "a1"), replies("b", 40, "b1")),
             cancel_at=40,
+        ),
+    ),
+    Example(
+        "leaving-while-the-source-is-silent",
+        ("END-11", "END-5"),
+        "The next element is due in a minute; the consumer leaves at 80.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(60_000, Record("b")),
+            plans=(replies("a", 40, "a1"),),
+            cancel_at=80,
+        ),
+    ),
+    Example(
+        "failing-while-the-source-is-silent",
+        ("END-11", "FAIL-2"),
+        "A call fails at 40; the end of input is known after a minute.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(raises("a", 40),),
+            source_ends_at=60_000,
+        ),
+    ),
+    Example(
+        "leaving-while-all-clean-up",
+        ("END-11", "END-3"),
+        "The call cleans up for 80 ms, closing the source takes 40, each hook 40.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(60_000, Record("b")),
+            plans=(Plan("a", (Step("never", clean_up=80),)),),
+            hooks="coroutine",
+            hook_takes=40,
+            close_takes=40,
+            cancel_at=120,
+        ),
+    ),
+    Example(
+        "open-that-raises",
+        ("END-12",),
+        "The function can't be opened.",
+        Scenario(inputs=at(0, Record("a")), hooks="coroutine", hook_takes=40, hook_error="open"),
+    ),
+    Example(
+        "close-that-raises",
+        ("END-13",),
+        "The stream ends well, and then the function can't be closed.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(replies("a", 40, "a1"),),
+            hooks="plain",
+            hook_error="close",
+        ),
+    ),
+    Example(
+        "source-that-raises-on-closing",
+        ("END-13", "END-5"),
+        "The stream ends well, and closing its source raises.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(replies("a", 40, "a1"),),
+            close_takes=40,
+            close_error=True,
+        ),
+    ),
+    Example(
+        "second-task-that-reads",
+        ("END-14",),
+        "While the consumer waits for the first element, another task asks for one, too.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
+            sink=(SinkStep("intrude"), SinkStep("read", 1)),
+        ),
+    ),
+    Example(
+        "another-operator-beside",
+        ("END-15",),
+        "A second operator of the same kind works on the same loop.",
+        Scenario(
+            capacity=2,
+            timeout=400,
+            inputs=_SIX,
+            plans=_QUICK_AND_SLOW,
+            handled=True,
+            company="beside",
+        ),
+    ),
+    Example(
+        "another-operator-before",
+        ("END-15",),
+        "The source is the output of a second operator of the same kind.",
+        Scenario(
+            mode="unordered", inputs=_SIX, plans=_QUICK_AND_SLOW, hooks="plain", company="before"
+        ),
+    ),
+    Example(
+        "another-operator-inside",
+        ("END-15",),
+        "The first call runs a second operator of the same kind to its end.",
+        Scenario(capacity=3, inputs=_SIX, plans=_QUICK_AND_SLOW, company="inside"),
+    ),
+    Example(
+        "source-with-a-scope-read-to-its-end",
+        ("END-16",),
+        "The source is a generator that holds a cancel scope round its yields.",
+        Scenario(
+            capacity=1,
+            inputs=at(0, Record("a"), Record("b")) + at(80, Record("c")),
+            plans=(replies("a", 40, "a1"),),
+            source="scope",
+        ),
+    ),
+    Example(
+        "source-with-a-scope-left-early",
+        ("END-16", "END-5"),
+        "The consumer leaves while the generator, with its scope, is waited for.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(400, Record("b")),
+            plans=(replies("a", 40, "a1"),),
+            source="scope",
+            cancel_at=80,
+        ),
+    ),
+    Example(
+        "source-that-is-no-iterator",
+        ("END-5", "END-17"),
+        "The source is an iterable, whose iterator is another object.",
+        Scenario(inputs=at(0, Record("a")) + at(80, Record("b")), source="iterable"),
+    ),
+    Example(
+        "source-that-takes-its-time",
+        ("END-17",),
+        "Between two elements of a generator lie ten seconds.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(10_000, Record("b")),
+            plans=(replies("a", 40, "a1"),),
+            source="generator",
         ),
     ),
 )

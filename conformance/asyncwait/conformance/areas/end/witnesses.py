@@ -23,11 +23,14 @@ from asyncwait.spec.scenario import (
     CallEnded,
     Closed,
     HookRun,
+    Misuse,
     Plan,
     Scenario,
     SinkGaveUp,
+    SinkIntruded,
     SinkLeft,
     SinkStep,
+    SourceAsked,
     SourceClosed,
     Step,
 )
@@ -53,6 +56,15 @@ _ONE_SLOT = Scenario(
     plans=(replies("a", 40, "a1"), replies("b", 40, "b1")),
     cancel_at=40,
 )
+
+_SILENT_SOURCE = Scenario(
+    inputs=at(0, A) + at(4_000, B), plans=(replies("a", 40, "a1"),), cancel_at=80
+)
+_CANNOT_OPEN = Scenario(inputs=at(0, A), hooks="plain", hook_error="open")
+_CANNOT_CLOSE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), close_error=True)
+_INTRUDED = Scenario(inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(SinkStep("intrude"),))
+_BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
+_WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
 _BEGINS: Events = (*waits(0), *taken(0, 0), *called(0, "a"))
 _CLOSED: Events = (SourceClosed(40), Closed(40))
@@ -280,5 +292,165 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text="call 1 of 'b' began after leaving",
+    ),
+    Witness(
+        "END-11",
+        # The operator is left when the source gives its next element.
+        violating=run(
+            _SILENT_SOURCE,
+            leg(
+                ends("left", 80, after="stop"),
+                _BEGINS,
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                (SinkLeft(80), SourceClosed(4_000), Closed(4_000)),
+            ),
+        ),
+        legal=run(
+            _SILENT_SOURCE,
+            leg(
+                ends("left", 80, after="stop"),
+                _BEGINS,
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                (SinkLeft(80), SourceClosed(80), Closed(80)),
+            ),
+        ),
+        text="leaving took 3920 ms, and nothing had to be cleaned up for longer than 0 ms",
+    ),
+    Witness(
+        "END-12",
+        violating=run(
+            _CANNOT_OPEN,
+            leg(
+                ends("finished", 0, again="stop", after="stop"),
+                (HookRun(0, "open"),),
+                _BEGINS,
+                input_ended(0),
+                answered(0, 0, "a"),
+                took(0, Record("a")),
+                (SourceClosed(0), HookRun(0, "close"), Closed(0)),
+            ),
+        ),
+        legal=run(
+            _CANNOT_OPEN,
+            leg(
+                ends("failed", 0, error="Planned", unchanged=True),
+                (HookRun(0, "open"), SourceClosed(0), Closed(0)),
+            ),
+        ),
+        text="open raised, and the leg finished",
+    ),
+    Witness(
+        "END-13",
+        violating=run(
+            _CANNOT_CLOSE,
+            leg(
+                ends("finished", 40, again="stop", after="stop"),
+                _BEGINS,
+                input_ended(0),
+                answered(40, 0),
+                _CLOSED,
+            ),
+        ),
+        legal=run(
+            _CANNOT_CLOSE,
+            leg(
+                ends("failed", 40, error="PlannedSourceError", unchanged=True),
+                _BEGINS,
+                input_ended(0),
+                answered(40, 0),
+                _CLOSED,
+            ),
+        ),
+        text="closing raised, and leaving did not",
+    ),
+    Witness(
+        "END-14",
+        violating=run(
+            _INTRUDED,
+            leg(
+                ends("finished", 40),
+                _BEGINS,
+                input_ended(0),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                (SinkIntruded(40, "waits"),),
+            ),
+        ),
+        legal=run(
+            _INTRUDED,
+            leg(
+                ends("finished", 40),
+                _BEGINS,
+                input_ended(0),
+                (SinkIntruded(0, "raised RuntimeError"),),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+            ),
+        ),
+        text="a second task that read while the consumer waited got no error: it waits",
+    ),
+    Witness(
+        "END-15",
+        violating=run(
+            _BESIDE,
+            leg(
+                ends("finished", 40),
+                _BEGINS,
+                input_ended(0),
+                answered(40, 0),
+                company="another operator on the loop gave [], expected 6 records",
+            ),
+        ),
+        legal=run(
+            _BESIDE,
+            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
+        ),
+        text="another operator on the loop gave [], expected 6 records",
+    ),
+    Witness(
+        "END-16",
+        violating=run(
+            _WITH_A_SCOPE,
+            leg(
+                ends("failed", 0, error="RuntimeError", detail="in another task"),
+                _BEGINS,
+                answered(0, 0),
+            ),
+        ),
+        legal=run(
+            _WITH_A_SCOPE,
+            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), _CLOSED),
+        ),
+        text="the source can't be read or closed like this: RuntimeError in another task",
+    ),
+    Witness(
+        "END-17",
+        violating=run(
+            _LATE_END,
+            leg(
+                ends("finished", 80),
+                _BEGINS,
+                (SourceAsked(0),),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                (Misuse(60, "interrupted", "the read of the source"), SourceAsked(60)),
+                input_ended(80),
+            ),
+        ),
+        legal=run(
+            _SILENT_SOURCE,
+            leg(
+                ends("left", 80),
+                _BEGINS,
+                (SourceAsked(0),),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                (SinkLeft(80), Misuse(80, "interrupted", "the read of the source")),
+                (SourceClosed(80), Closed(80)),
+            ),
+        ),
+        text="the read of the source was interrupted while the operator ran",
     ),
 )

@@ -11,8 +11,10 @@ from asyncwait.conformance.judging import (
     first_failures,
     leg_check,
 )
+from asyncwait.spec.scenario import HookRun, SourceClosed
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
+_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
 _ODD = {"StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"}
 
 
@@ -112,7 +114,8 @@ def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iter
     """If no call fails, the source's own error object comes after all that was read."""
     ending = leg.ending
     source_raised = leg.source_ended is not None and leg.source_ended.raised
-    if not source_raised or leg.fail_at != NEVER or ending.error in _OWN:
+    ours = ending.error in _OWN and leg.scenario.source_error != "contract"
+    if not source_raised or leg.fail_at != NEVER or ours:
         return
     if ending.how == "finished":
         yield "the source raised, and the stream ended as if it had not", ending.at
@@ -137,20 +140,19 @@ def _is_gone(item: Item, snapshots: set[int]) -> bool:
 
 @leg_check("FAIL-8")
 def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
-    """A leg that fails has a record, or a source, that did."""
+    """A leg that fails has a record, a source or a hook that did."""
     ending = leg.ending
     if ending.how == "finished":
         yield None
     if ending.how != "failed":
         return
     reasons = {item.wrong for item in leg.records if item.decided_at <= ending.at} - {""}
-    if leg.source_ended is not None and leg.source_ended.raised:
-        reasons.add("PlannedSourceError")
     # Whether there were too many abandoned calls is for TIME-9 to say, what is no element for
     # ELEM-3; and that something failed and the error has the name of something else is for the
     # rules that ask for the right name.
     if (
-        ending.error in {"TooManyAbandonedCalls", "NotAnElement"}
+        ending.unchanged
+        or ending.error in {"TooManyAbandonedCalls", "NotAnElement"}
         or ending.error in reasons
         or (ending.error in _OWN and reasons & _OWN)
     ):
@@ -174,7 +176,7 @@ def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
 def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Finding]:
     """The cause of a `CallFailed` is of the class that a call of the named record raised."""
     ending = leg.ending
-    if ending.how != "failed" or ending.error != "CallFailed":
+    if ending.how != "failed" or ending.error != "CallFailed" or ending.unchanged:
         return
     causes = {cause for item in leg.named for cause in _causes(item)}
     if not ending.cause:
@@ -202,3 +204,34 @@ def _either(names: set[str]) -> str:
 
 def _gave(seen: str) -> str:
     return "ended the stream" if seen == "stop" else seen
+
+
+@leg_check("FAIL-11")
+def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
+    """If a call or handler raises what is for the program, the loop ends by that, all closed."""
+    raised = {_for_the_program(leg, item) for item in leg.records} - {""}
+    if not raised:
+        return
+    ending = leg.ending
+    if ending.how != "interrupted" or ending.error not in raised:
+        said = f"{ending.how} {ending.error}".rstrip()
+        yield f"expected {_either(raised)} to end the loop, the leg {said}", ending.at
+    elif not leg.seen(SourceClosed):
+        yield f"{ending.error} ended the loop, and the source is not closed", ending.at
+    elif leg.scenario.hooks != "none" and "close" not in [e.hook for _, e in leg.seen(HookRun)]:
+        yield f"{ending.error} ended the loop, and the function is not closed", ending.at
+    else:
+        yield None
+
+
+def _for_the_program(leg: LegHistory, item: Item) -> str:
+    """Return what the call of `item` raised, or its handler, if it is meant for the program."""
+    if item.call is None:
+        return ""
+    if item.asked_at != NEVER:
+        handler = leg.scenario.handler(item.call.value)
+        error = handler.error if handler is not None else ""
+    else:
+        ended = item.call.ended
+        error = item.call.step.error if ended is not None and ended.how == "raised" else ""
+    return error if error in _FOR_THE_PROGRAM else ""

@@ -217,4 +217,73 @@ EXAMPLES: tuple[Example, ...] = (
             handled=True,
         ),
     ),
+    Example(
+        "call-that-interrupts",
+        ("FAIL-11",),
+        "A call raises KeyboardInterrupt while another one runs.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(raises("a", 40, "KeyboardInterrupt"), replies("b", 400)),
+            hooks="coroutine",
+        ),
+    ),
+    Example(
+        "callback-that-exits",
+        ("FAIL-11",),
+        "A function in callback form raises SystemExit before it returns.",
+        Scenario(
+            form="callback",
+            inputs=at(40, Record("a")),
+            plans=(raises("a", 0, "SystemExit"),),
+            hooks="plain",
+        ),
+    ),
+    Example(
+        "handler-that-exits",
+        ("FAIL-11",),
+        "The timeout handler raises SystemExit.",
+        Scenario(
+            timeout=40,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step("never"),), Handler("raise", error="SystemExit")),
+                replies("b", 80, "b1"),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "completed-and-then-raised",
+        ("FAIL-1", "FAIL-10"),
+        "The function completes its record, and raises before it returns.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("b")) + at(40, Record("a")),
+            plans=(
+                Plan("a", (Step("raise", results=("a1",), error="ValueError", throws=True),)),
+                replies("b", 200, "b1"),
+            ),
+        ),
+    ),
+    Example(
+        "source-with-an-error-of-the-contract",
+        ("FAIL-7",),
+        "The source is an operator itself, and raises the CallFailed of its own.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(replies("a", 80, "a1"),),
+            source_error="contract",
+        ),
+    ),
+    Example(
+        "source-that-raises-a-cancellation",
+        ("FAIL-7",),
+        "The source raises a CancelledError that nobody asked for.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(replies("a", 80, "a1"),),
+            source_error="cancelled",
+            source_ends_at=40,
+        ),
+    ),
 )

@@ -20,7 +20,7 @@ from asyncwait.conformance.evidence import (
     waits,
 )
 from asyncwait.spec import Barrier, Record, Snapshot
-from asyncwait.spec.scenario import Scenario, SinkStep
+from asyncwait.spec.scenario import Scenario, SinkStep, SourceClosed
 
 A, B = Record("a"), Record("b")
 
@@ -39,6 +39,7 @@ _BOTH_FAIL_AT_ONCE = Scenario(inputs=at(0, A, B), plans=(raises("a", 40), raises
 _SOURCE_RAISES = Scenario(
     inputs=at(0, A, Barrier(1)), plans=(replies("a", 40),), source_error="own"
 )
+_INTERRUPTED = Scenario(inputs=at(0, A), plans=(raises("a", 40, "KeyboardInterrupt"),))
 _OWN_DEADLINE = Scenario(timeout=40, inputs=at(0, A), plans=(never("a"),))
 
 _TWO_CALLS: Events = (*waits(0), *taken(0, 0, 1), *called(0, "a", "b"))
@@ -297,5 +298,31 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text="expected ValueError as the cause, got InvalidStateError",
+    ),
+    Witness(
+        "FAIL-11",
+        violating=run(
+            _INTERRUPTED,
+            leg(
+                ends("failed", 40, error="CallFailed", record=A, cause="KeyboardInterrupt"),
+                waits(0),
+                taken(0, 0),
+                called(0, "a"),
+                raised(40, 0),
+                (SourceClosed(40),),
+            ),
+        ),
+        legal=run(
+            _INTERRUPTED,
+            leg(
+                ends("interrupted", 40, error="KeyboardInterrupt"),
+                waits(0),
+                taken(0, 0),
+                called(0, "a"),
+                raised(40, 0),
+                (SourceClosed(40),),
+            ),
+        ),
+        text="expected KeyboardInterrupt to end the loop, the leg failed CallFailed",
     ),
 )

@@ -14,6 +14,7 @@ from asyncwait.conformance.judging import (
     first_stray,
     leg_check,
 )
+from asyncwait.spec.scenario import Misuse
 
 
 @leg_check("RES-1")
@@ -122,3 +123,28 @@ def _is_broken(leg: LegHistory, item: Item) -> bool:
         return item.call.step.error == "broken"
     handler = leg.scenario.handler(item.call.value)
     return handler is not None and handler.error == "broken"
+
+
+@leg_check("RES-7")
+def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
+    """No supplier is asked on another thread than the function was called on."""
+    yield from _used_well(leg, "supplier-thread", "was asked on another thread")
+    for call in leg.calls:
+        if call.step.supplied and call.ended is not None and leg.scenario.form == "callback":
+            yield None
+
+
+@leg_check("RES-8")
+def a_collection_of_results_is_read_once(leg: LegHistory) -> Iterator[Finding]:
+    """No collection is iterated over a second time."""
+    yield from _used_well(leg, "read-twice", "were read a second time")
+    for call in leg.calls:
+        if call.ended is not None and call.ended.how == "returned":
+            yield None
+
+
+def _used_well(leg: LegHistory, what: str, text: str) -> Iterator[Finding]:
+    for _, event in leg.seen(Misuse):
+        if event.what == what:
+            yield f"{event.detail} {text}", event.at
+            return

@@ -211,4 +211,48 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 80, "b1")),
         ),
     ),
+    Example(
+        "suppliers-from-everywhere",
+        ("RES-7", "RES-5"),
+        "Suppliers are given inside the call, later, and from another thread.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("a"), Record("b"), Record("c")),
+            plans=(
+                Plan("a", (Step(results=("a1",), supplied=True),)),
+                Plan("b", (Step(after=40, results=("b1", "b2"), supplied=True),)),
+                Plan("c", (Step(after=40, results=("c1",), supplied=True, thread=True),)),
+            ),
+        ),
+    ),
+    Example(
+        "supplier-that-raises",
+        ("RES-7", "FAIL-1"),
+        "The supplier raises when it is asked.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("a")),
+            plans=(Plan("a", (Step("raise", 40, error="ValueError", supplied=True),)),),
+        ),
+    ),
+    Example(
+        "supplier-of-none",
+        ("RES-7", "RES-3"),
+        "The supplier gives None when it is asked.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("a")),
+            plans=(Plan("a", (Step("misreturn", 40, error="none", supplied=True),)),),
+        ),
+    ),
+    Example(
+        "forty-results-are-read-once",
+        ("RES-8", "RES-1"),
+        "Each call gives many results, some as a collection that notices a second reading.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b"), Record("a")),
+            plans=(replies("a", 40, *(f"a{n}" for n in range(40))), replies("b", 0, "b1")),
+        ),
+    ),
 )

@@ -14,8 +14,13 @@ from asyncwait.conformance.evidence import (
     waits,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Plan, Scenario, Step
+from asyncwait.spec.scenario import Misuse, Plan, Scenario, Step
 
+_SUPPLIED = Scenario(
+    form="callback",
+    inputs=at(0, Record("a")),
+    plans=(Plan("a", (Step(after=40, results=("a1",), supplied=True, thread=True),)),),
+)
 _SEVERAL = Scenario(
     inputs=at(0, Record("a"), Record("b")),
     plans=(replies("a", 40, "x", "x"), replies("b", 40)),
@@ -168,5 +173,47 @@ WITNESSES: tuple[Witness, ...] = (
             cause="Planned",
         ),
         "Record 'x' came out of a collection that broke",
+    ),
+    Witness(
+        "RES-7",
+        violating=finished(
+            _SUPPLIED,
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            (Misuse(40, "supplier-thread", "the supplier of call 0"),),
+            took(40, Record("a1")),
+        ),
+        legal=finished(
+            _SUPPLIED,
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            took(40, Record("a1")),
+        ),
+        text="the supplier of call 0 was asked on another thread",
+    ),
+    Witness(
+        "RES-8",
+        violating=finished(
+            _SUPPLIED,
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            (Misuse(40, "read-twice", "the results of call 0"),),
+            took(40, Record("a1")),
+        ),
+        legal=finished(
+            _SUPPLIED,
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            answered(40, 0, "a1"),
+            took(40, Record("a1")),
+        ),
+        text="the results of call 0 were read a second time",
     ),
 )

@@ -232,4 +232,15 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
         ),
     ),
+    Example(
+        "requests-one-after-the-other",
+        ("SNAP-11", "SNAP-8"),
+        "Three snapshots are asked for while the consumer is away.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 200, "a1"), replies("b", 40, "b1")),
+            sink=(SinkStep("pause", 160),),
+            requests=tuple(SnapshotRequest(40 * n, 100 - n) for n in range(1, 4)),
+        ),
+    ),
 )

@@ -27,6 +27,13 @@ from asyncwait.spec.scenario import (
 A, B = Record("a"), Record("b")
 A1, A2, B1 = Record("a1"), Record("a2"), Record("b1")
 
+_REQUESTS = Scenario(
+    inputs=at(0, A),
+    plans=(replies("a", 400, "a1"),),
+    sink=(SinkStep("pause", 80),),
+    cancel_at=80,
+    requests=(SnapshotRequest(0, 7), SnapshotRequest(40, 5)),
+)
 _ONE = Scenario(inputs=at(0, A, Barrier(1)), plans=(replies("a", 40, "a1"),))
 _EQUAL = Scenario(inputs=at(0, A, A, Barrier(1)), plans=(replies("a", 40, "a1"),))
 _EQUAL_AT_ONCE = Scenario(
@@ -420,5 +427,31 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text=f"expected upstream {_CHAINED}, got {Snapshot(1)}",
+    ),
+    Witness(
+        "SNAP-11",
+        violating=run(
+            _REQUESTS,
+            leg(
+                ends("left", 80),
+                taken(0, 0),
+                called(0, "a"),
+                (SnapshotAsked(0, 7), SnapshotAsked(40, 5)),
+                waits(80),
+                took(80, Snapshot(5, (A,), 1), Snapshot(7, (A,), 1)),
+            ),
+        ),
+        legal=run(
+            _REQUESTS,
+            leg(
+                ends("left", 80),
+                taken(0, 0),
+                called(0, "a"),
+                (SnapshotAsked(0, 7), SnapshotAsked(40, 5)),
+                waits(80),
+                took(80, Snapshot(7, (A,), 1), Snapshot(5, (A,), 1)),
+            ),
+        ),
+        text="snapshot 5 came out before 7, asked for first",
     ),
 )

@@ -41,8 +41,8 @@ def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[
     for item in due:
         if item.asked_at != NEVER:
             yield None
-        elif leg.deadline(item) < leg.over_at or item in unasked:
-            yield f"{item} passed its deadline and the handler was not asked", leg.deadline(item)
+        elif leg.due(item) < leg.over_at or item in unasked:
+            yield f"{item} passed its deadline and the handler was not asked", leg.due(item)
 
 
 def _blamed_unasked(leg: LegHistory) -> frozenset[Item]:
@@ -58,7 +58,7 @@ def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Findin
     waits = (rest.at for rest in leg.rests if rest.waiting and rest.at >= leg.fail_at)
     unnoticed = next(waits, leg.end_at if leg.ran_to_its_end else None)
     for item in due:
-        if leg.deadline(item) == leg.fail_at:
+        if item.decided_at == leg.fail_at:
             if unnoticed is not None:
                 yield f"{item} passed its deadline and the operator did not fail", unnoticed
             elif leg.ending.how == "failed":
@@ -96,7 +96,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
         if early.cancelled_at < min(early.at + leg.timeout, leg.over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
-        call, deadline = item.call, leg.deadline(item)
+        call, deadline = item.call, leg.due(item)
         if call is None or not item.timed_out:
             continue
         if deadline >= leg.over_at and item not in blamed:
@@ -179,7 +179,9 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
 
 def _is_abandoned(leg: LegHistory, call: Call) -> bool:
     """Whether the call ran on after its deadline for so long that the operator must know."""
-    return call.cancelled_at + _TURN < min(call.ended_at, leg.over_at, leg.end_at)
+    until = min(call.ended_at, leg.over_at, leg.end_at)
+    # A loop that is blocked gives nobody a turn.
+    return call.cancelled_at + _TURN + leg.facts.blocked_between(call.cancelled_at, until) < until
 
 
 @leg_check("TIME-9")

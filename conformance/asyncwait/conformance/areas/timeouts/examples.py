@@ -1,8 +1,8 @@
 """TIME: examples of deadlines, handlers, and calls that outlive their records."""
 
-from asyncwait.conformance.evidence import Example, at, never, outlives, replies
+from asyncwait.conformance.evidence import Example, at, handler, never, outlives, replies
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -246,6 +246,65 @@ EXAMPLES: tuple[Example, ...] = (
                 replies("c", 40, "c1"),
             ),
             handled=True,
+        ),
+    ),
+    Example(
+        "deadline-while-the-loop-is-blocked",
+        ("TIME-2", "TIME-6"),
+        "At 40 a call blocks the loop until 160; the deadline of the other is 80.",
+        Scenario(
+            timeout=80,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step("never"),), Handler("reply", ("a-late",))),
+                Plan("b", (Step(after=40, results=("b1",), blocks=120),), handler("b?")),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "answer-that-waits-behind-a-block",
+        ("TIME-3", "TIME-6"),
+        "The call would answer at 120, before its deadline, but the loop is blocked until 200.",
+        Scenario(
+            mode="unordered",
+            timeout=160,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step(after=120, results=("a1",)),), Handler("reply", ("a-late",))),
+                Plan("b", (Step(after=80, results=("b1",), blocks=120),), handler("b?")),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "handler-that-blocks-the-loop",
+        ("TIME-1", "TIME-3"),
+        "A handler blocks the loop; the call that it stands for ends with its cancellation.",
+        Scenario(
+            timeout=40,
+            inputs=at(0, Record("a")) + at(40, Record("b")),
+            plans=(
+                Plan("a", (Step("never"),), Handler("reply", ("a-late",), blocks=80)),
+                never("b", "b-late"),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "consumer-and-source-block-the-loop",
+        ("TIME-2",),
+        "The source and the consumer block the loop while deadlines pass.",
+        Scenario(
+            timeout=80,
+            inputs=(*at(0, Record("a")), Timed(40, Record("b"), blocks=80), *at(80, Record("c"))),
+            plans=(
+                never("a", "a-late"),
+                never("b", "b-late"),
+                Plan("c", (Step(after=40, results=("c1",)),), handler("c?")),
+            ),
+            handled=True,
+            sink=(SinkStep("read", 1), SinkStep("block", 120)),
         ),
     ),
 )
