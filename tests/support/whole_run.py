@@ -124,4 +124,5 @@ WHOLE = Trace(
         ),
     ),
     self_reported=True,
+    output="done\n",
 )
