@@ -55,12 +55,12 @@ def test_an_unknown_backend_is_told_the_known_ones() -> None:
         (
             "import json\nimport nowhere",
             "gate:backend",
-            "can't import it: ModuleNotFoundError: No module named 'nowhere' (gate.py, line 2)\n",
+            "can't import it: ModuleNotFoundError: No module named 'nowhere' ({gate}:2)\n",
         ),
         (
             "import json\ntry:\n    json.loads('')\nexcept ValueError:\n    import nowhere",
             "gate:backend",
-            "No module named 'nowhere' (gate.py, line 5), because of JSONDecodeError: ",
+            "No module named 'nowhere' ({gate}:5), because of JSONDecodeError: ",
         ),
         (
             "this is no Python",
@@ -70,7 +70,7 @@ def test_an_unknown_backend_is_told_the_known_ones() -> None:
         (
             "raise SystemExit(0)",
             "gate:backend",
-            "can't import it: SystemExit: 0 (gate.py, line 1)\n",
+            "can't import it: SystemExit: 0 ({gate}:1)\n",
         ),
         ("", "gate:backend", "gate has no 'backend'"),
         ("", "gate:", "expected module:callable"),
@@ -78,12 +78,12 @@ def test_an_unknown_backend_is_told_the_known_ones() -> None:
         (
             "def backend(): raise OSError('disk')",
             "gate:backend",
-            "factory raised OSError: disk (gate",
+            "factory raised OSError: disk ({gate}:1)\n",
         ),
         (
             "def backend(): raise SystemExit(0)",
             "gate:backend",
-            "factory raised SystemExit: 0 (gate",
+            "factory raised SystemExit: 0 ({gate}:1)\n",
         ),
         ("backend = 7", "gate:backend", "TypeError: 'int' object is not callable\n"),
         (
@@ -120,7 +120,7 @@ def test_a_backend_that_cant_be_had_is_a_usage_error(
     sys.modules.pop("gate", None)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
-    assert said in done.stderr
+    assert said.replace("{gate}", str(outside.path / "gate.py")) in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -285,7 +285,8 @@ def test_the_worst_of_several_runs_counts(tmp_path: Path, monkeypatch: pytest.Mo
     done = run("play", "breaks:backend", str(file))
 
     assert done.exit_code == 1
-    assert done.stderr == "error: the backend raised OSError: out of order (breaks.py, line 10)\n"
+    place = f"{tmp_path / 'breaks.py'}:10"
+    assert done.stderr == f"error: the backend raised OSError: out of order ({place})\n"
 
 
 BREAKS = """
@@ -414,9 +415,18 @@ def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
     )
 
 
-def test_a_foreign_program_that_talks_nonsense_is_an_error(outside: Folder) -> None:
-    """What is no trace says nothing of an operator."""
+def test_a_foreign_program_that_talks_nonsense_is_no_backend(outside: Folder) -> None:
+    """What never said a word that can be read says nothing of an operator."""
     done = outside.asyncwait("verify", "--exec", "yes", "--count", "1", "--rule", "ORD-1")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: backend 'exec:yes': the first line must be empty or say ")
+    assert done.err.endswith(": JSON is malformed: invalid character (byte 0)\n")
+
+
+def test_a_foreign_program_that_begins_to_talk_nonsense_is_an_error(outside: Folder) -> None:
+    """What is no trace says nothing of an operator either."""
+    done = outside.asyncwait("verify", "--exec", "sh -c 'echo; yes'", "--count", "1")
 
     assert done.code == 3
     assert "the reply is no trace: JSON is malformed: invalid character (byte 0)" in done.out

@@ -51,8 +51,8 @@ def registered(outside: Folder, name: str, points: str) -> None:
     ("family", "why"),
     [
         ("nowhere:members", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("families:raises", "OSError: disk (families.py, line 4)"),
-        ("families:leaves", "SystemExit: 0 (families.py, line 6)"),
+        ("families:raises", "OSError: disk ({families}:4)"),
+        ("families:leaves", "SystemExit: 0 ({families}:6)"),
         ("families:number", "TypeError: 'int' object is not iterable"),
     ],
 )
@@ -72,6 +72,7 @@ def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: st
     )
     registered(outside, "theirs", f"[asyncwait.backend_families]\nwild = {family}\n")
 
+    why = why.replace("{families}", str(outside.path / "families.py"))
     listed = outside.asyncwait("backends")
     unknown = outside.asyncwait("verify", "wild-one")
 

@@ -184,7 +184,7 @@ def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> Non
     assert len(verdict.errors) == 2
     assert verdict.errors[0].endswith(
         ": it did not become ready to play: "
-        "backend 'gate:backend': can't import it: OSError: no disk (gate.py, line 2)"
+        f"backend 'gate:backend': can't import it: OSError: no disk ({file}:2)"
     )
 
 
@@ -220,10 +220,10 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(gate: Folder, *, b
     assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 3, len(EXAMPLES) + 4)
     assert verdict.errors == (
         f"{name}, not at all: no power",
-        "the backend raised LookupError: no more (gate.py, line 14)",
+        f"the backend raised LookupError: no more ({gate.path / 'gate.py'}:14)",
     )
     (failure,) = [f for result in verdict.results for f in result.failures]
-    assert failure.name == f"{name}, badly"
+    assert failure.case.name == f"{name}, badly"
     assert verdict.word == "not conformant"
 
 

@@ -109,6 +109,7 @@ def test_a_child_that_does_not_answer_is_ended() -> None:
     assert said[:2] == [("error", "fine"), ("blocked", "no answer for 0.2 s")]
 
 
+ERROR = '{"error": "fine"}'
 FOREVER = "for _ in iter(int, 1)"
 FINE = 'print(\'{"error": "fine"}\') if number == 0 else '
 
@@ -155,7 +156,7 @@ def test_long_requests_are_played() -> None:
 
 def test_a_child_that_reads_nothing_is_ended() -> None:
     """Patience counts while a request is written, too."""
-    reads_one = [sys.executable, "-c", "import time; print('{}', flush=True); time.sleep(60)"]
+    reads_one = [sys.executable, "-c", f"import time; print({ERROR!r}, flush=True); time.sleep(60)"]
     with crew(reads_one, 0.2) as children:
         assert endings(children.play([LONG] * 9))[0] == ("blocked", "no answer for 0.2 s")
 
@@ -163,7 +164,7 @@ def test_a_child_that_reads_nothing_is_ended() -> None:
 def test_a_child_that_closes_its_output_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """It can't answer any more, and nobody waits for it to go."""
     monkeypatch.setattr(_process, "END_SECONDS", 0.2)
-    mute = ["sh", "-c", "echo '{}'; echo too loud >&2; exec 1>&-; exec sleep 60"]
+    mute = ["sh", "-c", f"echo '{ERROR}'; echo too loud >&2; exec 1>&-; exec sleep 60"]
     with crew(mute) as children:
         assert endings(children.play([SCENARIO])) == [
             ("died", "it closed its output and went on: too loud")
