@@ -39,6 +39,8 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
                 yield f"{leg.items[second]} was taken though {first} waits for room", rest.at
                 return
             yield None
+        elif not rest.has_room and rest.input_is_due:
+            yield None  # Nothing waits: an operator need not read ahead.
 
 
 def _second_that_waits(leg: LegHistory, first: Item) -> int:

@@ -111,6 +111,16 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "earlier-failure-behind-a-result",
+        ("FAIL-4", "FAIL-2"),
+        "The consumer has looked once, so both are called; when it is back, both have failed.",
+        Scenario(
+            inputs=at(0, Record("c"), Record("a", 5), Record("b", 6)),
+            plans=(replies("c", 40, "c1"), raises("a", 160), raises("b", 80)),
+            sink=(SinkStep("read", 1), SinkStep("pause", 200)),
+        ),
+    ),
+    Example(
         "earlier-failure-of-equal-records",
         ("FAIL-4",),
         "Only the timestamp tells which of two equal values failed first.",

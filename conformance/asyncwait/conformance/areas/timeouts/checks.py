@@ -139,7 +139,7 @@ def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
         return
     blamed = _blamed_for_timeout(leg)
     for item in leg.records:
-        if item.call is not None and item.call.at == item.at:
+        if item.call is not None and item.call.at == _there_at(leg, item):
             continue
         undecided_until = min(leg.deadline(item), item.decided_at)
         early = untimely_request(leg, item, after=item.at, before=undecided_until)
@@ -149,6 +149,13 @@ def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
             yield f"{item} timed out before its time since its call", leg.end_at
         elif item.decided_at != NEVER:
             yield None
+
+
+def _there_at(leg: LegHistory, item: Item) -> float:
+    """When the source had `item`: it may wait for room there as well as in the operator."""
+    if item.index is None:
+        return item.at
+    return max(0, leg.scenario.inputs[item.index].at - leg.began_at)
 
 
 def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:

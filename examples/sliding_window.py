@@ -1,0 +1,128 @@
+"""A sliding window in plain asyncio: the next records are called at once, results keep their order.
+
+It knows no timeouts, watermarks, snapshots or callbacks, and says so:
+
+    asyncwait verify sliding_window:backend
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+from asyncwait.conformance import StreamBackend, stream_backend
+from asyncwait.spec import (
+    FunctionParts,
+    OperatorConfig,
+    OperatorError,
+    Record,
+    Snapshot,
+    Statistics,
+    awaitable_of,
+    call_failed,
+    collect_results,
+    run_hook,
+)
+
+
+class SlidingWindow:
+    """What comes out: calls are made as there is room, and stand in the window until it is read."""
+
+    def __init__(self, config: OperatorConfig, parts: FunctionParts, elements: Any) -> None:
+        self._parts = parts
+        self._room = asyncio.Semaphore(config.capacity)
+        self._window = deque[asyncio.Task[deque[Record]]]()
+        self._news = asyncio.Event()
+        self._read_out: BaseException | None = None  # what the source ended with
+        self._over: BaseException | None = None  # what the stream ended with
+        self._reader = asyncio.create_task(self._read(elements))
+
+    async def _read(self, elements: Any) -> None:
+        source = aiter(elements)
+        try:
+            while await self._room.acquire():
+                record = await anext(source)
+                self._window.append(asyncio.create_task(self._call(record)))
+                self._news.set()
+        except (Exception, asyncio.CancelledError) as error:
+            self._read_out = error
+        self._news.set()
+        await elements.aclose()
+
+    async def _call(self, record: Record) -> deque[Record]:
+        try:
+            results = await self._results(record)
+            return deque(Record(result, record.timestamp, record.key) for result in results)
+        except OperatorError as error:
+            self._over = self._over or error
+            return deque()
+        finally:
+            self._news.set()
+
+    async def _results(self, record: Record) -> tuple[Any, ...]:
+        assert self._parts.call is not None
+        try:
+            returned = await awaitable_of(record, self._parts.call(record.value))
+        except (Exception, asyncio.CancelledError) as error:
+            raise call_failed(record, error) from error
+        return collect_results(record, returned)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Record:
+        while self._over is None:
+            self._news.clear()
+            if self._window and self._window[0].done():
+                results = self._window[0].result()
+                result = results.popleft() if results else None
+                if not results:
+                    _ = self._window.popleft()
+                    self._room.release()
+                if result is not None:
+                    return result
+            elif self._read_out is not None and not self._window:
+                self._over = self._read_out
+            else:
+                await self._news.wait()
+        raise self._over
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        return Statistics(in_flight=len(self._window))
+
+    async def leave(self) -> None:
+        """Cancel what runs, and wait for it."""
+        self._over = self._over or StopAsyncIteration()
+        if self._read_out is None:
+            self._reader.cancel()
+        for call in self._window:
+            call.cancel()
+        _ = await asyncio.wait({self._reader, *self._window})
+        self._reader.result()
+
+
+@asynccontextmanager
+async def open_operator(
+    config: OperatorConfig,
+    fn: Any,
+    elements: Any,
+    restore: Snapshot | None = None,
+    window_class: type[SlidingWindow] = SlidingWindow,
+) -> AsyncIterator[SlidingWindow]:
+    """Open a sliding window."""
+    parts = FunctionParts.of(fn)
+    await run_hook(parts.open)
+    window = window_class(config, parts, elements)
+    try:
+        await asyncio.sleep(0)  # the reader has begun, and will close what it reads
+        yield window
+    finally:
+        await window.leave()
+        await run_hook(parts.close)
+
+
+def backend() -> StreamBackend:
+    """Say what it has besides the core."""
+    return stream_backend(open_operator, profiles=["ordered"])
