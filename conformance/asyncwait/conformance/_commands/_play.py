@@ -13,7 +13,7 @@ from asyncwait.conformance._commands._run import show_run
 from asyncwait.conformance._commands._shared import usage_errors, worst
 from asyncwait.conformance.replay import find_scenarios
 from asyncwait.conformance.running import adapted, checked, open_backend
-from asyncwait.conformance.verdict import EXIT_CODES, Case
+from asyncwait.conformance.verdict import EXIT_CODES, Case, Word
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
@@ -64,7 +64,7 @@ def play_command(backend: str, scenario: str, here: bool, file: BinaryIO | None)
             played = list(opened.play([case.scenario for case in cases]))
     by = {name: rule for name, rule in rules().items() if rule.applies_to(opened.capabilities)}
     pairs = zip(cases, played, strict=True)
-    words = [show_run(case, run, by, opened.exceptions) for case, run in pairs]
+    words: list[Word] = [show_run(case, run, by, opened.exceptions) for case, run in pairs]
     sys.exit(EXIT_CODES[worst(words)])
 
 
