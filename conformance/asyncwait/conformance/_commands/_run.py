@@ -8,7 +8,7 @@ from rich.text import Text
 from asyncwait.conformance._commands._shared import console, worst
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.report import besides, describe_scenario, draw, printed
 from asyncwait.conformance.running import Broken
 from asyncwait.conformance.verdict import Case, Word
 from asyncwait.spec.rules import Rule
@@ -31,7 +31,7 @@ def show_run(
     found = [(by[rule], violation) for rule, violation in judged.violations()]
     shown = found[0][1] if found else None
     first, *others = describe_scenario(case.scenario)
-    for line in (f"{case.id}: {first}", *others, *draw(case.scenario, run, shown)):
+    for line in (f"{case.id}: {first}", *others, *draw(case.scenario, run, shown), *besides(run)):
         out.print(Text(line), soft_wrap=True)
     if run.self_reported:
         out.print("self-reported: these are the words of whoever wrote the trace")
@@ -52,5 +52,6 @@ def show_run(
 
 
 def _show_broken(run: Broken) -> Word:
-    click.echo(f"error: {run.text}", err=True)
+    for line in (f"error: {run.text}", *printed(run.output)):
+        click.echo(line, err=True)
     return "inconclusive"

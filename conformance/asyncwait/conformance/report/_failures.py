@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from asyncwait.conformance.report._again import HINT, again_lines
+from asyncwait.conformance.report._besides import besides
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
 
@@ -78,6 +79,7 @@ def _drawn(failure: Failure) -> Iterator[str]:
     yield f"{failure.case.label}: {failure.violation.text} (at {failure.violation.at:g} ms)"
     yield from describe_scenario(failure.case.scenario)
     yield from draw(failure.case.scenario, failure.trace, failure.violation)
+    yield from besides(failure.trace)
 
 
 def _in_error(verdict: Verdict) -> Iterator[str]:
