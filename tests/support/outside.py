@@ -87,9 +87,10 @@ class Folder:
             """,
         )
 
-    def asyncwait(self, *arguments: str) -> Done:
+    def asyncwait(self, *arguments: str, stdin: str = "") -> Done:
         """Run the command `asyncwait`."""
-        return self._run(str(Path(sys.executable).with_name("asyncwait")), *arguments)
+        command = str(Path(sys.executable).with_name("asyncwait"))
+        return self._run(command, *arguments, stdin=stdin)
 
     def pytest(self, *arguments: str) -> Done:
         """Run pytest, which knows a development installation only if told that it is one."""
@@ -100,9 +101,10 @@ class Folder:
         """Run the interpreter."""
         return self._run(sys.executable, *arguments)
 
-    def _run(self, *command: str) -> Done:
+    def _run(self, *command: str, stdin: str = "") -> Done:
         done = subprocess.run(
             command,
+            input=stdin,
             cwd=self.path,
             env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)},
             capture_output=True,

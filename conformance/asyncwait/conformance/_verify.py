@@ -113,6 +113,7 @@ def verify_served(
         planned,
         tuple(tally.errors),
         seed=plan.seed,
+        in_error=tuple(tally.in_error),
         stopped=stopped,
         causes=causes_of(tally, results),
         self_reported=tally.self_reported,
@@ -207,7 +208,7 @@ def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progr
 
 def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
     if isinstance(run, Broken):
-        tally.errors.append(f"{case.name}: {run.text}" if case.name else run.text)
+        tally.fail(case, run.text)
     else:
         tally.add(case, run)
 

@@ -78,13 +78,17 @@ def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance._generated import Generated
     from asyncwait.conformance._verify import Coverage, verify_served
     from asyncwait.conformance.generation import FULL, QUICK
+    from asyncwait.conformance.replay import FOLDER, keep
 
     count = config.getoption("--asyncwait-count")
     if count is None:
         count = FULL if config.getoption("--asyncwait-full") else QUICK
     seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
     with Generated(count, seed) as generated:
-        return verify_served(config.stash[_BACKEND], Coverage(count, seed), generated)
+        verdict = verify_served(config.stash[_BACKEND], Coverage(count, seed), generated)
+    failed = [case.planned for case in verdict.told if case.generated]
+    keep(failed, Path(config.invocation_params.dir) / FOLDER)
+    return verdict
 
 
 def pytest_terminal_summary(

@@ -1,7 +1,9 @@
 """What a verification prints."""
 
+import shlex
 from io import StringIO
 
+import msgspec
 from rich.console import Console
 
 from asyncwait.conformance.harness import play
@@ -12,11 +14,11 @@ from asyncwait.conformance.report import (
     print_report,
     rule_lines,
 )
-from asyncwait.conformance.verdict import Case, Failure, RuleResult, Status, Verdict
+from asyncwait.conformance.verdict import Case, Cause, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.rules import areas, rules
-from asyncwait.spec.scenario import Scenario, Timed
+from asyncwait.spec.scenario import Scenario, Timed, scenarios_from_json
 
 SCENARIO = Scenario(inputs=(Timed(0, Record("a")),))
 CASE = Case("one-record", SCENARIO, SCENARIO)
@@ -43,7 +45,7 @@ def test_a_failure_shows_rule_sentence_scenario_and_timeline() -> None:
     assert list(rule_lines("mine", result("ORD-1", "fail"))) == [
         f"mine: ORD-1 {rule.title}: fail in 1 scenarios",
         f"  MUST: {rule.sentence}",
-        "  one-record: it is wrong (at 0 ms)",
+        f"  one-record ({CASE.id}): it is wrong (at 0 ms)",
         "  ordered, capacity 4, no timeout, coroutine",
         "      ms  input                   calls                             output",
         "       0  'a'",
@@ -55,6 +57,7 @@ def test_a_failure_shows_rule_sentence_scenario_and_timeline() -> None:
         "                                                                    (waits)",
         "       0  >>> it is wrong",
         "       0  finished",
+        f"  again: asyncwait play mine {CASE.id}",
         "",
     ]
 
@@ -66,8 +69,74 @@ def test_five_failing_rules_are_drawn_and_the_others_named() -> None:
 
     lines = list(failure_lines(verdict))
 
+    named = ", ".join(f"{rule} ({CASE.id})" for rule in broken[5:])
     assert sum(line.startswith("  MUST: ") for line in lines) == 5
-    assert lines[-1] == f"mine: also broken: {', '.join(broken[5:])}; see one with --rule ID"
+    assert lines[-2:] == [
+        f"mine: also broken: {named}; see one with --rule ID",
+        f"mine: {HINT}",
+    ]
+
+
+def test_causes_are_drawn_first_and_name_what_they_explain() -> None:
+    """Which is then neither drawn nor named once more."""
+    causes = (Cause("ORD-4", ("ELEM-1", "ELEM-2")), Cause("END-8"))
+    broken = ("ELEM-1", "ELEM-2", "ORD-4", "END-8")
+    verdict = Verdict("mine", tuple(result(r, "fail") for r in broken), 1, 1, causes=causes)
+
+    lines = list(failure_lines(verdict))
+
+    titles = [line for line in lines if "fail in" in line]
+    assert [title.split()[1] for title in titles] == ["ORD-4", "END-8"]
+    assert "also broken" not in "".join(lines)
+    assert lines[lines.index("") - 1] == (
+        "  broken only where ORD-4, or a rule above it, is broken too: ELEM-1, ELEM-2"
+    )
+
+
+def again(case: Case, kept: frozenset[str] = frozenset()) -> list[str]:
+    """The lines of a failure that say how to have it again."""
+    failure = msgspec.structs.replace(FAILURE, case=case)
+    failed = msgspec.structs.replace(result("ORD-1", "fail"), failures=(failure,))
+    lines = [line.strip() for line in rule_lines("my gate:backend", failed, kept)]
+    return lines[lines.index("0  finished") + 1 : -1]
+
+
+HINT = (
+    "with --here a scenario is played in the command's own process: print and breakpoint() work; "
+    "with --json - it is written as JSON"
+)
+GENERATED = Case("generated 7 of seed 0", SCENARIO, SCENARIO, generated=True)
+
+
+def test_what_is_kept_here_is_played_again_by_its_id() -> None:
+    """As an example is anywhere."""
+    assert again(GENERATED, frozenset({GENERATED.id})) == [
+        f"again: asyncwait play 'my gate:backend' {GENERATED.id}"
+    ]
+    assert again(CASE) == [f"again: asyncwait play 'my gate:backend' {CASE.id}"]
+
+
+def test_what_is_read_elsewhere_holds_the_scenario_itself() -> None:
+    """In a form that a shell takes as it stands."""
+    _, anywhere = again(GENERATED)
+
+    *command, scenario = shlex.split(anywhere.removeprefix("anywhere: "))
+    assert command == ["asyncwait", "play", "my gate:backend"]
+    assert scenarios_from_json(scenario.encode()) == (SCENARIO,)
+
+
+def test_a_scenario_that_would_bury_the_report_is_left_out_of_it() -> None:
+    """It is found by its id where it was played."""
+    large = Scenario(inputs=tuple(Timed(0, Record(n)) for n in range(200)))
+
+    assert len(again(Case("large", large, SCENARIO, generated=True))) == 1
+
+
+def test_what_a_backend_plays_in_a_way_of_its_own_has_no_command() -> None:
+    """Nobody could ask it for just that."""
+    assert again(Case("one, in real time", SCENARIO, SCENARIO, repeatable=False)) == [
+        "played in a way of the backend's own, which a verification alone repeats"
+    ]
 
 
 def test_errors_are_told_apart_from_failures() -> None:
@@ -91,6 +160,9 @@ def test_what_was_not_tested_says_why() -> None:
             result("ORD-4", "held", "3 runs died"),
             result("ORD-5", "blocked", "3 runs died"),
             result("WM-1", "untested", "it never applied"),
+            result("SNAP-8", "not-applicable", "needs on-demand-snapshot"),
+            result("TIME-5", "not-applicable", "needs cancel-calls"),
+            result("SNAP-9", "not-applicable", "needs on-demand-snapshot"),
         ),
         1,
         2,
@@ -102,6 +174,8 @@ def test_what_was_not_tested_says_why() -> None:
         "mine: untested (it never applied): ORD-1, WM-1",
         "mine: blocked: ORD-2, ORD-5",
         "mine: error (one: its check failed: KeyError: 7): ORD-3",
+        "mine: not applicable (needs on-demand-snapshot): SNAP-8, SNAP-9",
+        "mine: not applicable (needs cancel-calls): TIME-5",
     ]
 
 

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 
-from asyncwait.conformance.verdict import Cause, find_causes
+from asyncwait.conformance.verdict import Cause, Failing, find_causes
 
 MUSTS = ("ELEM-1", "ELEM-2", "ORD-4", "END-8")
 
 
 def causes(
-    *together: str, seen: Mapping[str, int] | None = None, shoulds: tuple[str, ...] = ()
+    *together: str,
+    seen: Mapping[str, int] | None = None,
+    shoulds: tuple[str, ...] = (),
+    judged: int = 1_000,
 ) -> tuple[Cause, ...]:
-    """The causes where those rules are broken together, all of them in 100 scenarios otherwise."""
+    """The causes where those rules are broken together, of many that were judged."""
     applied = dict.fromkeys((*MUSTS, *shoulds), 100) | dict(seen or {})
     broken = [frozenset(rules.split()) for rules in together]
-    return find_causes(broken, applied, MUSTS, shoulds)
+    return find_causes(Failing(broken, applied, judged), MUSTS, shoulds)
 
 
 def test_where_nothing_is_broken_nothing_is_to_be_explained() -> None:
@@ -69,3 +72,24 @@ def test_a_must_explains_a_should() -> None:
 def test_rules_that_do_not_count_explain_nothing() -> None:
     """Those that the backend is known to break, or lacks the ability for."""
     assert causes("SNAP-5 ORD-4", "SNAP-5") == (Cause("ORD-4"),)
+
+
+def test_what_is_broken_everywhere_explains_nothing() -> None:
+    """An operator that never closes its source may have any other slip besides."""
+    found = causes(
+        *["END-8 ORD-4 ELEM-1"] * 5,
+        *["END-8"] * 15,
+        *["END-8 ELEM-2"] * 5,
+        judged=25,
+        seen={"END-8": 25, "ELEM-2": 5, "ORD-4": 5},
+    )
+
+    assert found == (Cause("END-8"), Cause("ELEM-2"), Cause("ORD-4", ("ELEM-1",)))
+
+
+def test_what_may_be_chance_explains_nothing() -> None:
+    """Of ten scenarios the first rule breaks five; one that breaks another is soon among them."""
+    assert causes("ORD-4 ELEM-1", *["ORD-4"] * 4, judged=10) == (Cause("ORD-4"), Cause("ELEM-1"))
+    assert causes(*["ORD-4 ELEM-1"] * 5, judged=10, seen={"ORD-4": 5}) == (
+        Cause("ORD-4", ("ELEM-1",)),
+    )

@@ -156,7 +156,10 @@ def test_a_rule_whose_check_breaks_is_an_error() -> None:
     tally = Tally({**CHECKS, MUST.id: Check(MUST.id, broken)}, [MUST.id, "END-8"])
     tally.add(CASE, play(open_operator, SCENARIO))
 
-    assert status_of(tally, MUST) == ("error", "one: its check failed: KeyError: 'call 7'")
+    assert status_of(tally, MUST) == (
+        "error",
+        f"one ({CASE.id}): its check failed: KeyError: 'call 7'",
+    )
     assert tally.counts["END-8"].applied == 1
     assert tally.errors == []
 

@@ -13,6 +13,7 @@ from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen
 from asyncwait.conformance.generation import FULL, QUICK
+from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import print_report
 from asyncwait.conformance.running import (
     REAL_SECONDS,
@@ -78,5 +79,9 @@ def verify_command(
         served = [stack.enter_context(each) for each in opened]
         generated = stack.enter_context(Generated(count, seed))
         verdicts = [verify_with_progress(backend, plan, generated) for backend in served]
-    print_report(verdicts, console())
+    out = console()
+    told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
+    kept = keep(told)
+    # Who reads a log may be on another machine than the folder with what is kept.
+    print_report(verdicts, out, kept if out.is_terminal else frozenset())
     sys.exit(EXIT_CODES[worst(verdict.word for verdict in verdicts)])

@@ -1,22 +1,19 @@
 """Verdicts and failures for people."""
 
-from asyncwait.conformance.report._text import (
-    area_table,
-    drawn,
-    failure_lines,
-    print_report,
-    rule_lines,
-)
+from asyncwait.conformance.report._besides import besides, printed
+from asyncwait.conformance.report._failures import failure_lines, rule_lines
+from asyncwait.conformance.report._report import area_table, print_report
 from asyncwait.conformance.report._timeline import describe_scenario, draw, show
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "area_table",
+    "besides",
     "describe_scenario",
     "draw",
-    "drawn",
     "failure_lines",
     "print_report",
+    "printed",
     "rule_lines",
     "show",
 ]

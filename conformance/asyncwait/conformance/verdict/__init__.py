@@ -1,6 +1,6 @@
 """From judgements to a verdict."""
 
-from asyncwait.conformance.verdict._causes import Cause, find_causes
+from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally, failures_of
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
@@ -20,6 +20,7 @@ __all__ = [
     "Case",
     "Cause",
     "Count",
+    "Failing",
     "Failure",
     "RuleResult",
     "Status",

@@ -6,7 +6,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
-from asyncwait.spec.scenario import Scenario, Trace, size_of
+from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 
 KEPT = 3
 """Failures that are kept for each rule: the smallest ones say most."""
@@ -28,6 +28,16 @@ class Case(Struct, frozen=True, dict=True):
     scenario: Scenario
     generated: bool = False
     repeatable: bool = True
+
+    @cached_property
+    def id(self) -> str:
+        """Under which it can be asked for again."""
+        return id_of(self.planned)
+
+    @property
+    def label(self) -> str:
+        """What it is called where it fails."""
+        return f"{self.name} ({self.id})" if self.repeatable else self.name
 
     @cached_property
     def size(self) -> tuple[bool, int, bytes]:
@@ -83,6 +93,8 @@ class Tally:
         self.errors: list[str] = []
         self.together: list[frozenset[str]] = []
         """The rules that are broken in one trace, for each in which some are."""
+        self.in_error: list[Case] = []
+        """Cases of which there is nothing to judge."""
         self.judged = 0
         self.self_reported = False
         self._checks = checks
@@ -91,7 +103,7 @@ class Tally:
         """Judge one trace by every rule."""
         judged = judge(case.scenario, trace, self._checks)
         if judged.error:
-            self.errors.append(f"{case.name}: {judged.error}")
+            self.fail(case, judged.error)
             return
         self.judged += 1
         self.self_reported |= trace.self_reported
@@ -101,7 +113,12 @@ class Tally:
         for rule, count in self.counts.items():
             count.add(judged.by_rule[rule], broken.get(rule))
             if error := judged.by_rule[rule].error:
-                count.error = count.error or f"{case.name}: {error}"
+                count.error = count.error or f"{case.label}: {error}"
+
+    def fail(self, case: Case, why: str) -> None:
+        """Note that there is nothing to judge: harness or backend broke, not the operator."""
+        self.errors.append(f"{case.label}: {why}" if case.name else why)
+        self.in_error.append(case)
 
 
 def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:

@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance.verdict._causes import Cause, find_causes
-from asyncwait.conformance.verdict._tally import Failure, Tally
+from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
+from asyncwait.conformance.verdict._tally import Case, Failure, Tally
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 
@@ -80,6 +80,7 @@ class Verdict(Struct, frozen=True):
         errors: what went wrong with harness or backend, apart from the operator.
         seconds: how long it took.
         seed: of the generated scenarios.
+        in_error: the cases of which nothing could be judged.
         stopped: why not everything was played; empty if everything was.
         self_reported: the traces are the backend's own words, not the harness's.
         capabilities: what the backend declares; it is held to nothing else.
@@ -93,6 +94,7 @@ class Verdict(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     seconds: float = 0
     seed: int = 0
+    in_error: tuple[Case, ...] = ()
     stopped: str = ""
     causes: tuple[Cause, ...] = ()
     self_reported: bool = False
@@ -105,6 +107,13 @@ class Verdict(Struct, frozen=True):
         by_rule = {r.rule.id: r for r in self.results if r.status in {"fail", "unexpected-pass"}}
         first = [by_rule.pop(cause.rule) for cause in self.causes]
         return (*first, *by_rule.values())
+
+    @property
+    def told(self) -> tuple[Case, ...]:
+        """The cases that a report may speak of, and that somebody may want to play again."""
+        failures = [failure for result in self.results for failure in result.failures]
+        cases = [*(failure.case for failure in failures), *self.in_error]
+        return tuple({case.id: case for case in cases if case.repeatable}.values())
 
     @property
     def word(self) -> Word:
@@ -218,9 +227,9 @@ def _conclude(tally: Tally, rule: Rule, excused: str | None, unplayed: str) -> R
 def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:
     """Return which of the failing rules explain the others; see `find_causes`."""
     failing = [result for result in results if result.status == "fail"]
+    seen = {rule: count.seen for rule, count in tally.counts.items()}
     return find_causes(
-        tally.together,
-        {rule: count.seen for rule, count in tally.counts.items()},
+        Failing(tally.together, seen, tally.judged),
         [result.rule.id for result in failing if not result.is_forgiven],
         [result.rule.id for result in failing if result.is_forgiven],
     )

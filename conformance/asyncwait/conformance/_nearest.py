@@ -1,0 +1,11 @@
+"""What somebody may have meant who gave a name that there is not."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question to be put behind an error about `name`; empty if nothing is like it."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, n=3)
+    return f"; did you mean {' or '.join(by_lower[each] for each in close)}?" if close else ""

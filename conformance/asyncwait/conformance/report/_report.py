@@ -1,0 +1,64 @@
+"""What a verification prints: failures, a table of areas by backend, a line for each backend."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from asyncwait.conformance.report._failures import failure_lines
+from asyncwait.conformance.verdict import Verdict
+from asyncwait.spec.rules import areas
+
+_STYLES = {
+    "conformant": "bold green",
+    "conformant with exceptions": "bold yellow",
+    "not conformant": "bold red",
+    "inconclusive": "bold magenta",
+}
+
+
+def print_report(
+    verdicts: Sequence[Verdict], console: Console, kept: AbstractSet[str] = frozenset()
+) -> None:
+    """Print failures first, then the table, then one line for each backend.
+
+    Args:
+        verdicts: one for each backend.
+        console: where to.
+        kept: ids of scenarios that whoever reads this can play by their id.
+    """
+    for verdict in verdicts:
+        for line in failure_lines(verdict, kept):
+            console.print(Text(line), soft_wrap=True)
+    console.print(area_table(verdicts))
+    for verdict in verdicts:
+        console.print(Text(verdict.line, style=_STYLES[verdict.word]), soft_wrap=True)
+
+
+def area_table(verdicts: Sequence[Verdict]) -> Table:
+    """Return the table: how many rules of each area pass, of those that apply."""
+    table = Table(title="rules passed / applicable", title_justify="left")
+    table.add_column("area", no_wrap=True, overflow="ellipsis")
+    for verdict in verdicts:
+        table.add_column(verdict.backend, justify="right")
+    for area in areas().values():
+        table.add_row(f"{area.id}  {area.title}", *(_cell(v, area.id) for v in verdicts))
+    table.add_section()
+    table.add_row("scenarios", *(f"{verdict.scenarios:,}" for verdict in verdicts))
+    table.add_row("seconds", *(f"{verdict.seconds:.1f}" for verdict in verdicts))
+    table.add_row("verdict", *(Text(v.word, style=_STYLES[v.word]) for v in verdicts))
+    return table
+
+
+def _cell(verdict: Verdict, area: str) -> Text:
+    results = [result for result in verdict.results if result.rule.area == area]
+    applicable = [result for result in results if result.status != "not-applicable"]
+    passed = sum(result.status == "pass" for result in applicable)
+    if not applicable:
+        return Text("-", style="dim")
+    if held := sum(result.status == "held" for result in applicable):
+        return Text(f"{held} held so far of {len(applicable)}", style="magenta")
+    good = passed == len(applicable)
+    return Text(f"{passed}/{len(applicable)}", style="green" if good else "red")

@@ -1,0 +1,47 @@
+"""What a run left besides its events."""
+
+from asyncwait.conformance.report import besides, printed
+from asyncwait.spec.scenario import Ending, Leg, Trace
+
+TRACEBACK = """AttributeError: 'Gate' object has no attribute 'colour'
+  gate.py:7, in helper: return gate.colour
+  gate.py:13, in open_operator: helper(gate)"""
+FAILED = Leg(Ending("failed", traceback=TRACEBACK))
+
+
+def test_a_run_that_left_nothing_has_nothing_to_be_told() -> None:
+    """The usual case."""
+    assert list(besides(Trace((Leg(Ending("finished")),)))) == []
+
+
+def test_an_error_of_the_operator_stands_with_its_place_and_what_was_printed() -> None:
+    """So that its author finds the line; the same error of several legs stands once."""
+    trace = Trace((FAILED, FAILED), output="looking\nat it\n")
+
+    assert list(besides(trace)) == [
+        "raised by the operator, innermost place first:",
+        "  AttributeError: 'Gate' object has no attribute 'colour'",
+        "    gate.py:7, in helper: return gate.colour",
+        "    gate.py:13, in open_operator: helper(gate)",
+        "printed:",
+        "  looking",
+        "  at it",
+    ]
+
+
+def test_the_innermost_places_of_a_deep_error_are_shown() -> None:
+    """The outermost ones are the suite's own."""
+    deep = "\n".join(f"line {n}" for n in range(100))
+
+    _, *lines = besides(Trace((Leg(Ending("failed", traceback=deep)),)))
+
+    assert lines == [f"  line {n}" for n in range(20)]
+
+
+def test_the_last_of_much_output_is_shown() -> None:
+    """A line may be long, too."""
+    lines = list(printed("\n".join(["x" * 500, *(str(n) for n in range(30)), "y" * 500])))
+
+    assert lines[0] == "printed, the last 20 lines:"
+    assert lines[1:3] == ["  11", "  12"]
+    assert lines[-1] == f"  {'y' * 200}..."

@@ -1,0 +1,128 @@
+"""A scenario that failed is played again, by the command that stands with its failure."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from outside import Folder
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.spec.scenario import Scenario, id_of, scenarios_from_json
+
+# No example has this capacity, so only generated scenarios find out.
+GATE = """
+from contextlib import asynccontextmanager
+
+from msgspec.structs import replace
+
+from asyncwait.conformance import stream_backend
+from asyncwait.reference import open_operator as sound
+
+
+@asynccontextmanager
+async def open_operator(config, fn, elements, restore=None):
+    print("opened")
+    if config.capacity == 6:
+        config = replace(config, mode="unordered")
+    async with sound(config, fn, elements, restore) as results:
+        yield results
+
+
+def backend():
+    return stream_backend(open_operator)
+"""
+VERIFY = ("verify", "gate:backend", "--count", "300", "--seed", "1", "--rule", "ORD-1")
+
+
+@pytest.fixture
+def gate(outside: Folder) -> Folder:
+    """A folder with an operator that knows no order in some generated scenarios."""
+    outside.write("gate.py", GATE)
+    return outside
+
+
+def run(*arguments: str, stdin: str = "") -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(asyncwait, arguments, input=stdin)
+
+
+def said(out: str, word: str) -> list[str]:
+    """The arguments of the command that stands behind a word in a report."""
+    (command,) = re.findall(rf"^  {word}: asyncwait (.*)$", out, re.MULTILINE)
+    return shlex.split(command)
+
+
+@pytest.mark.parametrize("word", ["again", "anywhere"])
+def test_the_command_that_stands_with_a_failure_shows_it_again(gate: Folder, word: str) -> None:
+    """By the id where it was verified; with the JSON in any folder."""
+    verified = gate.asyncwait(*VERIFY)
+    (violation,) = re.findall(r"^  shrunk \(\w+\): (.*) \(at \d+ ms\)$", verified.out, re.MULTILINE)
+    if word == "anywhere":
+        (gate.path / ".asyncwait").rename(gate.path / "elsewhere")
+
+    done = gate.asyncwait(*said(verified.out, word))
+
+    assert verified.code == done.code == 1
+    assert f">>> {violation}" in done.out
+
+
+def test_a_run_in_this_process_prints_and_stops_at_breakpoints(gate: Folder) -> None:
+    """As its author is used to."""
+    gate.write("gate.py", GATE.replace('print("opened")', 'print("opened"); breakpoint()'))
+    command = "p config.capacity\nc\n"
+
+    done = gate.asyncwait("play", "gate:backend", '{"capacity": 3}', "--here", stdin=command)
+
+    assert done.code == 0, done.err
+    assert done.out.startswith("opened\n> ")
+    assert "(Pdb) 3\n" in done.out
+    assert done.out.endswith("no rule is broken\n")
+
+
+def test_an_example_is_played_by_its_name() -> None:
+    """Without a file."""
+    done = run("play", "reference-asyncio", EXAMPLES[0].name)
+
+    assert done.exit_code == 0
+    assert done.stdout.endswith("no rule is broken\n")
+
+
+def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
+    """To be changed, kept, or sent to somebody; nothing is played."""
+    file = tmp_path / "one.json"
+
+    shown = run("play", "reference-asyncio", EXAMPLES[0].name, "--json", "-")
+    written = run("play", "reference-asyncio", EXAMPLES[0].name, "--json", str(file))
+
+    assert (shown.exit_code, written.exit_code, written.output) == (0, 0, "")
+    assert scenarios_from_json(shown.stdout_bytes) == (EXAMPLES[0].scenario,)
+    assert file.read_bytes() == shown.stdout_bytes
+
+
+def test_a_program_is_not_played_in_this_process() -> None:
+    """It has one of its own."""
+    done = run("play", f"exec:{sys.executable} -V", "{}", "--here")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: exec:{sys.executable} -V is a program: it can't be played --here, only by itself\n"
+    )
+
+
+def test_an_unknown_scenario_is_a_usage_error() -> None:
+    """The nearest name is told."""
+    done = run("play", "reference-asyncio", EXAMPLES[0].name + "s")
+
+    assert done.exit_code == 2
+    assert f"; did you mean {EXAMPLES[0].name} or " in done.stderr
+
+
+def test_a_run_says_its_id() -> None:
+    """So that it can be spoken of."""
+    done = run("play", "reference-asyncio", "[{}, {}]")
+
+    assert done.stdout.count(f"{id_of(Scenario())}: ordered, capacity 4, ") == 2
