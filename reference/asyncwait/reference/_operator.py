@@ -6,6 +6,7 @@ enter ── open() ──┬── restore ── process input ── drain �
 """
 
 from collections.abc import AsyncIterable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
@@ -90,13 +91,16 @@ class Operator(StreamHandling):
 
     async def __aenter__(self) -> Self:
         self._set_up()
-        try:
-            await self._open()
-        except BaseException as error:
-            with anyio.CancelScope(shield=True):
+        with ExitStack() as scopes:
+            self._guard = scopes.enter_context(anyio.CancelScope())
+            try:
+                await self._open()
+            except BaseException as error:
+                self._guard.shield = True
                 await self._source.close()
-            join_errors(error, self._source.trouble)
-            raise
+                join_errors(error, self._source.trouble)
+                raise
+            self._scopes = scopes.pop_all()
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._run)
@@ -117,12 +121,13 @@ class Operator(StreamHandling):
             BaseException: it is for the whole program, or cancels the task; or closing the source
                 or the function raised it, and the body nothing.
         """
-        self._output.leave()
-        reason = await self._end_tasks()
-        trouble = await self._close()
-        first = join_errors(error if reason is None else reason, self._source.trouble, trouble)
-        if first is not None and first is not error:
-            raise first
+        with self._scopes:
+            self._output.leave()
+            reason = await self._end_tasks()
+            trouble = await self._close()
+            first = join_errors(error if reason is None else reason, self._source.trouble, trouble)
+            if first is not None and first is not error:
+                raise first
 
     async def _end_tasks(self) -> BaseException | None:
         """Cancel all tasks and wait for them; return what must come out, whatever the body raised.
@@ -147,17 +152,17 @@ class Operator(StreamHandling):
     async def _close(self) -> Exception | None:
         """Close the source if that is yet to be done, and run the function's own `close`.
 
-        Both run to their ends even where a cancellation from outside is the reason for leaving.
+        Both run to their ends even where a cancellation from outside is the reason for leaving. The
+        shield is a scope that was entered before `open`, which may have left one open for `close`.
 
         Returns:
             What `close` raised; what the source raised is to be found with its reader.
         """
-        trouble: Exception | None = None
-        with anyio.CancelScope(shield=True):
-            try:
-                await self._source.close()
-            finally:
-                trouble = await self._close_function()
+        self._guard.shield = True
+        try:
+            await self._source.close()
+        finally:
+            trouble = await self._close_function()
         return trouble
 
     async def _close_function(self) -> Exception | None:

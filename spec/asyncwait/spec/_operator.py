@@ -86,7 +86,7 @@ class OpenOperator(Protocol):
     something was raised before, by the body or by the other of the two, that comes out and the
     error of closing is a note on it. `open()` that raises keeps the context from being entered, and
     `close()` is not called; again, an error of closing `elements` is then a note. `open()` and
-    `close()` run in the task that enters and leaves.
+    `close()` run in the task that enters and leaves, and may hold a scope open between them.
 
     The input is read and closed by one task, and not cancelled in a read before the operator is
     over; so a generator may hold a scope open across its `yield`. An error of the input, of

@@ -252,7 +252,7 @@ class Core:
             self._close(error)
 
     def interrupt(self) -> None:
-        """Note that the tasks of the operator are cancelled from outside.
+        """Note that the tasks of the operator are cancelled from outside, or the program ends.
 
         Usually so is the consumer; one that shields itself must not wait for ever.
         """

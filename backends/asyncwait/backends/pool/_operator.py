@@ -1,7 +1,7 @@
 """Opening and closing an operator."""
 
 from collections.abc import AsyncIterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -71,13 +71,17 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
 
     async def __aenter__(self) -> PoolResults:
         self._feeder = Feeder(self._core, self._elements)
-        try:
-            await run_hook(self._parts.open)
-        except BaseException as error:
-            with anyio.CancelScope(shield=True):
+        with ExitStack() as scopes:
+            # Entered before `open`, which may leave a scope of its own open for `close`.
+            self._guard = scopes.enter_context(anyio.CancelScope())
+            try:
+                await run_hook(self._parts.open)
+            except BaseException as error:
+                self._guard.shield = True
                 await self._feeder.close()
-            join_errors(error, self._feeder.trouble)
-            raise
+                join_errors(error, self._feeder.trouble)
+                raise
+            self._scopes = scopes.pop_all()
         self._group = await anyio.create_task_group().__aenter__()
         self._sweep = Sweep(self._core, self._parts, self._config, self._group)
         self._crew = self._hire()
@@ -102,12 +106,13 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._core.stop()
-        reason = await self._end_tasks()
-        trouble = await self._close()
-        first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)
-        if first is not None and first is not exc:
-            raise first
+        with self._scopes:
+            self._core.stop()
+            reason = await self._end_tasks()
+            trouble = await self._close()
+            first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)
+            if first is not None and first is not exc:
+                raise first
 
     async def _end_tasks(self) -> BaseException | None:
         """Wait for all tasks; return what is to be raised in place of what the body raised."""
@@ -124,10 +129,10 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
 
     async def _close(self) -> Exception | None:
         """Close the source, if its task has never begun, and the function."""
-        with anyio.CancelScope(shield=True):
-            await self._feeder.close()
-            try:
-                await run_hook(self._parts.close)
-            except Exception as error:
-                return error
+        self._guard.shield = True
+        await self._feeder.close()
+        try:
+            await run_hook(self._parts.close)
+        except Exception as error:
+            return error
         return None

@@ -79,8 +79,8 @@ class Crew(ABC):
                     worker.scope = anyio.CancelScope()
                 with worker.scope:
                     await self._shift(worker)
-        except anyio.get_cancelled_exc_class():
-            self._core.interrupt()
+        except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
+            self._core.interrupt()  # No other worker begins a call now.
             raise
         finally:
             self._workers.discard(worker)
