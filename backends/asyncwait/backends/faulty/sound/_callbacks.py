@@ -77,7 +77,6 @@ class RunsOnCallbacks(AsyncioShell):
     async def _read(self) -> None:
         try:
             self._advance()
-            await self._until_wanted()
             self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
             self._advance()
         finally:
@@ -88,11 +87,9 @@ class RunsOnCallbacks(AsyncioShell):
         if isinstance(element, Stored):
             self._backlog.append(element)
         else:
-            self._ahead.append(passed_on(element, self._held()))
+            # The first element may come while restored ones still wait for room.
+            self._ahead.append(passed_on(element, (*self._held(), *self._backlog)))
         self._advance()
-        await self._until_wanted()
-
-    async def _until_wanted(self) -> None:
         while self._backlog or len(self._ahead) > self._config.capacity:
             self._wanted = self._loop.create_future()
             await self._wanted

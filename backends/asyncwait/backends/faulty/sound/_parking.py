@@ -76,6 +76,7 @@ class ParksEachRecord(TrioShell):
         if isinstance(element, Stored):
             self._backlog.append(element)
             await self._admit_backlog()
+            await self._until(self._has_room)  # nothing is read that would have to wait
         else:
             self._ahead.append(passed_on(element, self._held()))
             self._lot.unpark_all()
@@ -83,12 +84,15 @@ class ParksEachRecord(TrioShell):
 
     async def _admit_backlog(self) -> None:
         while self._backlog:
-            await self._until(lambda: len(self._inside) < self._config.capacity)
+            await self._until(self._has_room)
             element = self._backlog.popleft()
             entry = _Entry(element, is_called=not isinstance(element, Record))
             self._inside[entry] = None
             self._most = max(self._most, len(self._records()))
             self._nursery.start_soon(self._live, entry)
+
+    def _has_room(self) -> bool:
+        return len(self._inside) < self._config.capacity
 
     # A record or a fence
 

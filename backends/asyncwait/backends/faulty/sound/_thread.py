@@ -122,6 +122,7 @@ class KeepsItsBooksInAThread(AsyncioShell):
             await self._room.wait()
             error = await self._source.read(self._take_in, self._is_cancelled)
             self._ask(partial(self._books.end, error))
+            await self._loop.create_future()  # never set: the source is closed with the output
         finally:
             self._is_closing = True
             await self._source.close()
@@ -165,7 +166,7 @@ class KeepsItsBooksInAThread(AsyncioShell):
         if call.is_late or task.cancelled() or task.exception() is not None:
             return
         at, answer = task.result()
-        if at > call.deadline:
+        if at >= call.deadline:  # of two in one instant the deadline wins
             self._expire(call)
         else:
             self._decide(call, partial(outputs_of, call.record, answer))

@@ -75,7 +75,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
         self._inside: dict[_Entry, None] = {}  # a set that keeps its order
         self._decided: list[_Entry] = []
         self._begun: _Entry | None = None
-        self._ahead: deque[Element] = deque()
+        self._ahead: deque[Callable[[], Element]] = deque()  # made when it is taken
         self._running: dict[_Entry, asyncio.Task[None]] = {}
         self._late: set[_Entry] = set()
         self._abandoned_now: set[_Entry] = set()
@@ -130,7 +130,8 @@ class RoundsDeadlinesToTicks(AsyncioShell):
             self._backlog.append(element)
             await self._admit_backlog()
         else:
-            self._ahead.append(passed_on(element, self._held()))
+            before = list(self._inside)
+            self._ahead.append(lambda: passed_on(element, self._held(before)))
             self._change()
             await self._until(lambda: len(self._ahead) <= self._config.capacity)
 
@@ -159,7 +160,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
             self._change()
         at, answer = await self._answer(record)
         if entry.outputs is None and self._end is None:
-            if at > entry.deadline:
+            if at > entry.deadline + _ROUNDING / 1000:
                 self._expire(entry)
             else:
                 self._decide(entry, lambda record: outputs_of(record, answer))
@@ -177,28 +178,32 @@ class RoundsDeadlinesToTicks(AsyncioShell):
                 async with asyncio.timeout_at(None if tick == math.inf else tick / 1000):
                     await self._until(partial(self._begins_with_another, tick))
             except TimeoutError:
-                for entry in self._wheel.take(tick):
-                    if entry in self._late:
-                        await self._judge(entry)
-                    elif self._end is None:
-                        self._late.add(entry)
-                        self._running[entry].cancel()
-                        self._expire(entry)
-                        self._wheel.put(entry, self._loop.time() + _GRACE)
+                await self._come_up(self._wheel.take(tick))
+
+    async def _come_up(self, due: list[_Entry]) -> None:
+        """Decide what is due, or abandon it; what ends by itself in this instant has done so."""
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        for entry in due:
+            if entry not in self._running or self._end is not None:
+                continue
+            if entry in self._late:
+                self._abandon(entry)
+            elif entry.outputs is None:
+                self._late.add(entry)
+                self._expire(entry)
+                self._running[entry].cancel()
+                self._wheel.put(entry, self._loop.time() + _GRACE)
 
     def _begins_with_another(self, tick: float) -> bool:
         return self._wheel.first() != tick
 
-    async def _judge(self, entry: _Entry) -> None:
-        """Look at a cancelled call that had its time; it is abandoned if it runs on."""
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        if entry in self._running:
-            self._abandoned += 1
-            self._abandoned_now.add(entry)
-            running = len(self._abandoned_now)
-            if running > self._config.capacity:
-                self._finish(too_many_abandoned(running, self._config.capacity))
+    def _abandon(self, entry: _Entry) -> None:
+        self._abandoned += 1
+        self._abandoned_now.add(entry)
+        running = len(self._abandoned_now)
+        if running > self._config.capacity:
+            self._finish(too_many_abandoned(running, self._config.capacity))
 
     def _expire(self, entry: _Entry) -> None:
         self._timeouts += 1
@@ -231,7 +236,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
         """Take the rest of a record, what overtakes, or of what is decided rather the latest."""
         if self._begun is None and self._ahead:
             self._change()
-            return self._ahead.popleft()
+            return self._ahead.popleft()()
         self._let_silent_go()
         ready = (entry for entry in reversed(self._decided) if self._is_its_turn(entry))
         entry = self._begun or next(ready, None)
@@ -269,12 +274,15 @@ class RoundsDeadlinesToTicks(AsyncioShell):
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
-            held = (*self._held(), *self._backlog)
-            self._ahead.append(Snapshot(checkpoint_id, held, self._source.taken))
+            self._ahead.append(lambda: self._snapshot(checkpoint_id))
             self._change()
 
-    def _held(self) -> tuple[Stored, ...]:
-        return tuple(entry.element for entry in self._inside if entry is not self._begun)
+    def _snapshot(self, checkpoint_id: int) -> Snapshot:
+        held = (*self._held(self._inside), *self._backlog)
+        return Snapshot(checkpoint_id, held, self._source.taken)
+
+    def _held(self, entries: Iterable[_Entry]) -> tuple[Stored, ...]:
+        return tuple(entry.element for entry in entries if entry in self._inside)
 
     def _records(self) -> list[bool]:
         records = [entry for entry in self._inside if isinstance(entry.element, Record)]
