@@ -13,6 +13,7 @@ from asyncwait.backends.faulty.sound import (
     RoundsDeadlinesToTicks,
     RunsOnCallbacks,
     SpeaksThroughChannels,
+    WorksOnlyWhenAsked,
     WorksThroughQueues,
 )
 from asyncwait.reference import Entry, Operator, Output, RecordEntry, UnorderedQueue
@@ -146,6 +147,7 @@ ODD: tuple[Variation, ...] = (
     Variation(RunsOnCallbacks),
     Variation(KeepsItsBooksInAThread),
     Variation(RoundsDeadlinesToTicks),
+    Variation(WorksOnlyWhenAsked),
     Variation(SpeaksThroughChannels, loop="trio"),
     Variation(ParksEachRecord, loop="trio"),
 )
