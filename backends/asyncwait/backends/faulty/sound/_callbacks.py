@@ -84,15 +84,20 @@ class RunsOnCallbacks(AsyncioShell):
             await self._source.close()
 
     async def _take_in(self, element: Element) -> None:
+        """File an element, and wait while it waits; so one may wait behind restored ones."""
         if isinstance(element, Stored):
             self._backlog.append(element)
         else:
-            # The first element may come while restored ones still wait for room.
             self._ahead.append(passed_on(element, (*self._held(), *self._backlog)))
         self._advance()
-        while self._backlog or len(self._ahead) > self._config.capacity:
+        while self._may_not_read(element):
             self._wanted = self._loop.create_future()
             await self._wanted
+
+    def _may_not_read(self, last: Element) -> bool:
+        if self._backlog and (self._ahead or isinstance(last, Stored)):
+            return True
+        return len(self._ahead) > self._config.capacity
 
     # What may go on
 

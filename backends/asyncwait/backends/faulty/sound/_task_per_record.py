@@ -53,11 +53,14 @@ class GivesEachRecordATask(AsyncioShell):
 
     async def _run(self) -> None:
         """Host all tasks, and cancel each once: what cleans up is not disturbed again."""
-        async with asyncio.TaskGroup() as self._group:
-            _ = self._spawn(self._read())
-            await self._over.wait()
-            for task in self._tasks:
-                task.cancel()
+        try:
+            async with asyncio.TaskGroup() as self._group:
+                _ = self._spawn(self._read())
+                await self._over.wait()
+                for task in self._tasks:
+                    task.cancel()
+        except (KeyboardInterrupt, SystemExit) as error:
+            self._finish(error)  # the loop has raised it where it is run, and does so only once
 
     def _spawn(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         task = self._group.create_task(work)
