@@ -90,7 +90,7 @@ def test_it_is_described_in_a_sentence(variation: Variation) -> None:
 
 def test_a_change_of_nothing_is_refused() -> None:
     """A class that is no part of an operator would be ignored, and the operator be sound."""
-    with pytest.raises(TypeError, match="<class 'int'> is derived from no part of an operator"):
+    with pytest.raises(TypeError, match="<class 'int'> is no operator, and derived from no part"):
         operator_with(int)
 
 

@@ -36,12 +36,12 @@ QUEUES: Mapping[Mode, type[ElementQueue]] = {"ordered": OrderedQueue, "unordered
 
 
 class Variation(Struct, frozen=True):
-    """A sound operator with one small change to its mechanism.
+    """A sound operator with one small change to its mechanism, or with a mechanism of its own.
 
     Args:
         change: a subclass of the reference's Operator, or of one of its parts, which then takes
-            the place of that part. Its name becomes the variation's; its docstring is the
-            sentence on it.
+            the place of that part; or another operator altogether. Its name becomes the
+            variation's; its docstring is the sentence on it.
         loop: "asyncio" or "trio".
     """
 
@@ -81,13 +81,13 @@ class Faulty(Variation, frozen=True, kw_only=True):
     blocks: bool = False
 
 
-def operator_with(change: type) -> type[Operator]:
+def operator_with(change: type) -> type[Any]:
     """Return the class of operators with `change` in place of what it is derived from.
 
     Raises:
-        TypeError: it is derived from no part of an operator.
+        TypeError: it is no operator, and derived from no part of one.
     """
-    if issubclass(change, Operator):
+    if hasattr(change, "__aenter__"):  # a variation of the whole, or another one altogether
         return change
     return type(change.__name__, (Operator,), _places(change))
 
@@ -101,4 +101,4 @@ def _places(change: type) -> dict[str, Any]:
     for part, attribute in PARTS.items():
         if issubclass(change, part):
             return {attribute: change}
-    raise TypeError(f"{change!r} is derived from no part of an operator")
+    raise TypeError(f"{change!r} is no operator, and derived from no part of one")

@@ -6,6 +6,16 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Variation
+from asyncwait.backends.faulty.sound import (
+    GivesEachRecordATask,
+    KeepsItsBooksInAThread,
+    ParksEachRecord,
+    RoundsDeadlinesToTicks,
+    RunsOnCallbacks,
+    SpeaksThroughChannels,
+    WorksOnlyWhenAsked,
+    WorksThroughQueues,
+)
 from asyncwait.reference import Entry, Operator, Output, RecordEntry, UnorderedQueue
 from asyncwait.spec import Barrier, Element, Snapshot
 
@@ -132,4 +142,12 @@ ODD: tuple[Variation, ...] = (
     Variation(EmitsOnlyWhenAsked, loop="trio"),
     Variation(EmitsTheLatestFirst),
     Variation(LeavesSilentRecordsToTheConsumer),
+    Variation(GivesEachRecordATask),
+    Variation(WorksThroughQueues),
+    Variation(RunsOnCallbacks),
+    Variation(KeepsItsBooksInAThread),
+    Variation(RoundsDeadlinesToTicks),
+    Variation(WorksOnlyWhenAsked),
+    Variation(SpeaksThroughChannels, loop="trio"),
+    Variation(ParksEachRecord, loop="trio"),
 )

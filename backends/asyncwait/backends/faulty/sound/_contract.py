@@ -1,0 +1,204 @@
+"""What the contract asks of every operator in the same words; no mechanism is in here.
+
+An *answer* of a call, in either form, is a function that gives what the call gave, or raises what
+it raised.
+"""
+
+from collections.abc import AsyncIterable, Awaitable, Callable
+from typing import Any, NoReturn, TypeAlias
+
+from asyncwait.spec import (
+    Barrier,
+    CallTimedOut,
+    Element,
+    FunctionParts,
+    InvalidConfig,
+    LatencyMarker,
+    OperatorConfig,
+    OperatorError,
+    Record,
+    Snapshot,
+    Stored,
+    TooManyAbandonedCalls,
+    call_failed,
+    check_restore,
+    collect_results,
+)
+
+Answer: TypeAlias = Callable[[], Any]
+
+Answered: TypeAlias = tuple[float, Answer]
+"""When a call gave its answer, in seconds of the loop's clock, and the answer."""
+
+
+class Handle:
+    """The `ResultFuture` of a call.
+
+    Args:
+        put: takes an answer, on any thread.
+    """
+
+    def __init__(self, put: Callable[[Answer], object]) -> None:
+        self._put = put
+
+    def complete(self, results: Any) -> None:
+        """Decide the record with `results`."""
+        self._put(lambda: results)
+
+    def complete_with(self, supplier: Answer) -> None:
+        """Decide the record with what `supplier` returns; it is called on the operator's loop."""
+        self._put(supplier)
+
+    def complete_exceptionally(self, error: BaseException) -> None:
+        """Decide the record with `error`."""
+        self._put(raising(error))
+
+
+def raising(error: BaseException) -> Answer:
+    """Return the answer of a call that raised `error`."""
+
+    def answer() -> NoReturn:
+        raise error
+
+    return answer
+
+
+def must_pass(error: BaseException) -> bool:
+    """Whether `error` is for the whole program."""
+    return isinstance(error, KeyboardInterrupt | SystemExit)
+
+
+def checked(config: Any, fn: Any, elements: Any, restore: Any) -> FunctionParts:
+    """Refuse wrong arguments; return the parts of `fn`.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be.
+    """
+    if not isinstance(config, OperatorConfig):
+        raise InvalidConfig.of("config", config, "an OperatorConfig")
+    config.require_only("this operator")
+    if not isinstance(elements, AsyncIterable):
+        raise InvalidConfig.of("elements", elements, "an async iterable of elements")
+    check_restore(restore)
+    return FunctionParts.of(fn)
+
+
+def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:
+    """Return what comes out of `record`.
+
+    Raises:
+        OperatorError: the answer is an error, or no collection of results.
+    """
+    try:
+        results = collect_results(record, answer())
+    except BaseException as error:
+        if must_pass(error) or (isinstance(error, OperatorError) and error.record is record):
+            raise
+        raise call_failed(record, error) from error
+    return tuple(Record(result, record.timestamp, record.key) for result in results)
+
+
+def outputs_at_deadline(
+    record: Record, parts: FunctionParts, config: OperatorConfig
+) -> tuple[Record, ...]:
+    """Return what comes out of `record` in place of a late answer.
+
+    Raises:
+        OperatorError: the handler gives nothing, or something that is no collection of results.
+    """
+    reason = f"no answer within {config.timeout} s"
+    if parts.timeout is None:
+        raise CallTimedOut(record, f"{reason}, and there is no handler")
+    try:
+        given = parts.timeout(record.value)
+    except BaseException as error:
+        if must_pass(error):
+            raise
+        raise CallTimedOut(record, f"{reason}, and the handler raised {error!r}") from error
+    if given is None:
+        raise CallTimedOut(record, f"{reason}, and the handler gave None")
+    return outputs_of(record, lambda: given)
+
+
+def too_many_abandoned(running: int, capacity: int) -> TooManyAbandonedCalls:
+    """Build the error of `running` abandoned calls."""
+    reason = f"{running} calls run on although they were cancelled, the capacity is {capacity}"
+    return TooManyAbandonedCalls(None, reason)
+
+
+def passed_on(
+    element: LatencyMarker | Barrier | Snapshot, in_flight: tuple[Stored, ...]
+) -> LatencyMarker | Snapshot:
+    """Return what comes out for an element that takes no slot."""
+    if isinstance(element, LatencyMarker):
+        return element
+    upstream = element if isinstance(element, Snapshot) else None
+    return Snapshot(element.checkpoint_id, in_flight, upstream=upstream)
+
+
+def note_all(first: BaseException | None, *others: BaseException | None) -> BaseException | None:
+    """Return the first error there is, with a note on it of each other."""
+    for error in others:
+        if first is None:
+            first = error
+        elif error is not None:
+            first.add_note(f"Closing the operator raised, too: {error!r}")
+    return first
+
+
+class Source:
+    """The input, read and closed in one task.
+
+    Args:
+        elements: as they were given to the operator.
+    """
+
+    def __init__(self, elements: AsyncIterable[Element]) -> None:
+        self._elements = elements
+        self._iterator: Any = None
+        self._is_closed = False
+        self.taken = 0
+        """Elements taken so far."""
+        self.trouble: Exception | None = None
+        """What closing it raised."""
+
+    async def read(
+        self,
+        take_in: Callable[[Element], Awaitable[None]],
+        is_cancelled: Callable[[BaseException], bool],
+    ) -> BaseException | None:
+        """Read to the end; return what the source raised, or None.
+
+        Args:
+            take_in: takes an element; the next is read when that is through.
+            is_cancelled: whether an error is a cancellation that somebody asked for.
+        """
+        try:
+            self._iterator = aiter(self._elements)
+        except Exception as error:
+            return error
+        while True:
+            try:
+                element = await anext(self._iterator)
+                if not isinstance(element, Element):
+                    raise TypeError(f"expected an element, got {element!r}; try Record(...)")
+            except StopAsyncIteration:
+                return None
+            except BaseException as error:
+                if must_pass(error) or is_cancelled(error):
+                    raise
+                return error
+            self.taken += 1
+            await take_in(element)
+
+    async def close(self) -> None:
+        """Close it, and what it was iterated over with; once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for thing in {id(thing): thing for thing in (self._iterator, self._elements)}.values():
+            try:
+                if (aclose := getattr(thing, "aclose", None)) is not None:
+                    await aclose()
+            except Exception as error:
+                self.trouble = error

@@ -1,0 +1,100 @@
+"""What operators in plain trio share: how they await calls, and how they outlast a cancel."""
+
+from abc import abstractmethod
+from collections.abc import Coroutine
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, must_pass, raising
+from asyncwait.backends.faulty.sound._shell import Shell
+from asyncwait.spec import Record, awaitable_of
+
+if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
+    import trio
+
+
+class TrioShell(Shell):
+    """An operator in plain trio.
+
+    Its tasks live in a nursery inside a nursery: cancelling the inner one leaves the consumer be.
+    """
+
+    async def _start(self) -> None:
+        self._now = trio.lowlevel.current_clock().current_time
+        self._door = trio.lowlevel.current_trio_token().run_sync_soon
+        self._scope = trio.CancelScope()
+        self._manager = trio.open_nursery()
+        self._outer = await self._manager.__aenter__()
+        self._outer.start_soon(self._run)
+
+    async def _run(self) -> None:
+        try:
+            with self._scope:
+                async with trio.open_nursery() as self._nursery:
+                    self._work()
+        except BaseException:
+            # So that a consumer that shields itself does not wait for ever.
+            self._finish(RuntimeError("the operator was cancelled from outside"))
+            raise
+
+    @abstractmethod
+    def _work(self) -> None:
+        """Start the tasks of the operator in its nursery."""
+
+    def _finish(self, error: BaseException | None) -> None:
+        self._end = self._end or (error,)
+        self._scope.cancel()
+
+    async def _leave(self) -> None:
+        self._outer.cancel_scope.shield = True
+        try:
+            await self._manager.__aexit__(None, None, None)
+        except BaseExceptionGroup as group:
+            raise _first_of(group) from None
+        finally:
+            await self._undisturbed(self._close())
+
+    async def _undisturbed(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however the present task is cancelled."""
+        with trio.CancelScope(shield=True):
+            await work
+
+    async def _answer(self, record: Record) -> Answered:
+        """Call the function in either form, and wait for its answer."""
+        try:
+            if self._parts.call is None:
+                return await self._late_answer(record)
+            returned = await awaitable_of(record, self._parts.call(record.value))
+        except BaseException as error:
+            if must_pass(error) or isinstance(error, trio.Cancelled):
+                raise
+            return self._now(), raising(error)
+        return self._now(), lambda: returned
+
+    async def _late_answer(self, record: Record) -> Answered:
+        """Call the function in callback form."""
+        assert self._parts.invoke is not None
+        answers: list[Answered] = []
+        answered = trio.Event()
+
+        def put(answer: Answer) -> None:
+            with suppress(RuntimeError):  # the loop is closed, and the operator long gone
+                self._door(give, (self._now(), answer))
+
+        def give(answer: Answered) -> None:
+            answers.append(answer)
+            answered.set()
+
+        self._parts.invoke(record.value, Handle(put))
+        await answered.wait()
+        return answers[0]
+
+    def _is_cancelled(self, error: BaseException) -> bool:
+        return isinstance(error, trio.Cancelled)
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first plain error in `group`."""
+    error = group.exceptions[0]
+    return _first_of(error) if isinstance(error, BaseExceptionGroup) else error
