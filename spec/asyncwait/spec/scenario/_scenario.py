@@ -316,10 +316,15 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return max(last, self.source_ends_at) + pauses + max(stops) + (records + 1) * longest
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True)
+
+
 def identity(value: Any) -> str:
     """Return the text under which `value` is looked up: its canonical JSON, or its repr."""
+    if value is None or type(value) is int:
+        return "null" if value is None else str(value)  # What JSON says, in a tenth of the time.
     try:
-        return json.dumps(value, sort_keys=True)
+        return _CANONICAL.encode(value)
     except (TypeError, ValueError):
         return repr(value)
 
