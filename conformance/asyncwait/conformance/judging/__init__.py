@@ -1,5 +1,6 @@
-"""From a trace to a judgement: the indexed history, the moments of rest, the shape of a check."""
+"""From a trace to a judgement: histories of legs, moments of rest, checks; README.md tells how."""
 
+from asyncwait.conformance.judging._calls import running_at
 from asyncwait.conformance.judging._check import (
     Check,
     Finding,
@@ -10,15 +11,25 @@ from asyncwait.conformance.judging._check import (
     leg_check,
 )
 from asyncwait.conformance.judging._common import (
-    accounted_for,
-    barrier_id,
-    barrier_of,
+    FirstBehind,
     failure_named,
+    first_failures,
+    first_stray,
+    untimely_request,
+)
+from asyncwait.conformance.judging._explain import histories
+from asyncwait.conformance.judging._identity import (
+    Identity,
+    identity_of,
+    is_same,
+    is_same_element,
 )
 from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._possible import impossible
-from asyncwait.conformance.judging._rest import History, LegHistory, Rest
+from asyncwait.conformance.judging._rest import Rest
+from asyncwait.conformance.judging._snapshots import SnapshotOut, held_at
 
 __all__ = [
     "NEVER",
@@ -26,7 +37,9 @@ __all__ = [
     "Check",
     "Checks",
     "Finding",
+    "FirstBehind",
     "History",
+    "Identity",
     "Item",
     "Judged",
     "Judgement",
@@ -34,13 +47,20 @@ __all__ = [
     "LegHistory",
     "Output",
     "Rest",
+    "SnapshotOut",
     "Violation",
-    "accounted_for",
-    "barrier_id",
-    "barrier_of",
     "check",
     "failure_named",
+    "first_failures",
+    "first_stray",
+    "held_at",
+    "histories",
+    "identity_of",
     "impossible",
+    "is_same",
+    "is_same_element",
     "judge",
     "leg_check",
+    "running_at",
+    "untimely_request",
 ]

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._rest import History, LegHistory
+from asyncwait.conformance.judging._leg import History, LegHistory
 
 
 class Violation(Struct, frozen=True):

@@ -1,18 +1,22 @@
 """What the checks of several areas ask of a leg."""
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
 
 from asyncwait.conformance.judging._check import Finding
-from asyncwait.conformance.judging._items import Item, Output
-from asyncwait.conformance.judging._rest import LegHistory
-from asyncwait.spec import Barrier, Snapshot
+from asyncwait.conformance.judging._items import NEVER, Item, Output
+from asyncwait.conformance.judging._leg import LegHistory
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import identity
 
 
 def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
     """The leg fails with the error `name` if a record that was decided first has it coming."""
-    blamed = [i for i in leg.records if i.wrong and i.decided_at == leg.fail_at]
-    ending = leg.leg.ending
-    if not blamed or any(i.wrong != name for i in blamed):
+    blamed = first_failures(leg)
+    ending = leg.ending
+    if not blamed or any(item.wrong != name for item in blamed):
         return
     if ending.how == "finished":
         yield f"expected {name} for {blamed[0].element}, and the stream just ended", ending.at
@@ -20,7 +24,7 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
         return
     if ending.error != name:
         yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at
-    elif ending.record not in [item.element for item in blamed]:
+    elif set(blamed).isdisjoint(leg.named):
         yield (
             f"expected the record {blamed[0].element} in the error, got {ending.record}",
             ending.at,
@@ -29,30 +33,54 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
         yield None
 
 
-def accounted_for(leg: LegHistory, output: Output) -> list[Item]:
-    """Return the elements that a snapshot has to account for, in input order.
+def first_failures(leg: LegHistory) -> list[Item]:
+    """Return the records that failed first; several if it was in one instant."""
+    return [item for item in leg.records if item.wrong and item.decided_at == leg.fail_at]
 
-    Those before its barrier or, for a snapshot on demand, those it says were read.
+
+class FirstBehind:
+    """Finds when something first came out that was read behind some place.
+
+    Args:
+        items: what counts, in input order.
     """
-    barrier = barrier_of(leg, output)
-    if barrier is not None:
-        items = leg.items[: barrier.pos]
-    else:
-        assert isinstance(output.element, Snapshot)
-        last = leg.leg.first_index + (output.element.read or 0)
-        items = [item for item in leg.items if item.index is None or item.index < last]
-    return [item for item in items if item.is_record or item.is_fence]
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        began = [item.first_seq if item.given else NEVER for item in items]
+        self._places = [item.pos for item in items]
+        self._earliest = [*accumulate(reversed([*began, NEVER]), min)][::-1]
+
+    def __call__(self, pos: int) -> float:
+        """Return the number of the first event at which something behind `pos` came out."""
+        return self._earliest[bisect_right(self._places, pos)]
 
 
-def barrier_id(item: Item) -> int | None:
-    """Return the id of the snapshot that an input asks for; None if it asks for none."""
-    element = item.element
-    return element.checkpoint_id if isinstance(element, Barrier | Snapshot) else None
+def first_stray(leg: LegHistory, values: Iterable[Any], *, after: int = -1) -> Output | None:
+    """Return the first record that came out with one of `values` and that no record gave.
+
+    Args:
+        leg: of which it came.
+        values: that are looked for.
+        after: the number of an event; what came before does not count.
+    """
+    found: list[Output] = []
+    for value in values:
+        strays = leg.strays.get(identity(value), ())
+        number = bisect_right(strays, after, key=lambda stray: stray.seq)
+        found += strays[number : number + 1]
+    return min(found, key=lambda stray: stray.seq, default=None)
 
 
-def barrier_of(leg: LegHistory, output: Output) -> Item | None:
-    """Return the input that asked for a Snapshot that came out; None for one on request."""
-    assert isinstance(output.element, Snapshot)
-    checkpoint = output.element.checkpoint_id
-    same = (item for item in leg.items if barrier_id(item) == checkpoint)
-    return next(same, None)
+def untimely_request(leg: LegHistory, item: Item, *, after: float, before: float) -> float | None:
+    """Return when the handler was asked for the value of `item` though no such record was due.
+
+    Args:
+        leg: of which it is.
+        item: a record.
+        after: ms; only later requests count.
+        before: ms; only earlier requests count.
+    """
+    assert isinstance(item.element, Record)
+    asked = leg.untimely_at.get(identity(item.element.value), ())
+    number = bisect_right(asked, after)
+    return asked[number] if number < len(asked) and asked[number] < before else None

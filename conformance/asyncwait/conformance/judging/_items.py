@@ -2,82 +2,65 @@
 
 from typing import Any
 
-from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
+from msgspec import Struct
+
+from asyncwait.conformance.judging._identity import Identity
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import CallEnded, Step
 
 NEVER = float("inf")
 
-
-class Call:
-    """One call of the function."""
-
-    __slots__ = (
-        "at",
-        "cancelled_at",
-        "ended",
-        "ended_at",
-        "ended_seq",
-        "number",
-        "seq",
-        "step",
-        "value",
-    )
-
-    def __init__(self, number: int, value: Any, at: float, seq: int, step: Step) -> None:
-        self.number = number
-        self.value = value
-        self.at = at
-        self.seq = seq
-        self.step = step
-        self.cancelled_at = NEVER
-        self.ended: CallEnded | None = None
-        self.ended_at = NEVER
-        self.ended_seq = -1
+_FENCES = (Watermark, WatermarkStatus)
+_STORED = (Record, *_FENCES)
+_BARRIERS = (Barrier, Snapshot)
 
 
-class Item:
-    """One element that the operator had to deal with: restored, or taken from the source."""
+class Call(Struct, frozen=True, eq=False):
+    """One call of the function.
 
-    __slots__ = (
-        "asked_at",
-        "at",
-        "call",
-        "decided_at",
-        "decided_seq",
-        "element",
-        "emitted_at",
-        "emitted_seq",
-        "first_seq",
-        "index",
-        "outputs",
-        "pos",
-        "results",
-        "seq",
-        "timed_out",
-        "wrong",
-    )
+    Args:
+        number: as in the trace.
+        value: what it is called with.
+        identity: of its value.
+        at: ms since the leg began.
+        seq: number of the event.
+        step: what was planned for it.
+        cancelled_at: ms, when a cancellation reached it.
+        ended: how it ended; None if it did not.
+        ended_at: ms.
+        ended_seq: number of the event; -1 for none.
+    """
 
-    def __init__(self, pos: int, element: Element, index: int | None, at: float, seq: int) -> None:
-        self.pos = pos
-        self.element = element
-        self.index = index
-        """In the scenario's inputs; None for a restored element."""
-        self.at = at
-        self.seq = seq
-        self.call: Call | None = None
-        self.asked_at = NEVER
-        """When the handler was asked for it."""
-        self.decided_at = NEVER
-        self.decided_seq = -1
-        self.timed_out = False
-        self.results: tuple[Any, ...] | None = None
-        """What it has to put out once decided; None while undecided or failed."""
-        self.wrong = ""
-        """Name of the error that it was decided with; empty for none."""
-        self.outputs: list[Output] = []
-        self.first_seq = -1
-        self.emitted_at = NEVER
-        self.emitted_seq = -1
+    number: int
+    value: Any
+    identity: str
+    at: float
+    seq: int
+    step: Step
+    cancelled_at: float = NEVER
+    ended: CallEnded | None = None
+    ended_at: float = NEVER
+    ended_seq: int = -1
+
+
+class Input(Struct, frozen=True, eq=False):
+    """One element that the operator had to deal with: restored, or taken from the source.
+
+    Args:
+        pos: its place among them, in input order.
+        element: what it is.
+        identity: of the element; two that are alike have the same.
+        index: in the scenario's inputs; None for a restored element.
+        at: ms since the leg began, when it was taken; 0 for a restored element.
+        seq: number of the event; -1 for a restored element.
+    """
+
+    pos: int
+    element: Element
+    identity: Identity
+    index: int | None
+    at: float
+    seq: int
 
     @property
     def is_record(self) -> bool:
@@ -87,28 +70,78 @@ class Item:
     @property
     def is_fence(self) -> bool:
         """Whether it is a watermark or a status."""
-        return isinstance(self.element, Watermark | WatermarkStatus)
+        return isinstance(self.element, _FENCES)
 
     @property
-    def is_barrier(self) -> bool:
-        """Whether it asks for a snapshot."""
-        return hasattr(self.element, "checkpoint_id")
+    def is_stored(self) -> bool:
+        """Whether it is a record or a fence: what a snapshot holds until it is gone."""
+        return isinstance(self.element, _STORED)
+
+    @property
+    def checkpoint_id(self) -> int | None:
+        """The id of the Snapshot that it asks for; None if it asks for none."""
+        return self.element.checkpoint_id if isinstance(self.element, _BARRIERS) else None
 
     def __str__(self) -> str:
         where = "restored" if self.index is None else f"input {self.index}"
         return f"{self.element} ({where})"
 
 
-class Output:
-    """One element that the consumer took."""
+class Item(Input, frozen=True, eq=False):
+    """An input, and what became of it.
 
-    __slots__ = ("at", "element", "item", "part", "seq", "trouble")
+    Args:
+        call: a record's own; None as long as it has none.
+        asked_at: ms, when the handler was asked for it.
+        decided_at: ms.
+        decided_seq: number of the event that decided it; -1 if it was no event.
+        timed_out: its deadline decided it.
+        results: what it has to put out once decided; None while undecided or failed.
+        wrong: name of the error that it was decided with; empty for none.
+        given: how many of its outputs the consumer has taken.
+        first_at: ms, when the consumer took the first of them.
+        first_seq: number of that event; -1 for none.
+        emitted_at: ms, when the consumer took the last of them.
+        emitted_seq: number of that event; -1 for none.
+    """
 
-    def __init__(self, element: Element, at: float, seq: int) -> None:
-        self.element = element
-        self.at = at
-        self.seq = seq
-        self.item: Item | None = None
-        self.part = 0
-        self.trouble = ""
-        """ "invented", "repeated", "torn" (not the next result of its record), or nothing."""
+    call: Call | None = None
+    asked_at: float = NEVER
+    decided_at: float = NEVER
+    decided_seq: int = -1
+    timed_out: bool = False
+    results: tuple[Any, ...] | None = None
+    wrong: str = ""
+    given: int = 0
+    first_at: float = NEVER
+    first_seq: int = -1
+    emitted_at: float = NEVER
+    emitted_seq: int = -1
+
+    def is_begun_before(self, seq: float) -> bool:
+        """Whether the consumer took some of it before the event number `seq`."""
+        return -1 < self.first_seq < seq
+
+    def is_out_before(self, seq: float) -> bool:
+        """Whether the consumer took all of it before the event number `seq`."""
+        return -1 < self.emitted_seq < seq
+
+
+class Output(Struct, frozen=True, eq=False):
+    """One element that the consumer took.
+
+    Args:
+        element: what it is.
+        at: ms since the leg began.
+        seq: number of the event.
+        item: the input that it belongs to; None if there is none.
+        part: which of the results of its record it is, from 0 on.
+        trouble: "invented", "repeated", "torn" (not the next result of its record), or nothing.
+    """
+
+    element: Element
+    at: float
+    seq: int
+    item: Item | None = None
+    part: int = 0
+    trouble: str = ""

@@ -1,11 +1,13 @@
 """The one place where a trace is judged: whatever a check does, it is reported from here."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
 from asyncwait.conformance.judging._check import Check, Judgement, Violation
-from asyncwait.conformance.judging._rest import History
+from asyncwait.conformance.judging._explain import histories
+from asyncwait.conformance.judging._leg import History
 from asyncwait.spec.scenario import Scenario, Trace
 
 MOST_WAYS = 1_000
@@ -45,16 +47,13 @@ def judge(scenario: Scenario, trace: Trace, checks: Checks) -> Judged:
         checks: what to judge by, by the id of the rule. The explanation is chosen by the same.
     """
     try:
-        likeliest = History(scenario, trace)
-        judged = _judge(likeliest, checks)
-        for way in range(1, min(likeliest.ways, MOST_WAYS)):
-            if not any(judged.violations()):
-                break
-            other = _judge(History(scenario, trace, way), checks)
-            judged = judged if any(other.violations()) else other
+        ways = (_judge(way, checks) for way in islice(histories(scenario, trace), MOST_WAYS))
+        likeliest = next(ways)
+        if not any(likeliest.violations()):
+            return likeliest
+        return next((judged for judged in ways if not any(judged.violations())), likeliest)
     except Exception as error:
         return Judged(error=f"reading the trace failed: {_described(error)}")
-    return judged
 
 
 def _judge(history: History, checks: Checks) -> Judged:

@@ -2,198 +2,197 @@
 
 Within one instant things have no order but cause before effect, so nothing is judged there. When
 time goes on, everything that could be done in that instant has been done, or is being held back.
+
+Whatever is asked of a moment of rest holds from one of them to another: a record is called and not
+gone, a marker has been taken and is not out. So each question is answered for all moments in one
+go, see `_spans`, and no check has to go through the elements again at each.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import starmap
+from operator import add, sub
+from typing import Any, TypeAlias
 
-from asyncwait.conformance.judging._history import LinkedLeg
-from asyncwait.conformance.judging._items import NEVER, Item
+from msgspec import Struct
+
+from asyncwait.conformance.judging._facts import Facts
+from asyncwait.conformance.judging._items import Item
+from asyncwait.conformance.judging._snapshots import SnapshotOut
+from asyncwait.conformance.judging._spans import Span, count, first
+from asyncwait.conformance.judging._stays import Moments, Stay, stays
 from asyncwait.spec import LatencyMarker
-from asyncwait.spec.scenario import (
-    Scenario,
-    SinkGaveUp,
-    SinkLeft,
-    SinkTook,
-    SinkWaits,
-    SnapshotAsked,
-    Trace,
-)
+from asyncwait.spec.scenario import SnapshotAsked
 
 
-class Rest:
+class Rest(Struct, frozen=True, eq=False):
     """One moment at which a leg's clock moved.
 
+    An element is *present* if it was restored or taken, is a record or fence, and is not gone. A
+    record without results goes by itself once it is decided, in its turn at the latest.
+
     Args:
-        history: the leg.
         at: the instant that ends, in ms.
         seq: number of its last event.
         waiting: whether the consumer waits for an element.
+        failed: whether a failure was decided by now.
+        known: how many elements were restored or taken.
+        present: how many elements are present.
+        restored: how many of them were restored.
+        fences: how many of them are fences.
+        called: how many of them are records with a call.
+        in_flight: how many of those must count; in unordered mode silent ones may be gone already.
+        undecided: how many records with a call nothing has decided yet.
+        uncalled: how many records are present whose call has not started.
+        first_uncalled: the first of those.
+        has_room: whether one more record may be admitted, however watermarks are counted.
+        emittable: an element that could come out now and has not.
+        input_is_due: whether the source has an element that the operator has not taken.
+        input_is_over: whether the source has no more to give, and would say so.
+        snapshot_owed: a barrier that was read and has no Snapshot; one behind a record that waits
+            for room waits with it.
+        request_owed: the id of a Snapshot that was requested and is not out.
+        marker_owed: a latency marker that was taken and is not out.
+        overtaking: how many markers and barriers were taken and are not out.
     """
 
-    __slots__ = ("at", "history", "present", "seq", "waiting")
-
-    def __init__(self, history: LinkedLeg, at: float, seq: int, *, waiting: bool) -> None:
-        self.history = history
-        self.at = at
-        self.seq = seq
-        self.waiting = waiting
-        self.present = self._present()
-        """Records and fences taken (or restored) and not yet gone, in input order."""
-
-    def _present(self) -> list[Item]:
-        """A record without results goes by itself once decided, in its turn at the latest."""
-        present: list[Item] = []
-        for item in self.history.items:
-            if item.seq > self.seq:
-                break
-            if not (item.is_record or item.is_fence) or -1 < item.emitted_seq <= self.seq:
-                continue
-            if not self._is_silent(item) or self._has_before(present):
-                present.append(item)
-        return present
-
-    def _is_silent(self, item: Item) -> bool:
-        return item.results == () and item.decided_at <= self.at
-
-    def _has_before(self, present: list[Item]) -> bool:
-        """Whether it is not yet the turn of what comes behind `present`."""
-        return bool(present) if self.history.ordered else any(i.is_fence for i in present)
-
-    @property
-    def failed(self) -> bool:
-        """Whether a failure was decided by now."""
-        return self.history.fail_at <= self.at
-
-    def called(self) -> list[Item]:
-        """Records with a call that are still present."""
-        return [i for i in self.present if i.call is not None and i.call.seq <= self.seq]
-
-    def in_flight(self) -> list[Item]:
-        """The records that must count: in unordered mode silent ones may be gone already."""
-        ordered = self.history.ordered
-        return [i for i in self.called() if ordered or not self._is_silent(i)]
-
-    def uncalled(self) -> list[Item]:
-        """Records present whose call has not started."""
-        return [
-            i for i in self.present if i.is_record and (i.call is None or i.call.seq > self.seq)
-        ]
-
-    def undecided(self) -> list[Item]:
-        """Records with a call that nothing has decided yet."""
-        return [i for i in self.called() if i.decided_at > self.at]
-
-    def slots(self) -> int:
-        """The most slots that may be taken: called records, and watermarks and statuses."""
-        return len(self.called()) + sum(item.is_fence for item in self.present)
-
-    def has_room(self) -> bool:
-        """Whether one more record may be admitted, however watermarks are counted."""
-        return self.slots() < self.history.capacity
-
-    def emittable(self) -> Item | None:
-        """Return an element that could come out now and has not."""
-        for item in self.present:
-            if item.is_fence:
-                return item if item is self.present[0] else None
-            if item.results and item.decided_at <= self.at:
-                return item
-            if self.history.ordered:
-                return None
-        return None
-
-    def next_input_is_due(self) -> bool:
-        """Whether the source has an element that the operator has not taken."""
-        history = self.history
-        taken = sum(item.index is not None and item.seq <= self.seq for item in history.items)
-        index = history.leg.first_index + taken
-        inputs = history.scenario.inputs
-        return index < len(inputs) and inputs[index].at - history.began_at <= self.at
-
-    def input_is_over(self) -> bool:
-        """Whether the source has no more to give, and would say so."""
-        history = self.history
-        taken = sum(item.index is not None and item.seq <= self.seq for item in history.items)
-        rest = len(history.scenario.inputs) - history.leg.first_index - taken
-        return not rest and history.scenario.source_ends_at - history.began_at <= self.at
-
-    def snapshot_owed(self) -> str | None:
-        """Return which snapshot has been asked for and not been emitted, or None.
-
-        A barrier behind a record that waits for room waits with it.
-        """
-        history = self.history
-        out = {o.element.checkpoint_id for o in history.snapshots if o.seq <= self.seq}  # type: ignore[union-attr]
-        behind = min((item.pos for item in self.uncalled()), default=NEVER)
-        for item in history.items:
-            read = item.is_barrier and item.seq <= self.seq and item.pos < behind
-            if read and item.element.checkpoint_id not in out:  # type: ignore[union-attr]
-                return str(item)
-        return None
-
-    def request_owed(self) -> int | None:
-        """Return the id of a snapshot requested and not emitted, or None."""
-        history = self.history
-        out = {o.element.checkpoint_id for o in history.snapshots if o.seq <= self.seq}  # type: ignore[union-attr]
-        for event in history.events[: self.seq + 1]:
-            if isinstance(event, SnapshotAsked) and event.checkpoint_id not in out:
-                return event.checkpoint_id
-        return None
-
-    def marker_owed(self) -> Item | None:
-        """Return a latency marker that was taken and not passed on, or None."""
-        for item in self.history.items:
-            waits = item.emitted_seq == -1 or item.emitted_seq > self.seq
-            if isinstance(item.element, LatencyMarker) and item.seq <= self.seq and waits:
-                return item
-        return None
+    at: float
+    seq: int
+    waiting: bool
+    failed: bool
+    known: int
+    present: int
+    restored: int
+    fences: int
+    called: int
+    in_flight: int
+    undecided: int
+    uncalled: int
+    first_uncalled: Item | None
+    has_room: bool
+    emittable: Item | None
+    input_is_due: bool
+    input_is_over: bool
+    snapshot_owed: Item | None
+    request_owed: int | None
+    marker_owed: Item | None
+    overtaking: int
 
 
-def rests(history: LinkedLeg) -> Iterator[Rest]:
-    """Yield the leg's moments of rest, in order, until its consumer leaves."""
-    events = history.events
-    waiting = False
-    for seq, event in enumerate(events):
-        if isinstance(event, SinkWaits):
-            waiting = True
-        elif isinstance(event, SinkTook | SinkGaveUp):
-            waiting = False
-        elif isinstance(event, SinkLeft):
-            return
-        following = events[seq + 1].at if seq + 1 < len(events) else history.end_at
-        if following > event.at:
-            yield Rest(history, event.at, seq, waiting=waiting and history.end_at > event.at)
+_Answers: TypeAlias = dict[str, Sequence[Any]]
+"""Fields of Rest, each with its values at all moments."""
 
 
-class LegHistory(LinkedLeg):
-    """One leg, indexed, with its moments of rest."""
-
-    @cached_property
-    def rests(self) -> list[Rest]:
-        """The moments at which the clock moved."""
-        return list(rests(self))
-
-
-class History:
-    """A whole trace, indexed once for all checks.
+def rests(
+    facts: Facts, items: Sequence[Item], snapshots: Sequence[SnapshotOut], fail_at: float
+) -> tuple[Rest, ...]:
+    """Return the leg's moments of rest, in order, until its consumer leaves.
 
     Args:
-        scenario: what was planned.
-        trace: what was observed.
-        way: which of the possible explanations to choose; 0 is the likeliest.
+        facts: the leg.
+        items: what became of its inputs.
+        snapshots: those that came out.
+        fail_at: ms, when the first failure was decided.
     """
+    moments = Moments(facts)
+    there = tuple(stays(facts, items, moments))
+    present = _present(facts, there, moments)
+    answers: _Answers = {
+        "at": [moment.at for moment in moments.all],
+        "seq": [moment.seq for moment in moments.all],
+        "waiting": [moment.waiting for moment in moments.all],
+        "failed": [fail_at <= moment.at for moment in moments.all],
+        "emittable": tuple(_emittable(facts, there, moments)),
+        **present,
+        **_source(facts, items, moments),
+        **_owed(facts, items, snapshots, moments, present["first_uncalled"]),
+    }
+    columns = [answers[name] for name in Rest.__struct_fields__]
+    return tuple(starmap(Rest, zip(*columns, strict=True)))
 
-    def __init__(self, scenario: Scenario, trace: Trace, way: int = 0) -> None:
-        self.scenario = scenario
-        self.trace = trace
-        self.ways = 1
-        """How many explanations there are; see `LinkedLeg`."""
-        self.legs: list[LegHistory] = []
-        began_at = 0
-        for number, leg in enumerate(trace.legs):
-            history = LegHistory(scenario, leg, began_at, way // self.ways)
-            self.legs.append(history)
-            self.ways *= history.ways
-            if number < len(scenario.crashes):
-                began_at += scenario.crashes[number].at
+
+def _present(facts: Facts, there: Sequence[Stay], moments: Moments) -> _Answers:
+    """Count what is there, and find the first that waits for its call."""
+    counted = partial(count, moments=moments.never)
+    records = [stay for stay in there if stay.item.is_record]
+    waiting = [((s.since, min(s.called, s.until)), s.item) for s in records]
+    called = counted((max(s.since, s.called), s.until) for s in records)
+    silent = [s for s in records if s.item.results == () and facts.leg.mode == "unordered"]
+    gone = counted((max(s.since, s.called, s.decided), s.until) for s in silent)
+    fences = counted((s.since, s.until) for s in there if s.item.is_fence)
+    return {
+        "present": counted((s.since, s.until) for s in there),
+        "restored": counted((s.since, s.until) for s in there if s.item.index is None),
+        "fences": fences,
+        "called": called,
+        "in_flight": list(map(sub, called, gone)),
+        "undecided": counted((max(s.since, s.called), min(s.decided, s.until)) for s in records),
+        "uncalled": counted(span for span, _ in waiting),
+        "first_uncalled": first(waiting, moments.never),
+        "has_room": [slots < facts.leg.capacity for slots in map(add, called, fences)],
+    }
+
+
+def _emittable(facts: Facts, there: Sequence[Stay], moments: Moments) -> Iterator[Item | None]:
+    """Yield what could come out: in ordered mode the head, else what no fence stands before."""
+    heads = first([((s.since, s.until), s.item) for s in there], moments.never)
+    fences = first([((s.since, s.until), s.item) for s in there if s.item.is_fence], moments.never)
+    decided = [s for s in there if s.item.results]
+    ready = first([((max(s.since, s.decided), s.until), s.item) for s in decided], moments.never)
+    for head, fence, item in zip(heads, fences, ready, strict=True):
+        if head is None or head is fence or head is item:
+            yield head
+        elif item is None or facts.leg.mode == "ordered":
+            yield None
+        else:
+            yield item if fence is None or item.pos < fence.pos else None
+
+
+def _source(facts: Facts, items: Sequence[Item], moments: Moments) -> _Answers:
+    """Tell how much was read, and what the source has left."""
+    seqs = [item.seq for item in items]
+    known = [bisect_right(seqs, moment.seq) for moment in moments.all]
+    read_before = facts.leg.first_index - bisect_right(seqs, -1)
+    inputs, began_at = facts.scenario.inputs, facts.began_at
+    ends_at = facts.scenario.source_ends_at - began_at
+    due, over = [], []
+    for moment, number in zip(moments.all, known, strict=True):
+        following = read_before + number
+        due.append(following < len(inputs) and inputs[following].at - began_at <= moment.at)
+        over.append(following == len(inputs) and ends_at <= moment.at)
+    return {"known": known, "input_is_due": due, "input_is_over": over}
+
+
+def _owed(
+    facts: Facts,
+    items: Sequence[Item],
+    snapshots: Sequence[SnapshotOut],
+    moments: Moments,
+    uncalled: Sequence[Item | None],
+) -> _Answers:
+    """Find what was asked for, or overtakes, and is not out."""
+    out: dict[int | None, int] = {
+        s.checkpoint_id: moments.after(s.seq) for s in reversed(snapshots)
+    }
+
+    def until_out(seq: int, checkpoint_id: int | None) -> Span:
+        return moments.after(seq), out.get(checkpoint_id, moments.never)
+
+    requests = [
+        (until_out(seq, e.checkpoint_id), e.checkpoint_id) for seq, e in facts.seen(SnapshotAsked)
+    ]
+    asking = (item for item in items if item.checkpoint_id is not None)
+    barriers = [(until_out(item.seq, item.checkpoint_id), item) for item in asking]
+    markers = [
+        ((moments.after(i.seq), moments.after_output(i.emitted_seq)), i)
+        for i in items
+        if isinstance(i.element, LatencyMarker)
+    ]
+    behind = zip(first(barriers, moments.never), uncalled, strict=True)
+    return {
+        "snapshot_owed": [b if b and (u is None or b.pos < u.pos) else None for b, u in behind],
+        "request_owed": first(requests, moments.never),
+        "marker_owed": first(markers, moments.never),
+        "overtaking": count((span for span, _ in barriers + markers), moments.never),
+    }

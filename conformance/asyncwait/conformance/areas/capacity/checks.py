@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import Finding, LegHistory, Rest, leg_check
-from asyncwait.spec import LatencyMarker
+from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, leg_check
 
 
 @leg_check("CAP-1")
 def records_in_flight_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, at most `capacity` records are called and not gone."""
     for rest in leg.rests:
-        if (called := rest.in_flight()) and not rest.failed:
-            if len(called) > leg.capacity:
-                yield f"{len(called)} records in flight, capacity {leg.capacity}", rest.at
+        if rest.in_flight and not rest.failed:
+            if rest.in_flight > leg.capacity:
+                yield f"{rest.in_flight} records in flight, capacity {leg.capacity}", rest.at
                 return
             yield None
 
@@ -21,9 +20,9 @@ def records_in_flight_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]
 def undecided_calls_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, at most `capacity` records are called and undecided."""
     for rest in leg.rests:
-        if undecided := rest.undecided():
-            if len(undecided) > leg.capacity:
-                yield f"{len(undecided)} undecided calls, capacity {leg.capacity}", rest.at
+        if rest.undecided:
+            if rest.undecided > leg.capacity:
+                yield f"{rest.undecided} undecided calls, capacity {leg.capacity}", rest.at
                 return
             yield None
 
@@ -34,26 +33,30 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.failed:
             return
-        if uncalled := rest.uncalled():
-            first = uncalled[0]
-            taken = [item for item in leg.items if item.index is not None and item.seq <= rest.seq]
-            waiting = [item for item in taken if item.pos >= first.pos]
-            if len(waiting) > 1:
-                yield f"{waiting[1]} was taken though {first} waits for room", rest.at
+        if (first := rest.first_uncalled) is not None:
+            second = _second_that_waits(leg, first)
+            if second < rest.known:
+                yield f"{leg.items[second]} was taken though {first} waits for room", rest.at
                 return
             yield None
+
+
+def _second_that_waits(leg: LegHistory, first: Item) -> int:
+    """Return the place of the second element of the source that is not before `first`."""
+    restored = 0 if leg.restored is None else len(leg.restored.in_flight)
+    return max(first.pos, restored) + 1
 
 
 @leg_check("CAP-4")
 def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on for a waiting consumer, there is no room or nothing to fill it."""
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.has_room():
+        if rest.waiting and not rest.failed and rest.has_room:
             unused = _unused(rest)
             if unused is not None:
                 yield unused
                 return
-            if rest.called():
+            if rest.called:
                 yield None
     for item in leg.records:
         if item.call is not None and item.call.at > item.at:
@@ -62,9 +65,9 @@ def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
 
 def _unused(rest: Rest) -> Finding:
     """Return what could have been admitted."""
-    if uncalled := rest.uncalled():
-        return f"{uncalled[0]} is not called though there is room", rest.at
-    if rest.next_input_is_due():
+    if rest.first_uncalled is not None:
+        return f"{rest.first_uncalled} is not called though there is room", rest.at
+    if rest.input_is_due:
         return "the source has an element, there is room, and nobody takes it", rest.at
     return None
 
@@ -73,10 +76,9 @@ def _unused(rest: Rest) -> Finding:
 def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
     """Records and fences inside are `capacity` at most, and one more that waits for room."""
     for rest in leg.rests:
-        fences = [item for item in rest.present if item.is_fence]
         # Restored elements are all there from the start, and which are admitted can't be seen.
-        if fences and not rest.failed and all(item.index is not None for item in rest.present):
-            inside = len(fences) + len(rest.in_flight()) + len(rest.uncalled())
+        if rest.fences and not rest.failed and not rest.restored:
+            inside = rest.fences + rest.in_flight + rest.uncalled
             if inside > leg.capacity + 1:
                 yield f"{inside} elements are inside, capacity {leg.capacity}", rest.at
                 return
@@ -87,21 +89,9 @@ def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
 def markers_and_snapshots_do_not_pile_up(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on without the consumer, few markers and barriers are taken and not out."""
     for rest in leg.rests:
-        if rest.failed or rest.waiting:
-            continue
-        if overtaking := _not_out(leg, rest):
-            if overtaking > leg.capacity + 1:
-                yield f"{overtaking} markers and snapshots wait, capacity {leg.capacity}", rest.at
+        if rest.overtaking and not rest.failed and not rest.waiting:
+            if rest.overtaking > leg.capacity + 1:
+                text = f"{rest.overtaking} markers and snapshots wait, capacity {leg.capacity}"
+                yield text, rest.at
                 return
             yield None
-
-
-def _not_out(leg: LegHistory, rest: Rest) -> int:
-    """Count the markers and barriers that were taken by now and have not come out."""
-    out = {o.element.checkpoint_id for o in leg.snapshots if o.seq <= rest.seq}  # type: ignore[union-attr]
-    taken = [item for item in leg.items if item.seq <= rest.seq]
-    markers = [item for item in taken if isinstance(item.element, LatencyMarker)]
-    return sum(not -1 < item.emitted_seq <= rest.seq for item in markers) + sum(
-        item.is_barrier and item.element.checkpoint_id not in out  # type: ignore[union-attr]
-        for item in taken
-    )

@@ -1,9 +1,17 @@
 """ELEM: what comes out belongs to what went in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, Output, leg_check
+from asyncwait.conformance.judging import (
+    Finding,
+    Item,
+    LegHistory,
+    Output,
+    first_stray,
+    is_same,
+    leg_check,
+)
 from asyncwait.spec import LatencyMarker, Record
 
 
@@ -11,7 +19,7 @@ from asyncwait.spec import LatencyMarker, Record
 def results_carry_the_timestamp_of_their_record(leg: LegHistory) -> Iterator[Finding]:
     """Each result has the timestamp of the record that gave it."""
     for output, result, source in _results(leg):
-        if result.timestamp == source.timestamp:
+        if is_same(result.timestamp, source.timestamp):
             yield None
         else:
             yield f"expected timestamp {source.timestamp} of {output.item}, got {result}", output.at
@@ -21,7 +29,7 @@ def results_carry_the_timestamp_of_their_record(leg: LegHistory) -> Iterator[Fin
 def results_carry_the_key_of_their_record(leg: LegHistory) -> Iterator[Finding]:
     """Each result has the key of the record that gave it."""
     for output, result, source in _results(leg):
-        if result.key == source.key:
+        if is_same(result.key, source.key):
             yield None
         else:
             yield f"expected key {source.key!r} of {output.item}, got {result}", output.at
@@ -61,46 +69,45 @@ def no_result_comes_out_twice(leg: LegHistory) -> Iterator[Finding]:
 def results_of_one_record_stay_together_in_order(leg: LegHistory) -> Iterator[Finding]:
     """After one of several results of a record comes the next of them, and nothing else."""
     several = [item for item in leg.records if len(item.results or ()) > 1]
+    gaps = _gaps(leg)
     for item in several:
-        if item.outputs:
-            yield _gap(leg, item)
-    for output in leg.outputs:
-        if output.trouble == "repeated":
-            yield from (_out_of_turn(output, item) for item in several if _is_due(item, output))
+        if item.given:
+            yield gaps.get(item)
+    early = [(stray, item) for item in several if (stray := _out_of_turn(leg, item)) is not None]
+    for stray, item in sorted(early, key=lambda each: each[0].seq):
+        first, *_ = item.results or (None,)
+        yield f"expected {first!r} of {item} first, got {stray.element}", stray.at
 
 
-def _gap(leg: LegHistory, item: Item) -> Finding:
-    """Return what came where the next result of `item` should have come."""
-    results = item.results or ()
+def _gaps(leg: LegHistory) -> Mapping[Item, Finding]:
+    """Return for each record what first came where its next result should have come."""
+    gaps: dict[Item, Finding] = {}
     for output, got in pairwise(leg.outputs):
-        part = output.part + 1
-        if output.item is item and part < len(results) and (got.item, got.part) != (item, part):
-            return f"expected {results[part]!r} of {item} next, got {got.element}", got.at
-    return None
+        item, part = output.item, output.part + 1
+        results = () if item is None else item.results or ()
+        if item is not None and part < len(results) and (got.item, got.part) != (item, part):
+            text = f"expected {results[part]!r} of {item} next, got {got.element}"
+            gaps.setdefault(item, (text, got.at))
+    return gaps
 
 
-def _out_of_turn(output: Output, item: Item) -> Finding:
-    """Return that `output` is a later result of `item`, whose first has not come out yet."""
-    first, *later = item.results or (None,)
-    if isinstance(output.element, Record) and output.element.value in later:
-        return f"expected {first!r} of {item} first, got {output.element}", output.at
-    return None
-
-
-def _is_due(item: Item, output: Output) -> bool:
-    """Whether `item` was decided when `output` came, and nothing of it was out."""
-    return item.decided_seq < output.seq and not -1 < item.first_seq < output.seq
+def _out_of_turn(leg: LegHistory, item: Item) -> Output | None:
+    """Return a later result of `item` that came out after its decision and before its first."""
+    _, *later = item.results or (None,)
+    stray = first_stray(leg, later, after=item.decided_seq)
+    return None if stray is None or item.is_begun_before(stray.seq) else stray
 
 
 @leg_check("ELEM-6")
 def latency_markers_overtake_what_waits(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on for a waiting consumer, every latency marker that was taken is out."""
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and (marker := rest.marker_owed()) is not None:
-            yield f"{marker} has not been passed on while the consumer waits", rest.at
+        if rest.waiting and not rest.failed and rest.marker_owed is not None:
+            text = f"{rest.marker_owed} has not been passed on while the consumer waits"
+            yield text, rest.at
             return
     for item in leg.items:
-        if isinstance(item.element, LatencyMarker) and item.outputs:
+        if isinstance(item.element, LatencyMarker) and item.given:
             yield None
 
 
@@ -115,5 +122,5 @@ def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
                 yield None
     if leg.ran_to_its_end:
         for item in leg.items:
-            if isinstance(item.element, LatencyMarker) and not item.outputs:
+            if isinstance(item.element, LatencyMarker) and not item.given:
                 yield f"{item} never came out", leg.end_at

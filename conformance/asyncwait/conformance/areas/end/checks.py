@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from asyncwait.conformance.judging import NEVER, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
     CallEnded,
-    CallStarted,
     Closed,
     HookRun,
     SinkGaveUp,
@@ -19,7 +18,7 @@ def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Findin
     """When the stream ends, the source has ended and no record is undecided."""
     if not leg.ran_to_its_end:
         return
-    if leg.source_ended_at > leg.end_at:
+    if leg.source_ended is None or leg.source_ended.at > leg.end_at:
         yield "the stream ended before its source", leg.end_at
     for item in leg.records:
         if item.decided_at > leg.end_at:
@@ -32,7 +31,7 @@ def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Findin
 def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for the end of a stream of which nothing is left."""
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.input_is_over() and not rest.present:
+        if rest.waiting and not rest.failed and rest.input_is_over and not rest.present:
             yield "the source has ended and everything came out, but the stream goes on", rest.at
             return
     if leg.ran_to_its_end:
@@ -42,7 +41,7 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-3")
 def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Finding]:
     """Calls that run when the consumer leaves are cancelled, and have ended before it has left."""
-    closed = next((s for s, e in enumerate(leg.events) if isinstance(e, Closed)), None)
+    closed = next((seq for seq, _ in leg.seen(Closed)), None)
     if closed is None or leg.scenario.form == "callback":
         return
     for call in leg.calls:
@@ -56,28 +55,28 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
 
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
     """Whether the call ran on after its consumer left or got an error, and nobody told it."""
-    over = leg.leg.ending.how in {"left", "crashed", "failed"}
+    over = leg.ending.how in {"left", "crashed", "failed"}
     return over and call.ended_at > leg.end_at and call.cancelled_at > leg.end_at
 
 
 @leg_check("END-4")
 def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
     """After leaving there are no more tasks and timers than before opening."""
-    if leg.leg.tasks_left:
-        yield f"{leg.leg.tasks_left} tasks are left", leg.end_at
-    elif leg.leg.timers_left:
-        yield f"{leg.leg.timers_left} timers are left", leg.end_at
-    elif leg.leg.ending.how in {"finished", "failed", "left", "crashed"}:
+    if leg.tasks_left:
+        yield f"{leg.tasks_left} tasks are left", leg.end_at
+    elif leg.timers_left:
+        yield f"{leg.timers_left} timers are left", leg.end_at
+    elif leg.ending.how in {"finished", "failed", "left", "crashed"}:
         yield None
 
 
 @leg_check("END-5")
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
     """When the context was left, the source was closed before."""
-    left = next((s for s, e in enumerate(leg.events) if isinstance(e, Closed)), None)
+    left = next((seq for seq, _ in leg.seen(Closed)), None)
     if left is None:
         return
-    if any(isinstance(event, SourceClosed) for event in leg.events[:left]):
+    if any(seq < left for seq, _ in leg.seen(SourceClosed)):
         yield None
     else:
         yield "the operator is gone, and its source is not closed", leg.end_at
@@ -86,17 +85,17 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-6")
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     """`open` runs before the first call, `close` after the last has ended and before leaving."""
-    left = next((s for s, e in enumerate(leg.events) if isinstance(e, Closed)), None)
+    left = next((seq for seq, _ in leg.seen(Closed)), None)
     if leg.scenario.hooks == "none" or left is None:
         return
-    hooks = [(seq, e.hook) for seq, e in enumerate(leg.events[:left]) if isinstance(e, HookRun)]
+    hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
     names = [hook for _, hook in hooks]
     if names != ["open", "close"]:
         yield f"expected open, then close, got {', then '.join(names) or 'none'}", leg.end_at
         return
-    inner = [s for s, e in enumerate(leg.events) if isinstance(e, CallStarted)]
+    inner = [call.seq for call in leg.calls]
     if leg.scenario.form == "coroutine":
-        inner += [s for s, e in enumerate(leg.events) if isinstance(e, CallEnded)]
+        inner += [seq for seq, _ in leg.seen(CallEnded)]
     if inner and not hooks[0][0] < min(inner) <= max(inner) < hooks[1][0]:
         yield "a call ran before open or after close", leg.end_at
     else:
@@ -106,7 +105,7 @@ def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-7")
 def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
     """Further reads, before and after leaving, report the end."""
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how in {"finished", "left"}:
         for when, seen in (("before", ending.again), ("after", ending.after)):
             if seen:
@@ -119,7 +118,7 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-8")
 def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     """No bound of the harness has to end the leg, unless a call never answers by plan."""
-    ending = leg.leg.ending
+    ending = leg.ending
     how = {
         "hung": "nothing happens any more",
         "livelock": "the loop turns for ever without time moving",
@@ -140,12 +139,12 @@ def _waits_for_ever(leg: LegHistory) -> bool:
 @leg_check("END-9")
 def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
     """After a wait was given up, all results and fences come out none the less."""
-    gave_up = [e.at for e in leg.events if isinstance(e, SinkGaveUp)]
+    gave_up = [event.at for _, event in leg.seen(SinkGaveUp)]
     if not gave_up or not leg.ran_to_its_end:
         return
     for item in leg.items:
         owed = 1 if item.is_fence else len(item.results or ())
-        if len(item.outputs) < owed:
+        if item.given < owed:
             yield f"{item} was lost with a wait that was given up at {gave_up[0]:g}", leg.end_at
             return
     for _ in gave_up:
@@ -155,7 +154,7 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-10")
 def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
     """No call begins later than the instant in which the consumer left."""
-    left = next((e.at for e in leg.events if isinstance(e, SinkLeft)), NEVER)
+    left = next((event.at for _, event in leg.seen(SinkLeft)), NEVER)
     late = next((call for call in leg.calls if call.at > left), None)
     if late is not None:
         yield f"call {late.number} of {late.value!r} began after leaving", late.at

@@ -2,8 +2,15 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import NEVER, Finding, Item, LegHistory, failure_named, leg_check
-from asyncwait.spec import LatencyMarker, Snapshot
+from asyncwait.conformance.judging import (
+    NEVER,
+    Finding,
+    Item,
+    LegHistory,
+    failure_named,
+    first_failures,
+    leg_check,
+)
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
 _ODD = {"StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"}
@@ -20,12 +27,12 @@ def a_failure_is_raised_at_once(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for an operator that has failed."""
     if leg.fail_at == NEVER:
         return
-    blamed = next(i for i in leg.records if i.decided_at == leg.fail_at and i.wrong)
+    blamed = first_failures(leg)[0]
     for rest in leg.rests:
         if rest.failed and rest.waiting:
             yield f"{blamed} failed, but the waiting consumer was not told", rest.at
             return
-    if leg.leg.ending.how == "failed":
+    if leg.ending.how == "failed":
         yield None
 
 
@@ -38,22 +45,22 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
         if output.at > leg.fail_at:
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
             return
-    if leg.leg.ending.how == "failed":
+    if leg.ending.how == "failed":
         yield None
 
 
 @leg_check("FAIL-4")
 def of_two_failures_the_earlier_is_raised(leg: LegHistory) -> Iterator[Finding]:
     """Where another record would have failed before the consumer looks, the first is named."""
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how != "failed" or ending.error not in _OWN or ending.record is None:
         return
-    first = [i.element for i in leg.records if i.wrong and i.decided_at == leg.fail_at]
+    first = first_failures(leg)
     if first and any(leg.fail_at < _fails_at(leg, i) <= leg.end_at for i in leg.records):
-        if ending.record in first:
-            yield None
+        if leg.named.isdisjoint(first):
+            yield f"{first[0].element} failed first, the error names {ending.record}", ending.at
         else:
-            yield f"{first[0]} failed first, the error names {ending.record}", ending.at
+            yield None
 
 
 def _fails_at(leg: LegHistory, item: Item) -> float:
@@ -69,11 +76,11 @@ def _fails_at(leg: LegHistory, item: Item) -> float:
 @leg_check("FAIL-5")
 def odd_exceptions_of_a_call_are_call_errors(leg: LegHistory) -> Iterator[Finding]:
     """An exception that means something to the machinery fails the operator like any other."""
-    blamed = [i for i in leg.records if i.wrong and i.decided_at == leg.fail_at]
+    blamed = first_failures(leg)
     if not any(_is_odd(item) for item in blamed):
         return
     names = {item.wrong for item in blamed}
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how == "failed" and ending.error not in names:
         yield f"expected {_either(names)}, got {ending.error}: {ending.detail}", ending.at
     elif ending.how == "failed":
@@ -89,7 +96,7 @@ def _is_odd(item: Item) -> bool:
 @leg_check("FAIL-6")
 def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Finding]:
     """Further reads, before and after leaving, give the very error object of the first."""
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how != "failed":
         return
     for when, seen in (("before", ending.again), ("after", ending.after)):
@@ -103,13 +110,15 @@ def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Find
 @leg_check("FAIL-7")
 def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iterator[Finding]:
     """If no call fails, the source's own error object comes after all that was read."""
-    ending = leg.leg.ending
-    if not leg.source_raised or leg.fail_at != NEVER or ending.error in _OWN:
+    ending = leg.ending
+    source_raised = leg.source_ended is not None and leg.source_ended.raised
+    if not source_raised or leg.fail_at != NEVER or ending.error in _OWN:
         return
     if ending.how == "finished":
         yield "the source raised, and the stream ended as if it had not", ending.at
     elif ending.how == "failed":
-        missing = [item for item in leg.items if not _is_gone(leg, item)]
+        out = {snapshot.checkpoint_id for snapshot in leg.snapshots}
+        missing = [item for item in leg.items if not _is_gone(item, out)]
         if not ending.unchanged:
             yield f"expected the source's own error, got {ending.error}: {ending.detail}", ending.at
         elif missing:
@@ -118,27 +127,24 @@ def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iter
             yield None
 
 
-def _is_gone(leg: LegHistory, item: Item) -> bool:
-    """Whether everything that `item` has to put out has come out."""
+def _is_gone(item: Item, snapshots: set[int]) -> bool:
+    """Whether everything that `item` has to put out is out; `snapshots` are the ids of those."""
     if item.is_record:
         return item.results == () or item.emitted_at != NEVER
-    if item.is_fence or isinstance(item.element, LatencyMarker):
-        return bool(item.outputs)
-    barrier = getattr(item.element, "checkpoint_id", None)
-    seen = [o.element.checkpoint_id for o in leg.outputs if isinstance(o.element, Snapshot)]
-    return barrier in seen
+    asked = item.checkpoint_id
+    return bool(item.given) if asked is None else asked in snapshots
 
 
 @leg_check("FAIL-8")
 def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
     """A leg that fails has a record, or a source, that did."""
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how == "finished":
         yield None
     if ending.how != "failed":
         return
     reasons = {item.wrong for item in leg.records if item.decided_at <= ending.at} - {""}
-    if leg.source_raised:
+    if leg.source_ended is not None and leg.source_ended.raised:
         reasons.add("PlannedSourceError")
     # Whether there were too many abandoned calls is for TIME-9 to say; and that something failed
     # and the error has the name of something else is for the rules that ask for the right name.
@@ -155,7 +161,7 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("FAIL-9")
 def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
     """The error that the consumer gets is no exception group."""
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how == "failed":
         if ending.error in {"ExceptionGroup", "BaseExceptionGroup"}:
             yield f"expected the plain error, got {ending.detail}", ending.at
@@ -166,12 +172,10 @@ def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("FAIL-10")
 def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Finding]:
     """The cause of a `CallFailed` is of the class that a call of the named record raised."""
-    ending = leg.leg.ending
+    ending = leg.ending
     if ending.how != "failed" or ending.error != "CallFailed":
         return
-    causes = {
-        cause for item in leg.records if item.element == ending.record for cause in _causes(item)
-    }
+    causes = {cause for item in leg.named for cause in _causes(item)}
     if not ending.cause:
         yield "the error has no cause: the user can't see what was raised", ending.at
     elif causes and ending.cause not in causes:

@@ -10,14 +10,10 @@ from asyncwait.conformance.judging import Finding, Item, LegHistory, leg_check
 def ordered_results_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """In ordered mode no record gives its results after one that stands behind it."""
     if leg.ordered:
-        firsts = [
-            output for output in leg.outputs if output.item in leg.records and not output.part
-        ]
-        for before, output in pairwise(firsts):
-            assert before.item is not None
-            assert output.item is not None
-            if output.item.pos < before.item.pos:
-                yield f"results of {output.item} came after those of {before.item}", output.at
+        begun = sorted((item for item in leg.records if item.given), key=lambda i: i.first_seq)
+        for before, item in pairwise(begun):
+            if item.pos < before.pos:
+                yield f"results of {item} came after those of {before}", item.first_at
             else:
                 yield None
 
@@ -39,12 +35,12 @@ def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iter
 def _held_back(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.waiting and not rest.failed:
-            item = rest.emittable()
-            if item is not None and item.is_record:
-                yield f"{item} is decided, but the waiting consumer did not get it", rest.at
+            held = rest.emittable
+            if held is not None and held.is_record:
+                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
                 return
     for item in leg.records:
-        if item.outputs:
+        if item.given:
             yield None
 
 
@@ -66,8 +62,9 @@ def _start(item: Item) -> float:
 @leg_check("ORD-5")
 def each_record_is_called_once(leg: LegHistory) -> Iterator[Finding]:
     """Each call belongs to a record of its own, and no record is without one at the end."""
+    extra = set(leg.extra_calls)
     for call in leg.calls:
-        if call in leg.extra_calls:
+        if call in extra:
             yield f"call {call.number} of {call.value!r} belongs to no record", call.at
         else:
             yield None

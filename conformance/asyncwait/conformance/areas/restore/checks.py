@@ -1,6 +1,7 @@
 """REST: a restored operator goes on as if nothing had happened."""
 
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -8,16 +9,18 @@ from msgspec import Struct
 from asyncwait.conformance.judging import (
     Finding,
     History,
+    Identity,
     Item,
     Judgement,
     LegHistory,
     Output,
     Violation,
-    accounted_for,
     check,
+    identity_of,
     leg_check,
+    untimely_request,
 )
-from asyncwait.spec import Record, Watermark, WatermarkStatus
+from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
 
 
 @leg_check("REST-1")
@@ -39,42 +42,42 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
 @leg_check("REST-2")
 def stored_records_get_a_full_timeout(leg: LegHistory) -> Iterator[Finding]:
     """No stored record is decided by time before its call in this leg had its full time."""
+    blamed = _blamed_for_timeout(leg)
     for item in leg.records:
         if item.index is not None or item.call is None:
             continue
-        early = _early_timeout(leg, item)
+        undecided_until = min(leg.deadline(item), item.decided_at)
+        early = untimely_request(leg, item, after=-1, before=undecided_until)
+        if early is None and item in blamed and leg.end_at < undecided_until:
+            early = leg.end_at
         if early is not None:
             yield f"{item} timed out at {early:g}, its call began at {item.call.at:g}", early
         elif item.timed_out:
             yield None
 
 
-def _early_timeout(leg: LegHistory, item: Item) -> float | None:
-    assert isinstance(item.element, Record)
-    undecided_until = min(leg.deadline(item), item.decided_at)
-    for asked in leg.untimely_handlers:
-        if item.element.value == asked.value and asked.at < undecided_until:
-            return asked.at
-    ending = leg.leg.ending
-    twins = any(i.timed_out and i.element == item.element for i in leg.records)
-    named = ending.error == "CallTimedOut" and ending.record == item.element
-    return leg.end_at if named and not twins and leg.end_at < undecided_until else None
+def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
+    """Return the records whose timeout the error may mean, unless one of them did time out."""
+    if leg.ending.error != "CallTimedOut" or any(item.timed_out for item in leg.named):
+        return frozenset()
+    return leg.named
 
 
 @leg_check("REST-3")
 def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Finding]:
     """The fences that come out are those that were stored, and those read in this leg."""
-    if leg.leg.restored is None:
+    if leg.restored is None:
         return
     stored = [item for item in leg.items if item.index is None and item.is_fence]
-    allowed = Counter(item.element for item in leg.items if item.is_fence)
+    allowed = Counter(item.identity for item in leg.items if item.is_fence)
     for output in leg.outputs:
         if isinstance(output.element, Watermark | WatermarkStatus):
-            allowed[output.element] -= 1
-            if allowed[output.element] < 0:
+            fence = identity_of(output.element)
+            allowed[fence] -= 1
+            if allowed[fence] < 0:
                 yield f"{output.element} was not stored: it came out before", output.at
     for item in stored:
-        if item.outputs:
+        if item.given:
             yield None
         elif leg.ran_to_its_end:
             yield f"{item} did not come out again", leg.end_at
@@ -89,8 +92,8 @@ def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.failed:
             return
-        if len(rest.in_flight()) > leg.capacity:
-            yield f"{len(rest.in_flight())} restored calls, capacity {leg.capacity}", rest.at
+        if rest.in_flight > leg.capacity:
+            yield f"{rest.in_flight} restored calls, capacity {leg.capacity}", rest.at
             return
         yield None
 
@@ -100,13 +103,10 @@ def nothing_is_lost_over_all_legs(history: History) -> Judgement:
     """Each input that has an output is among the kept outputs of all legs, whole."""
     if not _is_whole(history):
         return Judgement()
-    complete = Counter(
-        str(k.item.element) for k in _kept(history) if k.output.seq == k.item.emitted_seq
-    )
-    silent = Counter(
-        str(item.element) for leg in history.legs for item in leg.records if item.results == ()
-    )
-    return _tally(history, _wanted(history) - complete - silent, "has no output in any leg")
+    kept = [k for k in _kept(history) if k.output.seq == k.item.emitted_seq]
+    silent = [item for leg in history.legs for item in leg.records if item.results == ()]
+    done = Counter(item.identity for item in [*(k.item for k in kept), *silent])
+    return _judged(history, _more_often(_wanted(history), done), "has no output in any leg")
 
 
 @check("REST-6")
@@ -114,8 +114,9 @@ def nothing_comes_twice_over_all_legs(history: History) -> Judgement:
     """No input is among the kept outputs of all legs more often than it was read."""
     if not _is_whole(history):
         return Judgement()
-    begun = Counter(str(kept.item.element) for kept in _kept(history) if not kept.output.part)
-    return _tally(history, begun - _wanted(history), "has outputs in two legs")
+    begun = [kept.item.element for kept in _kept(history) if not kept.output.part]
+    wanted = Counter(map(identity_of, _wanted(history)))
+    return _judged(history, _more_often(begun, wanted), "has outputs in two legs")
 
 
 @check("REST-7")
@@ -127,7 +128,7 @@ def the_kept_outputs_are_one_legal_output(history: History) -> Judgement:
     ordered = all(leg.ordered for leg in history.legs)
     applied, highest, fence = 0, -1, -1
     for kept in _kept(history):
-        place = places[id(kept.item)]
+        place = places[kept.item]
         behind = highest if ordered or kept.item.is_fence else fence
         applied += 1
         if place < behind:
@@ -161,32 +162,38 @@ def _kept(history: History) -> list[_Kept]:
             _Kept(number, output.item, output)
             for output in leg.outputs
             if output.item is not None
-            and (output.item.is_record or output.item.is_fence)
+            and output.item.is_stored
             and (not crashed or output.seq < last)
         ]
     return kept
 
 
-def _wanted(history: History) -> Counter[str]:
-    """Count the records and fences that went in, the scenario's own restore included."""
+def _wanted(history: History) -> list[Element]:
+    """Return the records and fences that went in, the scenario's own restore included."""
     scenario = history.scenario
     elements = [timed.element for timed in scenario.inputs]
     elements += scenario.restore.in_flight if scenario.restore else ()
-    return Counter(str(e) for e in elements if isinstance(e, Record | Watermark | WatermarkStatus))
+    return [e for e in elements if isinstance(e, Record | Watermark | WatermarkStatus)]
 
 
-def _tally(history: History, wrong: Counter[str], fault: str) -> Judgement:
+def _more_often(elements: list[Element], others: Counter[Identity]) -> Element | None:
+    """Return the first of `elements` that is there more often than among the others."""
+    identities = [identity_of(element) for element in elements]
+    times = Counter(identities)
+    both = zip(identities, elements, strict=True)
+    return next((element for same, element in both if times[same] > others[same]), None)
+
+
+def _judged(history: History, wrong: Element | None, fault: str) -> Judgement:
     last = len(history.legs) - 1
-    found = tuple(
-        Violation(f"{element} {fault}", history.legs[last].end_at, last)
-        for element in list(wrong)[:1]
-    )
-    return Judgement(_wanted(history).total(), found)
+    at = history.legs[last].end_at
+    found = () if wrong is None else (Violation(f"{wrong} {fault}", at, last),)
+    return Judgement(len(_wanted(history)), found)
 
 
-def _places(history: History) -> dict[int, int]:
-    """Return the place of every item of every leg in the whole input, by the item's identity."""
-    places: dict[int, int] = {}
+def _places(history: History) -> dict[Item, int]:
+    """Return the place of every item of every leg in the whole input."""
+    places: dict[Item, int] = {}
     offset = len(history.scenario.restore.in_flight) if history.scenario.restore else 0
     source: list[Item] = []
     for leg in history.legs:
@@ -195,30 +202,36 @@ def _places(history: History) -> dict[int, int]:
         places.update(_inherited(stored, source, places) if source else _first(stored))
         for item in leg.items:
             if item.index is not None:
-                places[id(item)] = offset + item.index
+                places[item] = offset + item.index
         if leg.snapshots:
             last = leg.snapshots[-1]
-            source = [i for i in accounted_for(leg, last) if not -1 < i.emitted_seq < last.seq]
+            read = (item for item in leg.items[: last.bound] if item.is_stored)
+            source = [item for item in read if not item.is_out_before(last.seq)]
     return places
 
 
-def _first(stored: list[Item]) -> dict[int, int]:
-    return {id(item): place for place, item in enumerate(stored)}
+def _first(stored: list[Item]) -> dict[Item, int]:
+    return {item: place for place, item in enumerate(stored)}
 
 
-def _inherited(stored: list[Item], source: list[Item], places: dict[int, int]) -> dict[int, int]:
+def _inherited(stored: list[Item], source: list[Item], places: dict[Item, int]) -> dict[Item, int]:
     """Give each stored item the place of the one in the leg before that it was.
 
     Both are in input order, and only records without results may be missing among the stored.
     From the end on, the last equal one in front of what is taken is the right one, or one that
     does as well. Where a snapshot is not in input order, any equal one has to do.
     """
-    found: dict[int, int] = {}
-    free = dict(enumerate(source))
+    found: dict[Item, int] = {}
+    free: dict[Identity, list[int]] = defaultdict(list)
+    for number, item in enumerate(source):
+        free[item.identity].append(number)
     bound = len(source)
     for item in reversed(stored):
-        same = [number for number, other in free.items() if other.element == item.element]
-        if same:
-            bound = max((number for number in same if number < bound), default=same[-1])
-        found[id(item)] = places[id(free.pop(bound))] if same else -1
+        same = free[item.identity]
+        if not same:
+            found[item] = -1
+            continue
+        before = bisect_left(same, bound)
+        bound = same.pop(before - 1 if before else -1)
+        found[item] = places[source[bound]]
     return found

@@ -1,18 +1,19 @@
 """RES: what a call may give, and what becomes of it."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 from asyncwait.conformance.judging import (
     NEVER,
     Finding,
     Item,
     LegHistory,
-    Output,
     Rest,
     failure_named,
+    first_stray,
     leg_check,
 )
-from asyncwait.spec import Record
 
 
 @leg_check("RES-1")
@@ -21,8 +22,8 @@ def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
     if leg.ran_to_its_end:
         for item in leg.records:
             if item.results:
-                if len(item.outputs) < len(item.results):
-                    yield f"{item}: {item.results[len(item.outputs)]!r} never came out", leg.end_at
+                if item.given < len(item.results):
+                    yield f"{item}: {item.results[item.given]!r} never came out", leg.end_at
                 else:
                     yield None
 
@@ -31,10 +32,13 @@ def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
 def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Finding]:
     """What stands behind a decided record without results does not wait for turn or room."""
     silent = [item for item in leg.records if item.results == ()]
+    places = [item.pos for item in silent]
+    earliest = [NEVER, *accumulate((item.decided_at for item in silent), min)]
     for rest in leg.rests:
         if rest.waiting and not rest.failed and (held := _held_up(rest)) is not None:
-            gone = [item for item in silent if item.pos < held.pos and item.decided_at <= rest.at]
-            if gone:
+            before = bisect_left(places, held.pos)
+            if earliest[before] <= rest.at:
+                gone = [item for item in silent[:before] if item.decided_at <= rest.at]
                 yield f"{held} is held up behind {gone[-1]}, which has no results", rest.at
                 return
     for item in silent:
@@ -44,10 +48,9 @@ def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Findi
 
 def _held_up(rest: Rest) -> Item | None:
     """Return what could come out, or be called, and does not."""
-    emittable = rest.emittable()
-    if emittable is None and rest.has_room():
-        return next(iter(rest.uncalled()), None)
-    return emittable
+    if rest.emittable is None and rest.has_room:
+        return rest.first_uncalled
+    return rest.emittable
 
 
 @leg_check("RES-3")
@@ -59,51 +62,50 @@ def what_is_no_collection_is_an_invalid_result(leg: LegHistory) -> Iterator[Find
 @leg_check("RES-4")
 def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
     """A second completion neither comes out nor fails the operator, nor raises at the user."""
-    if leg.leg.refused:
-        yield f"a completion raised at the user: {leg.leg.refused}", leg.end_at
+    if leg.refused:
+        yield f"a completion raised at the user: {leg.refused}", leg.end_at
     if leg.scenario.form == "callback":
-        again = _stray(leg, "again")
+        again, mistaken = first_stray(leg, ["again"]), _failed_by_mistake(leg)
         for item in leg.records:
             if item.call is None or not item.call.step.twice or item.decided_at == NEVER:
                 continue
             if again is not None:
                 yield f"a second completion came out: {again.element}", again.at
-            elif _is_failed_by_mistake(leg, item):
+            elif item in mistaken:
                 yield f"a second completion failed {item}", leg.end_at
             else:
                 yield None
 
 
-def _is_failed_by_mistake(leg: LegHistory, item: Item) -> bool:
-    """Whether the error blames `item`, and neither that nor one that is alike has failed."""
-    ending = leg.leg.ending
-    alike = [other for other in leg.records if other.element == item.element]
-    blamed = ending.error == "CallFailed" and ending.record == item.element
-    return blamed and not any(other.wrong for other in alike)
+def _failed_by_mistake(leg: LegHistory) -> frozenset[Item]:
+    """Return the records that the error may mean, unless one of them has failed."""
+    if leg.ending.error != "CallFailed" or any(item.wrong for item in leg.named):
+        return frozenset()
+    return leg.named
 
 
 @leg_check("RES-5")
 def an_answer_from_another_thread_counts_at_once(leg: LegHistory) -> Iterator[Finding]:
     """A waiting consumer has got what a thread gave, unless something else holds it up."""
-    threaded = [item for item in leg.records if _is_from_a_thread(item)]
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and (item := rest.emittable()) in threaded:
-            yield f"{item}: its answer from a thread was not noticed", rest.at
+        held = rest.emittable
+        if rest.waiting and not rest.failed and held is not None and _is_from_a_thread(held):
+            yield f"{held}: its answer from a thread was not noticed", rest.at
             return
-    for item in threaded:
-        if item.outputs:
+    for item in leg.records:
+        if item.given and _is_from_a_thread(item):
             yield None
 
 
 def _is_from_a_thread(item: Item) -> bool:
-    own = item.call is not None and not item.timed_out
-    return own and item.call.step.thread and bool(item.results)  # type: ignore[union-attr]
+    call = None if item.timed_out else item.call
+    return call is not None and call.step.thread and bool(item.results)
 
 
 @leg_check("RES-6")
 def a_collection_that_breaks_gives_nothing(leg: LegHistory) -> Iterator[Finding]:
     """The item that a broken collection gives before it raises does not come out."""
-    part = _stray(leg, "x")
+    part = first_stray(leg, ["x"])
     for item in leg.records:
         if _is_broken(leg, item):
             if part is not None:
@@ -120,12 +122,3 @@ def _is_broken(leg: LegHistory, item: Item) -> bool:
         return item.call.step.error == "broken"
     handler = leg.scenario.handler(item.call.value)
     return handler is not None and handler.error == "broken"
-
-
-def _stray(leg: LegHistory, value: str) -> Output | None:
-    """Return the first output with `value` that no decided record gave."""
-    for output in leg.outputs:
-        element = output.element
-        if output.item is None and isinstance(element, Record) and element.value == value:
-            return output
-    return None

@@ -1,66 +1,76 @@
 """SNAP: what a snapshot holds, and when it comes."""
 
-from collections import Counter
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from asyncwait.conformance.judging import (
     NEVER,
     Finding,
+    FirstBehind,
+    Identity,
     LegHistory,
     Output,
-    accounted_for,
-    barrier_id,
-    barrier_of,
+    SnapshotOut,
+    held_at,
+    is_same_element,
     leg_check,
 )
-from asyncwait.spec import Barrier, LatencyMarker, Snapshot, Stored
+from asyncwait.spec import Barrier, LatencyMarker, Snapshot
 from asyncwait.spec.scenario import SnapshotAsked, Taken
 
 
 @leg_check("SNAP-1")
 def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
     """Snapshots come out for what asked for them, once each, and no barrier comes out itself."""
-    asked = {e.checkpoint_id for e in leg.events if isinstance(e, SnapshotAsked)}
+    asked = {event.checkpoint_id for _, event in leg.seen(SnapshotAsked)}
     seen: Counter[int] = Counter()
     for output in leg.outputs:
         if isinstance(output.element, Barrier):
             yield f"{output.element} came out; a Snapshot stands for it", output.at
-    for output in leg.snapshots:
-        checkpoint = _id(output)
+    for snapshot in leg.snapshots:
+        checkpoint = snapshot.checkpoint_id
         seen[checkpoint] += 1
-        if barrier_of(leg, output) is None and checkpoint not in asked:
-            yield f"snapshot {checkpoint} was asked for by nobody", output.at
+        if snapshot.barrier is None and checkpoint not in asked:
+            yield f"snapshot {checkpoint} was asked for by nobody", snapshot.at
         elif seen[checkpoint] > 1:
-            yield f"snapshot {checkpoint} came out twice", output.at
+            yield f"snapshot {checkpoint} came out twice", snapshot.at
         else:
             yield None
     if leg.ran_to_its_end:
-        for item in leg.items:
-            wanted = barrier_id(item)
-            if wanted is not None and not seen[wanted]:
-                yield f"{item} had no snapshot", leg.end_at
+        for barrier in leg.barriers:
+            if barrier.checkpoint_id not in seen:
+                yield f"{barrier} had no snapshot", leg.end_at
 
 
 @leg_check("SNAP-2")
 def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Finding]:
     """What was read before and comes out later is stored, equal elements as often as they are."""
-    for output in leg.snapshots:
-        must, _ = _expected(leg, output)
-        missing = Counter(map(str, must)) - Counter(map(str, _stored(output)))
-        if missing:
-            yield f"{next(iter(missing))} is in flight and not in the snapshot", output.at
-        elif must:
-            yield None
+    for snapshot, held in held_at(leg.snapshots, leg.items):
+        stored, holds = Counter(snapshot.stored), False
+        for item in held.must():
+            holds = True
+            stored[item.identity] -= 1
+            if stored[item.identity] < 0:
+                text = f"{item.element} is in flight and not in the snapshot"
+                yield text, snapshot.at
+                break
+        else:
+            if holds:
+                yield None
 
 
 @leg_check("SNAP-3")
 def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
     """Nothing is stored that came out before, was read behind the barrier, or is a result."""
-    for output in leg.snapshots:
-        must, may = _expected(leg, output)
-        extra = Counter(map(str, _stored(output))) - Counter(map(str, must + may))
-        if extra:
-            yield f"{next(iter(extra))} is in the snapshot and should not be", output.at
+    for snapshot, held in held_at(leg.snapshots, leg.items):
+        elements = dict(zip(snapshot.stored, snapshot.element.in_flight, strict=True))
+        for identity, times in Counter(snapshot.stored).items():
+            if sum(1 for _ in islice(held.may(identity), times)) < times:
+                text = f"{elements[identity]} is in the snapshot and should not be"
+                yield text, snapshot.at
+                break
         else:
             yield None
 
@@ -68,34 +78,58 @@ def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("SNAP-4")
 def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """What is stored is a subsequence of what was read; foreign elements are for SNAP-3."""
-    for output in leg.snapshots:
-        stored = [str(element) for element in _stored(output)]
-        order = [str(item.element) for item in accounted_for(leg, output)]
-        if not _is_subsequence(stored, order) and not set(stored) - set(order):
-            yield f"stored in the order {', '.join(stored)}", output.at
-        elif len(stored) > 1:
+    if not leg.snapshots:
+        return
+    places: dict[Identity, list[int]] = defaultdict(list)
+    for item in leg.items:
+        if item.is_stored:
+            places[item.identity].append(item.pos)
+    for snapshot in leg.snapshots:
+        if _is_known(snapshot, places) and not _is_in_order(snapshot, places):
+            stored = ", ".join(map(str, snapshot.element.in_flight))
+            yield f"stored in the order {stored}", snapshot.at
+        elif len(snapshot.stored) > 1:
             yield None
+
+
+def _is_known(snapshot: SnapshotOut, places: Mapping[Identity, Sequence[int]]) -> bool:
+    """Whether everything that is stored was read."""
+    return all(s in places and places[s][0] < snapshot.bound for s in snapshot.stored)
+
+
+def _is_in_order(snapshot: SnapshotOut, places: Mapping[Identity, Sequence[int]]) -> bool:
+    """Whether each element that is stored was read behind the one before it."""
+    last = -1
+    for stored in snapshot.stored:
+        behind = bisect_right(places[stored], last)
+        if behind == len(places[stored]):
+            return False
+        last = places[stored][behind]
+    return last < snapshot.bound
 
 
 @leg_check("SNAP-5")
 def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while the consumer waits and a barrier that was read has no Snapshot yet."""
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and (owed := rest.snapshot_owed()) is not None:
-            yield f"{owed} was read, but the waiting consumer got no snapshot", rest.at
+        if rest.waiting and not rest.failed and rest.snapshot_owed is not None:
+            text = f"{rest.snapshot_owed} was read, but the waiting consumer got no snapshot"
+            yield text, rest.at
             return
-    for output in leg.snapshots:
-        if barrier_of(leg, output) is not None and _stored(output):
+    for snapshot in leg.snapshots:
+        if snapshot.barrier is not None and snapshot.stored:
             yield None
 
 
 @leg_check("SNAP-6")
 def a_snapshot_does_not_tear_results_apart(leg: LegHistory) -> Iterator[Finding]:
     """When a Snapshot comes out, no record is partly handed out."""
-    for output in leg.snapshots:
-        if output.trouble == "torn":
-            yield f"{output.element} came between two results of one record", output.at
-        elif any(len(i.results or ()) > 1 for i in leg.records if i.decided_at <= output.at):
+    several = (item.decided_at for item in leg.records if len(item.results or ()) > 1)
+    first = min(several, default=NEVER)
+    for snapshot in leg.snapshots:
+        if snapshot.output.trouble == "torn":
+            yield f"{snapshot.element} came between two results of one record", snapshot.at
+        elif first <= snapshot.at:
             yield None
 
 
@@ -104,110 +138,94 @@ def nothing_from_behind_a_barrier_comes_out_before_its_snapshot(
     leg: LegHistory,
 ) -> Iterator[Finding]:
     """All that was read behind a barrier comes out behind its Snapshot, or not at all."""
-    snapshots = {_id(output): output.seq for output in reversed(leg.snapshots)}
-    for barrier in leg.items:
-        checkpoint = barrier_id(barrier)
-        if checkpoint is None:
-            continue
-        for item in leg.items[barrier.pos + 1 :]:
-            if not (item.is_record or item.is_fence) or not item.outputs:
-                continue
-            if item.first_seq < snapshots.get(checkpoint, NEVER):
-                yield f"{item} came out before snapshot {checkpoint}", item.outputs[0].at
-            else:
-                yield None
+    if not leg.barriers:
+        return
+    out: dict[int | None, int] = {s.checkpoint_id: s.seq for s in reversed(leg.snapshots)}
+    kept = [item for item in leg.items if item.is_stored]
+    first_behind = FirstBehind(kept)
+    for barrier in leg.barriers:
+        first, snapshot = first_behind(barrier.pos), out.get(barrier.checkpoint_id, NEVER)
+        if first < snapshot:
+            behind = (item for item in kept if item.pos > barrier.pos)
+            early = next(item for item in behind if item.is_begun_before(snapshot))
+            text = f"{early} came out before snapshot {barrier.checkpoint_id}"
+            yield text, early.first_at
+            return
+        if first != NEVER:
+            yield None
 
 
 @leg_check("SNAP-8")
 def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
     """A waiting consumer gets it in the instant of the request, a later one before all else."""
     for rest in leg.rests:
-        if rest.waiting and not rest.failed and (owed := rest.request_owed()) is not None:
+        if rest.waiting and not rest.failed and (owed := rest.request_owed) is not None:
             yield f"snapshot {owed} was requested, but the waiting consumer did not get it", rest.at
             return
-    for seq, event in enumerate(leg.events):
-        if isinstance(event, SnapshotAsked):
-            between = _foreign_output_before(leg, seq, event)
-            if between is not None:
-                yield f"{between.element} came before snapshot {event.checkpoint_id}", between.at
-            elif any(_id(output) == event.checkpoint_id for output in leg.snapshots):
-                yield None
+    foreign = [output for output in leg.outputs if not _may_come_before(output)]
+    out: dict[int, list[int]] = defaultdict(list)
+    for snapshot in leg.snapshots:
+        out[snapshot.checkpoint_id].append(snapshot.seq)
+    for seq, event in leg.seen(SnapshotAsked):
+        between = _first_later(foreign, seq, event)
+        snapshots = out[event.checkpoint_id]
+        own = bisect_left(snapshots, seq)
+        is_in_time = between is None or (own < len(snapshots) and snapshots[own] < between.seq)
+        if between is not None and not is_in_time:
+            yield f"{between.element} came before snapshot {event.checkpoint_id}", between.at
+        elif snapshots:
+            yield None
+
+
+def _may_come_before(output: Output) -> bool:
+    """Whether it may stand between a request and its Snapshot.
+
+    The rest of a record that is being handed out may, and so may markers and other snapshots.
+    """
+    return bool(output.part) or isinstance(output.element, LatencyMarker | Snapshot)
+
+
+def _first_later(foreign: Sequence[Output], seq: int, event: SnapshotAsked) -> Output | None:
+    """Return the first of `foreign` outputs that came after the instant of a request.
+
+    What was taken in that very instant may have been on its way.
+    """
+    behind = bisect_left(foreign, seq, key=lambda output: output.seq)
+    later = bisect_right(foreign, event.at, key=lambda output: output.at)
+    number = max(behind, later)
+    return foreign[number] if number < len(foreign) else None
 
 
 @leg_check("SNAP-9")
 def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Finding]:
     """`read` is what was taken at some moment from the request on until the Snapshot came out."""
-    asked = {e.checkpoint_id: e.at for e in leg.events if isinstance(e, SnapshotAsked)}
-    for output in leg.snapshots:
-        if _id(output) not in asked or barrier_of(leg, output) is not None:
+    asked = {event.checkpoint_id: event.at for _, event in leg.seen(SnapshotAsked)}
+    taken = leg.seen(Taken)
+    for snapshot in leg.snapshots:
+        if snapshot.checkpoint_id not in asked or snapshot.barrier is not None:
             continue
-        assert isinstance(output.element, Snapshot)
-        taken = [e for e in leg.events[: output.seq] if isinstance(e, Taken)]
+        most = bisect_left(taken, snapshot.seq, key=lambda seen: seen[0])
         # What is taken in the instant of the request may be seen by it or not.
-        low = sum(event.at < asked[_id(output)] for event in taken)
-        read = output.element.read
-        if read is None or not low <= read <= len(taken):
-            yield f"expected read between {low} and {len(taken)}, got {read}", output.at
+        at = asked[snapshot.checkpoint_id]
+        least = min(most, bisect_left(taken, at, key=lambda seen: seen[1].at))
+        read = snapshot.element.read
+        if read is None or not least <= read <= most:
+            yield f"expected read between {least} and {most}, got {read}", snapshot.at
         else:
             yield None
-    for output in leg.snapshots:
-        if barrier_of(leg, output) is not None and output.element.read is not None:  # type: ignore[union-attr]
-            yield f"{output.element} is of a barrier: its place says what was read", output.at
+    for snapshot in leg.snapshots:
+        if snapshot.barrier is not None and snapshot.element.read is not None:
+            yield f"{snapshot.element} is of a barrier: its place says what was read", snapshot.at
 
 
 @leg_check("SNAP-10")
 def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]:
     """The Snapshot for a barrier that was one itself holds it as `upstream`, as it came."""
-    for output in leg.snapshots:
-        barrier = barrier_of(leg, output)
-        came = None if barrier is None else barrier.element
-        upstream = came if isinstance(came, Snapshot) else None
-        assert isinstance(output.element, Snapshot)
-        if output.element.upstream != upstream:
-            yield f"expected upstream {upstream}, got {output.element.upstream}", output.at
-        elif upstream is not None:
+    for snapshot in leg.snapshots:
+        came = None if snapshot.barrier is None else snapshot.barrier.element
+        expected = came if isinstance(came, Snapshot) else None
+        upstream = snapshot.element.upstream
+        if not is_same_element(upstream, expected):
+            yield f"expected upstream {expected}, got {upstream}", snapshot.at
+        elif expected is not None:
             yield None
-
-
-def _id(output: Output) -> int:
-    assert isinstance(output.element, Snapshot)
-    return output.element.checkpoint_id
-
-
-def _stored(output: Output) -> tuple[Stored, ...]:
-    assert isinstance(output.element, Snapshot)
-    return output.element.in_flight
-
-
-def _expected(leg: LegHistory, output: Output) -> tuple[list[Stored], list[Stored]]:
-    """Return what must be in the snapshot, and what may be: decided records without results."""
-    must: list[Stored] = []
-    may: list[Stored] = []
-    for item in accounted_for(leg, output):
-        if -1 < item.emitted_seq < output.seq or not isinstance(item.element, Stored):
-            continue
-        silent = item.results == () and item.decided_at <= output.at
-        (may if silent else must).append(item.element)
-    return must, may
-
-
-def _is_subsequence(short: list[str], long: list[str]) -> bool:
-    rest = iter(long)
-    return all(any(element == other for other in rest) for element in short)
-
-
-def _foreign_output_before(leg: LegHistory, seq: int, event: SnapshotAsked) -> Output | None:
-    """Return an output between the request and its snapshot that may not be there.
-
-    The rest of a record that is being handed out may, and so may markers and other snapshots.
-    What was taken in the very instant of the request may have been on its way.
-    """
-    for output in leg.outputs:
-        if output.seq < seq or output.part or isinstance(output.element, LatencyMarker):
-            continue
-        if isinstance(output.element, Snapshot):
-            if _id(output) == event.checkpoint_id:
-                return None
-        elif output.at > event.at:
-            return output
-    return None

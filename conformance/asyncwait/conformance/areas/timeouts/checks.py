@@ -9,10 +9,12 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     failure_named,
+    first_stray,
     leg_check,
+    running_at,
+    untimely_request,
 )
-from asyncwait.spec import Record
-from asyncwait.spec.scenario import HandlerAsked
+from asyncwait.spec.scenario import identity
 
 _TURN = 20.0
 """Milliseconds that a cancelled call has to end in before it must be counted as abandoned."""
@@ -31,34 +33,36 @@ def the_handler_is_asked_at_the_deadline_and_only_then(leg: LegHistory) -> Itera
 @leg_check("TIME-2")
 def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[Finding]:
     """At the deadline of an undecided record the handler is asked, or the operator fails."""
-    for item in leg.records:
-        if not item.timed_out:
-            continue
-        if not leg.scenario.handled:
-            yield from _fails_at_its_deadline(leg, item)
-        elif item.asked_at != NEVER:
+    due = [item for item in leg.records if item.timed_out]
+    if not leg.scenario.handled:
+        yield from _fail_at_their_deadline(leg, due)
+        return
+    unasked = _blamed_unasked(leg)
+    for item in due:
+        if item.asked_at != NEVER:
             yield None
-        elif leg.deadline(item) < leg.over_at or _failed_unasked(leg, item):
+        elif leg.deadline(item) < leg.over_at or item in unasked:
             yield f"{item} passed its deadline and the handler was not asked", leg.deadline(item)
 
 
-def _failed_unasked(leg: LegHistory, item: Item) -> bool:
-    """Whether the operator failed by this deadline, and by none of an equal record."""
-    asked = any(i.asked_at != NEVER and i.element == item.element for i in leg.records)
-    return _blamed_for_timeout(leg, item) and not asked
+def _blamed_unasked(leg: LegHistory) -> frozenset[Item]:
+    """Return the records that the error may blame, unless the handler was asked for one."""
+    asked = any(item.asked_at != NEVER for item in leg.named)
+    return frozenset() if asked else _blamed_for_timeout(leg)
 
 
-def _fails_at_its_deadline(leg: LegHistory, item: Item) -> Iterator[Finding]:
-    """Without a handler: the operator fails then, unless it was over by then."""
-    deadline = leg.deadline(item)
-    if deadline != leg.fail_at or deadline > leg.over_at:
+def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Finding]:
+    """Without a handler: the operator fails at the first deadline, unless it was over by then."""
+    if leg.fail_at > leg.over_at:
         return
-    text = f"{item} passed its deadline and the operator did not fail"
-    waits = [rest.at for rest in leg.rests if rest.waiting and rest.at >= deadline]
-    if waits or leg.ran_to_its_end:
-        yield text, min(waits, default=leg.end_at)
-    elif leg.leg.ending.how == "failed":
-        yield None
+    waits = (rest.at for rest in leg.rests if rest.waiting and rest.at >= leg.fail_at)
+    unnoticed = next(waits, leg.end_at if leg.ran_to_its_end else None)
+    for item in due:
+        if leg.deadline(item) == leg.fail_at:
+            if unnoticed is not None:
+                yield f"{item} passed its deadline and the operator did not fail", unnoticed
+            elif leg.ending.how == "failed":
+                yield None
 
 
 @leg_check("TIME-3")
@@ -70,9 +74,9 @@ def what_the_handler_gives_is_the_result(leg: LegHistory) -> Iterator[Finding]:
         late = _late_output(leg, item)
         if late is not None:
             yield late
-        elif leg.ran_to_its_end and len(item.outputs) < len(item.results):
+        elif leg.ran_to_its_end and item.given < len(item.results):
             yield f"{item}: the handler's {item.results} did not come out", leg.end_at
-        elif item.outputs:
+        elif item.given:
             yield None
 
 
@@ -87,6 +91,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
     """A cancellation reaches a call in the instant of its record's deadline, and not before."""
     if leg.scenario.form == "callback":
         return
+    blamed = _blamed_for_timeout(leg)
     for early in leg.calls:
         if early.cancelled_at < min(early.at + leg.timeout, leg.over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
@@ -94,7 +99,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
         call, deadline = item.call, leg.deadline(item)
         if call is None or not item.timed_out:
             continue
-        if deadline >= leg.over_at and not _blamed_for_timeout(leg, item):
+        if deadline >= leg.over_at and item not in blamed:
             continue
         if call.cancelled_at <= deadline:
             yield None
@@ -118,56 +123,50 @@ def _late_output(leg: LegHistory, item: Item) -> Finding:
     call = item.call
     if call is None or call.ended is None:
         return None
-    late = [result for result in call.ended.results if result not in (item.results or ())]
-    for output in leg.outputs:
-        element = output.element
-        surplus = output.trouble in {"invented", "repeated"} and output.seq > call.ended_seq
-        if surplus and isinstance(element, Record) and element.value in late:
-            return f"{element} is a late result: {item} was decided at its deadline", output.at
-    return None
+    own = {identity(result) for result in item.results or ()}
+    late = [result for result in call.ended.results if identity(result) not in own]
+    stray = first_stray(leg, late, after=call.ended_seq)
+    if stray is None:
+        return None
+    text = f"{stray.element} is a late result: {item} was decided at its deadline"
+    return text, stray.at
 
 
 @leg_check("TIME-7")
 def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
     """A record that waited for room is not decided by time before its call had its full time."""
+    if leg.timeout == NEVER:
+        return
+    blamed = _blamed_for_timeout(leg)
     for item in leg.records:
-        call = item.call
-        if leg.timeout == NEVER or (call is not None and call.at == item.at):
+        if item.call is not None and item.call.at == item.at:
             continue
-        early = next((a for a in leg.untimely_handlers if _is_early(leg, item, a)), None)
+        undecided_until = min(leg.deadline(item), item.decided_at)
+        early = untimely_request(leg, item, after=item.at, before=undecided_until)
         if early is not None:
-            yield f"{item} timed out before its time since its call", early.at
-        elif _failed_early(leg, item):
+            yield f"{item} timed out before its time since its call", early
+        elif item in blamed and leg.end_at < leg.deadline(item):
             yield f"{item} timed out before its time since its call", leg.end_at
         elif item.decided_at != NEVER:
             yield None
 
 
-def _is_early(leg: LegHistory, item: Item, asked: HandlerAsked) -> bool:
-    assert isinstance(item.element, Record)
-    same = item.element.value == asked.value and item.at < asked.at
-    return same and asked.at < min(leg.deadline(item), item.decided_at)
-
-
-def _failed_early(leg: LegHistory, item: Item) -> bool:
-    """Whether the leg failed by a deadline that `item` had not reached, and no equal record."""
-    return _blamed_for_timeout(leg, item) and leg.end_at < leg.deadline(item)
-
-
-def _blamed_for_timeout(leg: LegHistory, item: Item) -> bool:
-    """Whether the leg failed with the timeout of `item`, and not of one that equals it."""
-    ending = leg.leg.ending
-    if ending.error != "CallTimedOut" or ending.record != item.element:
-        return False
-    return not any(i is not item and i.timed_out and i.element == item.element for i in leg.records)
+def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
+    """Return the records whose timeout the error may mean; if one of them did, it means that."""
+    if leg.ending.error != "CallTimedOut":
+        return frozenset()
+    timed_out = frozenset(item for item in leg.named if item.timed_out)
+    if not timed_out:
+        return leg.named
+    return timed_out if len(timed_out) == 1 else frozenset()
 
 
 @leg_check("TIME-8")
 def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """The statistics count the calls that ran on after a cancellation, and no others."""
-    if leg.leg.ending.how not in {"finished", "left", "failed"}:
+    if leg.ending.how not in {"finished", "left", "failed"}:
         return
-    counted = leg.leg.abandoned
+    counted = leg.abandoned
     least = sum(_is_abandoned(leg, call) for call in leg.calls)
     most = sum(call.ended_at > call.cancelled_at for call in leg.calls)
     if counted < least:
@@ -186,7 +185,7 @@ def _is_abandoned(leg: LegHistory, call: Call) -> bool:
 @leg_check("TIME-9")
 def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Finding]:
     """More than `capacity` abandoned calls at the same time are a failure, no fewer are."""
-    if leg.leg.ending.error == "TooManyAbandonedCalls":
+    if leg.ending.error == "TooManyAbandonedCalls":
         if leg.overloaded_at == NEVER:
             text = f"failed with TooManyAbandonedCalls, and never more than {leg.capacity} ran on"
             yield text, leg.end_at
@@ -204,8 +203,7 @@ def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
     """Return the most calls that surely were abandoned at once, and since when."""
     abandoned = [call for call in leg.calls if _is_abandoned(leg, call)]
     most, since = 0, NEVER
-    for at in sorted(call.cancelled_at for call in abandoned):
-        running = sum(c.cancelled_at <= at < c.ended_at - _TURN for c in abandoned)
+    for at, running in running_at((c.cancelled_at, c.ended_at - _TURN) for c in abandoned):
         if running > most:
             most, since = running, at
     return most, since
@@ -219,11 +217,12 @@ def _goes_on(leg: LegHistory, since: float) -> bool:
 @leg_check("TIME-10")
 def a_call_that_answers_in_time_does_not_time_out(leg: LegHistory) -> Iterator[Finding]:
     """The error does not name a record for its timeout whose call answered before."""
+    blamed = _blamed_for_timeout(leg)
     for item in leg.records:
         if item.timed_out or NEVER in {leg.timeout, item.decided_at}:
             continue
-        if _blamed_for_timeout(leg, item):
+        if item in blamed:
             text = f"{item} answered at {item.decided_at:g}, before its deadline"
-            yield text, leg.leg.ending.at
+            yield text, leg.ending.at
         else:
             yield None

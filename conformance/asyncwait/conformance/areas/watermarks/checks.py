@@ -2,21 +2,32 @@
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import TypeAlias
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, leg_check
-from asyncwait.spec import Watermark, WatermarkStatus
+from asyncwait.conformance.judging import (
+    NEVER,
+    Finding,
+    FirstBehind,
+    Item,
+    LegHistory,
+    is_same_element,
+    leg_check,
+)
+from asyncwait.spec import Record, Watermark, WatermarkStatus
+
+_Kinds: TypeAlias = tuple[type, ...]
 
 
 @leg_check("WM-1")
 def no_earlier_record_comes_out_behind_a_watermark(leg: LegHistory) -> Iterator[Finding]:
     """When a watermark comes out, every record before it is decided and out."""
-    yield from _overtaken(_of(leg, Watermark), leg.records)
+    yield from _overtaken(leg, Watermark, (Record,))
 
 
 @leg_check("WM-2")
 def no_later_record_comes_out_before_a_watermark(leg: LegHistory) -> Iterator[Finding]:
     """When a record comes out, every watermark before it is out."""
-    yield from _run_ahead(_of(leg, Watermark), leg.records)
+    yield from _run_ahead(leg, Watermark, (Record,))
 
 
 @leg_check("WM-3")
@@ -34,10 +45,8 @@ def a_watermark_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("WM-5")
 def nothing_crosses_a_status(leg: LegHistory) -> Iterator[Finding]:
     """Records and watermarks come out on that side of a status on which they were read."""
-    if statuses := _of(leg, WatermarkStatus):
-        others = leg.records + _of(leg, Watermark)
-        yield from _overtaken(statuses, others)
-        yield from _run_ahead(statuses, others)
+    yield from _overtaken(leg, WatermarkStatus, (Record, Watermark))
+    yield from _run_ahead(leg, WatermarkStatus, (Record, Watermark))
 
 
 @leg_check("WM-6")
@@ -52,53 +61,77 @@ def a_status_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
     yield from _held_back(leg, WatermarkStatus)
 
 
-def _of(leg: LegHistory, kind: type) -> list[Item]:
-    return [item for item in leg.items if isinstance(item.element, kind)]
+def _overtaken(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]:
+    """Find the first fence that came out when something that was read before was not gone."""
+    decided_at, gone_seq = -1.0, -1.0
+    before = (item for item in leg.items if isinstance(item.element, others))
+    item = next(before, None)
+    for fence in leg.of(kind):
+        while item is not None and item.pos < fence.pos:
+            decided_at = max(decided_at, item.decided_at if item.is_record else 0)
+            gone_seq = max(gone_seq, _gone_seq(item))
+            item = next(before, None)
+        if fence.given and decided_at >= 0:
+            if decided_at > fence.emitted_at or gone_seq >= fence.emitted_seq:
+                yield _first_crossed(leg, fence, others), fence.emitted_at
+                return
+            yield None
 
 
-def _overtaken(fences: list[Item], others: list[Item]) -> Iterator[Finding]:
-    """Find what was read before a fence, and was not gone when that came out."""
-    for fence in fences:
-        for item in others:
-            if fence.outputs and item.pos < fence.pos:
-                if item.is_record and not _is_decided(item, fence):
-                    yield f"{fence} came out while {item} was undecided", fence.emitted_at
-                elif _is_owed(item) and not -1 < item.emitted_seq < fence.emitted_seq:
-                    yield f"{fence} came out before {item} was out", fence.emitted_at
-                else:
-                    yield None
+def _gone_seq(item: Item) -> float:
+    """Return the number of the event from which on nothing is to come of `item`."""
+    if not _is_owed(item):
+        return item.decided_seq
+    return NEVER if item.emitted_seq < 0 else max(item.decided_seq, item.emitted_seq)
 
 
-def _is_decided(item: Item, fence: Item) -> bool:
-    """Whether `item` was decided when `fence` came out; its decision is a cause of that."""
-    return item.decided_at <= fence.emitted_at and item.decided_seq < fence.emitted_seq
+def _first_crossed(leg: LegHistory, fence: Item, others: _Kinds) -> str:
+    """Say which of `others` was read before `fence`, and not gone when that came out."""
+    before = (item for kind in others for item in leg.of(kind) if item.pos < fence.pos)
+    return next(filter(None, (_crossed(item, fence) for item in before)))
+
+
+def _crossed(item: Item, fence: Item) -> str:
+    """Say in what way `item` was not gone when `fence` came out; nothing if it was."""
+    # A decision is a cause of what it lets out, so it stands before it in one instant, too.
+    is_decided = item.decided_at <= fence.emitted_at and item.decided_seq < fence.emitted_seq
+    if item.is_record and not is_decided:
+        return f"{fence} came out while {item} was undecided"
+    if _is_owed(item) and not item.is_out_before(fence.emitted_seq):
+        return f"{fence} came out before {item} was out"
+    return ""
 
 
 def _is_owed(item: Item) -> bool:
     return item.is_fence or bool(item.results)
 
 
-def _run_ahead(fences: list[Item], others: list[Item]) -> Iterator[Finding]:
-    """Find what was read behind a fence, and began to come out when that was not out."""
-    for fence in fences:
-        for item in others:
-            if item.outputs and item.pos > fence.pos:
-                if not -1 < fence.emitted_seq < item.first_seq:
-                    yield f"{item} came out before {fence}", item.outputs[0].at
-                else:
-                    yield None
+def _run_ahead(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]:
+    """Find the first fence behind which something was read that began to come out before it."""
+    if not leg.of(kind):
+        return
+    first_behind = FirstBehind([item for item in leg.items if isinstance(item.element, others)])
+    for fence in leg.of(kind):
+        first = first_behind(fence.pos)
+        if first != NEVER:
+            if not fence.is_out_before(first):
+                behind = (i for kind in others for i in leg.of(kind) if i.pos > fence.pos)
+                early = next(i for i in behind if i.given and not fence.is_out_before(i.first_seq))
+                yield f"{early} came out before {fence}", early.first_at
+                return
+            yield None
 
 
 def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
     """Compare the elements of `kind` that came out with those that went in, one by one."""
     came = [output for output in leg.outputs if isinstance(output.element, kind)]
-    for output, item in zip_longest(came, _of(leg, kind)):
+    for output, item in zip_longest(came, leg.of(kind)):
         if output is None:
             if leg.ran_to_its_end:
                 yield f"{item} never came out", leg.end_at
         elif item is None:
             yield f"{output.element} came out once more than it went in", output.at
-        elif output.element != item.element:
+        elif not is_same_element(output.element, item.element):
             yield f"expected {item}, got {output.element}", output.at
             return  # From here on every one would be another one.
         else:
@@ -108,10 +141,10 @@ def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
 def _held_back(leg: LegHistory, kind: type) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.waiting and not rest.failed:
-            item = rest.emittable()
-            if item is not None and isinstance(item.element, kind):
-                yield f"{item} is next, but the waiting consumer did not get it", rest.at
+            held = rest.emittable
+            if held is not None and isinstance(held.element, kind):
+                yield f"{held} is next, but the waiting consumer did not get it", rest.at
                 return
-    for item in _of(leg, kind):
-        if item.outputs:
+    for item in leg.of(kind):
+        if item.given:
             yield None

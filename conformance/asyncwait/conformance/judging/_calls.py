@@ -1,0 +1,70 @@
+"""Which call belongs to which record, and when too many calls ran on after their deadlines.
+
+First calls start in input order, so the k-th call of a value belongs to the k-th record with that
+value. Where that is broken, ORD-4 says so.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging._facts import Facts
+from asyncwait.conformance.judging._items import NEVER, Call
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import identity
+
+
+class Calls(Struct, frozen=True, eq=False):
+    """Calls and the records that they belong to.
+
+    Args:
+        of: the call of each record that has one, by the record's place.
+        extra: those that belong to no record.
+    """
+
+    of: dict[int, Call]
+    extra: tuple[Call, ...]
+
+
+def link_calls(facts: Facts) -> Calls:
+    """Give each call the first record with its value that has none yet."""
+    waiting: dict[str, deque[int]] = defaultdict(deque)
+    for given in facts.inputs:
+        if isinstance(given.element, Record):
+            waiting[identity(given.element.value)].append(given.pos)
+    of: dict[int, Call] = {}
+    extra: list[Call] = []
+    for call in facts.calls:
+        same = waiting[call.identity]
+        if same:
+            of[same.popleft()] = call
+        else:
+            extra.append(call)
+    return Calls(of, tuple(extra))
+
+
+def running_at(times: Iterable[tuple[float, float]]) -> Iterator[tuple[float, int]]:
+    """Yield each time at which something begins, in order, and how many things run then.
+
+    Args:
+        times: from when and until when each of them runs, in ms.
+    """
+    spans = list(times)
+    begun = sorted(since for since, _ in spans)
+    over = sorted(max(since, until) for since, until in spans)
+    for at in begun:
+        yield at, bisect_right(begun, at) - bisect_right(over, at)
+
+
+def overloaded_at(facts: Facts) -> float:
+    """Return the first deadline after which more than `capacity` late calls ran on.
+
+    NEVER if the leg did not fail by them.
+    """
+    ending, capacity = facts.leg.ending, facts.leg.capacity
+    if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
+        return NEVER
+    late = running_at((facts.deadline(call), call.ended_at) for call in facts.calls)
+    return next((at for at, running in late if running > capacity), NEVER)

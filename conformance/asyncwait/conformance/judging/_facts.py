@@ -1,0 +1,123 @@
+"""What the events of a leg say by themselves: read once, and the same in every explanation."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.conformance.judging._identity import Identity, identity_of
+from asyncwait.conformance.judging._items import NEVER, Call, Input
+from asyncwait.spec import Element
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    CallEnded,
+    CallStarted,
+    Event,
+    Leg,
+    Scenario,
+    SinkTook,
+    Taken,
+    identity,
+)
+
+_E = TypeVar("_E")
+
+
+class Seen(Struct, frozen=True, eq=False):
+    """The events of a leg by their kind, each with its number."""
+
+    by_kind: Mapping[type, Sequence[tuple[int, Any]]]
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> "Seen":
+        """Sort `events`."""
+        by_kind: dict[type, list[tuple[int, Event]]] = defaultdict(list)
+        for seq, event in enumerate(events):
+            by_kind[type(event)].append((seq, event))
+        return cls(by_kind)
+
+    def __call__(self, kind: type[_E]) -> Sequence[tuple[int, _E]]:
+        """Return the events of `kind`, in order, each behind its number in the leg."""
+        return self.by_kind.get(kind, ())
+
+
+class Took(Struct, frozen=True, eq=False):
+    """One element that the consumer took: what, when, and the number of the event."""
+
+    element: Element
+    identity: Identity
+    at: float
+    seq: int
+
+
+class Facts(Struct, frozen=True, eq=False):
+    """One leg as it was observed, sorted by what it speaks of.
+
+    Args:
+        scenario: whose leg it is.
+        leg: what was observed.
+        began_at: ms of the scenario's time at which the leg begins.
+        seen: its events by their kind.
+        inputs: restored and taken elements, in input order.
+        calls: in the order in which they started.
+        took: what the consumer took, in order.
+    """
+
+    scenario: Scenario
+    leg: Leg
+    began_at: float
+    seen: Seen
+    inputs: tuple[Input, ...]
+    calls: tuple[Call, ...]
+    took: tuple[Took, ...]
+
+    def deadline(self, call: Call | None) -> float:
+        """Return when the record of `call` has to be decided at the latest, in ms."""
+        timeout = self.scenario.timeout
+        return NEVER if call is None or timeout is None else call.at + timeout
+
+
+def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
+    """Sort the events of a leg; see `Facts`."""
+    seen = Seen.of(leg.events)
+    return Facts(
+        scenario,
+        leg,
+        began_at,
+        seen,
+        tuple(_inputs(scenario, leg, seen)),
+        tuple(_calls(scenario, seen)),
+        tuple(Took(e.element, identity_of(e.element), e.at, seq) for seq, e in seen(SinkTook)),
+    )
+
+
+def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
+    places = count()
+    for element in leg.restored.in_flight if leg.restored else ():
+        yield Input(next(places), element, identity_of(element), None, 0.0, -1)
+    for seq, event in seen(Taken):
+        given = scenario.inputs[event.index].element
+        yield Input(next(places), given, identity_of(given), event.index, event.at, seq)
+
+
+def _calls(scenario: Scenario, seen: Seen) -> Iterator[Call]:
+    """Give each call its step: the k-th call of a value does what step k of its plan says."""
+    cancelled = {event.call: event.at for _, event in seen(CallCancelled)}
+    ended = {event.call: (seq, event) for seq, event in seen(CallEnded)}
+    unknown = (cancelled.keys() | ended.keys()) - {event.call for _, event in seen(CallStarted)}
+    if unknown:
+        raise ValueError(f"call {min(unknown)} was cancelled or ended, and never started")
+    ordinals: Counter[str] = Counter()
+    for seq, event in seen(CallStarted):
+        key = identity(event.value)
+        step = scenario.step(event.value, ordinals[key])
+        ordinals[key] += 1
+        cancelled_at = cancelled.get(event.call, NEVER)
+        call = Call(event.call, event.value, key, event.at, seq, step, cancelled_at)
+        if event.call in ended:
+            ended_seq, end = ended[event.call]
+            call = replace(call, ended=end, ended_at=end.at, ended_seq=ended_seq)
+        yield call

@@ -1,0 +1,217 @@
+"""What the checks are given: a leg under one explanation, and all legs of a trace."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging._facts import Facts, Seen
+from asyncwait.conformance.judging._identity import identity_of
+from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
+from asyncwait.conformance.judging._rest import Rest, rests
+from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
+from asyncwait.spec import Record, Snapshot
+from asyncwait.spec.scenario import (
+    Ending,
+    Event,
+    HandlerAsked,
+    Scenario,
+    SourceEnded,
+    Trace,
+    identity,
+)
+
+
+class LegHistory(Struct, frozen=True, eq=False, dict=True):
+    """One leg, indexed.
+
+    Args:
+        facts: what was observed.
+        items: what the operator had to deal with and what became of it, in input order.
+        outputs: what the consumer took, in order, and what each belongs to.
+        extra_calls: calls that belong to no record.
+        untimely_handlers: requests to the handler for which no record is due.
+        overloaded_at: ms, when there were too many abandoned calls; NEVER if the leg did not fail
+            by them.
+    """
+
+    facts: Facts
+    items: tuple[Item, ...]
+    outputs: tuple[Output, ...]
+    extra_calls: tuple[Call, ...]
+    untimely_handlers: tuple[HandlerAsked, ...]
+    overloaded_at: float
+
+    @property
+    def scenario(self) -> Scenario:
+        """Whose leg it is."""
+        return self.facts.scenario
+
+    @property
+    def began_at(self) -> float:
+        """When the leg begins, in ms of the scenario's time."""
+        return self.facts.began_at
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that was observed."""
+        return self.facts.leg.events
+
+    @property
+    def seen(self) -> Seen:
+        """The events of a kind, each with its number: `leg.seen(Closed)`."""
+        return self.facts.seen
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls, in the order of their start."""
+        return self.facts.calls
+
+    @property
+    def ending(self) -> Ending:
+        """How the leg ended."""
+        return self.facts.leg.ending
+
+    @property
+    def end_at(self) -> float:
+        """When it ended, in ms."""
+        return self.facts.leg.ending.at
+
+    @property
+    def ran_to_its_end(self) -> bool:
+        """Whether the consumer saw the end of the stream."""
+        return self.ending.how == "finished"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the operator is in ordered mode."""
+        return self.facts.leg.mode == "ordered"
+
+    @property
+    def capacity(self) -> int:
+        """The operator's own in this leg."""
+        return self.facts.leg.capacity
+
+    @property
+    def timeout(self) -> float:
+        """The operator's own, in ms; NEVER for none."""
+        return NEVER if self.scenario.timeout is None else self.scenario.timeout
+
+    @property
+    def restored(self) -> Snapshot | None:
+        """What the leg was given to start from."""
+        return self.facts.leg.restored
+
+    @property
+    def tasks_left(self) -> int:
+        """Tasks that are alive after leaving, beyond those before."""
+        return self.facts.leg.tasks_left
+
+    @property
+    def timers_left(self) -> int:
+        """Timers likewise."""
+        return self.facts.leg.timers_left
+
+    @property
+    def abandoned(self) -> int:
+        """How many abandoned calls the operator's statistics count."""
+        return self.facts.leg.abandoned
+
+    @property
+    def refused(self) -> str:
+        """What a completion in callback form raised at the user; empty for nothing."""
+        return self.facts.leg.refused
+
+    def deadline(self, item: Item) -> float:
+        """Return when `item` has to be decided at the latest, in ms."""
+        return self.facts.deadline(item.call)
+
+    @property
+    def records(self) -> Sequence[Item]:
+        """The records among the items."""
+        return self.of(Record)
+
+    @cached_property
+    def _by_kind(self) -> Mapping[type, Sequence[Item]]:
+        by_kind: dict[type, list[Item]] = defaultdict(list)
+        for item in self.items:
+            by_kind[type(item.element)].append(item)
+        return by_kind
+
+    def of(self, kind: type) -> Sequence[Item]:
+        """Return the items of a kind, in input order: `leg.of(Watermark)`."""
+        return self._by_kind.get(kind, ())
+
+    @cached_property
+    def barriers(self) -> Sequence[Item]:
+        """The items that ask for a Snapshot."""
+        return [item for item in self.items if item.checkpoint_id is not None]
+
+    @cached_property
+    def named(self) -> frozenset[Item]:
+        """The records that the leg's error may mean: all that are the same as the one it names."""
+        if self.ending.record is None:
+            return frozenset()
+        named = identity_of(self.ending.record)
+        return frozenset(item for item in self.records if item.identity == named)
+
+    @cached_property
+    def fail_at(self) -> float:
+        """When the first failure was decided, in ms; NEVER for none."""
+        return min((item.decided_at for item in self.records if item.wrong), default=NEVER)
+
+    @cached_property
+    def over_at(self) -> float:
+        """When the operator was through: it failed, or its consumer left. NEVER if it was not.
+
+        In that very instant everything else may have happened, or not.
+        """
+        gone = self.ending.how in {"failed", "left", "crashed"}
+        return min(self.fail_at, self.overloaded_at, self.end_at if gone else NEVER)
+
+    @property
+    def source_ended(self) -> SourceEnded | None:
+        """How and when the source ended, if it did."""
+        return next((event for _, event in reversed(self.seen(SourceEnded))), None)
+
+    @cached_property
+    def strays(self) -> Mapping[str, Sequence[Output]]:
+        """The records that came out and that no record gave, by the identity of their value."""
+        strays: dict[str, list[Output]] = defaultdict(list)
+        for output in self.outputs:
+            if output.item is None and isinstance(output.element, Record):
+                strays[identity(output.element.value)].append(output)
+        return strays
+
+    @cached_property
+    def untimely_at(self) -> Mapping[str, Sequence[float]]:
+        """When the handler was asked though no record was due, in ms, by the value's identity."""
+        asked: dict[str, list[float]] = defaultdict(list)
+        for request in self.untimely_handlers:
+            asked[identity(request.value)].append(request.at)
+        return asked
+
+    @cached_property
+    def snapshots(self) -> tuple[SnapshotOut, ...]:
+        """The Snapshots among the outputs."""
+        return snapshots_out(self.items, self.outputs)
+
+    @cached_property
+    def rests(self) -> tuple[Rest, ...]:
+        """The moments at which the clock moved."""
+        return rests(self.facts, self.items, self.snapshots, self.fail_at)
+
+
+class History(Struct, frozen=True, eq=False):
+    """A whole trace, indexed.
+
+    Args:
+        scenario: what was planned.
+        trace: what was observed.
+        legs: each under its part of the explanation.
+    """
+
+    scenario: Scenario
+    trace: Trace
+    legs: tuple[LegHistory, ...]
