@@ -3,7 +3,7 @@
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Operator, SourceReader
+from asyncwait.reference import CallRunner, Operator, RecordEntry, SourceReader
 from asyncwait.spec import LatencyMarker, Snapshot
 
 
@@ -61,6 +61,16 @@ class TakesMarkersWithoutEnd(Operator):
         self._output.put_ahead(element)
 
 
+class RemembersAllItHasCalled(CallRunner):
+    """Keeps a list of all its calls, to tell about them some day."""
+
+    _history: list[RecordEntry]
+
+    async def start(self, entry: RecordEntry) -> None:
+        self._history = [*getattr(self, "_history", ()), entry]
+        await super().start(entry)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
     Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
@@ -69,4 +79,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),
     Faulty(CountsRecordsOnly, rule="CAP-5"),
     Faulty(TakesMarkersWithoutEnd, rule="CAP-6"),
+    Faulty(RemembersAllItHasCalled, rule="CAP-7"),
 )

@@ -1,5 +1,6 @@
 """ELEM: operators whose output does not belong to their input."""
 
+import copy
 from typing import Any
 
 import anyio
@@ -101,6 +102,14 @@ class MergesEqualMarkers(Operator):
             await super()._process_marker(marker)
 
 
+class CopiesWhatItIsGiven(Operator):
+    """Copies each value before it calls the function, so that nobody can change it: OB-1."""
+
+    async def _process_record(self, record: Record) -> None:
+        copied = copy.copy(record.value)
+        await super()._process_record(Record(copied, record.timestamp, record.key))
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(KeepsTheLastTimestamp, rule="ELEM-1"),
     Faulty(KnowsOneCurrentKey, rule="ELEM-2"),
@@ -110,4 +119,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(LetsMarkersBetweenResults, rule="ELEM-5"),
     Faulty(QueuesMarkers, rule="ELEM-6", loop="trio"),
     Faulty(MergesEqualMarkers, rule="ELEM-7"),
+    Faulty(CopiesWhatItIsGiven, rule="ELEM-8"),
 )

@@ -2,16 +2,17 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Entry, Operator, Output, SourceReader, TimerService
+from asyncwait.reference import End, Entry, Operator, Output, SourceReader, TimerService
 from asyncwait.spec import Element, Record
 
 
@@ -149,6 +150,70 @@ class ReadsOnAfterLeaving(Operator):
         await super().__aexit__(kind, error, traceback)
 
 
+class LeavesWhenTheSourceSpeaks(SourceReader):
+    """Reads shielded, so that no element is lost, and notices only then that it was left."""
+
+    async def _read_all(self) -> BaseException | None:
+        with anyio.CancelScope(shield=True):
+            return await super()._read_all()
+        raise AssertionError("a shield swallows nothing")
+
+
+class CallsAlthoughOpenFailed(Operator):
+    """Goes on without `open`, which may not have been important."""
+
+    async def _open(self) -> None:
+        with suppress(Exception):
+            await super()._open()
+
+
+class SwallowsErrorsOfClosing(Operator):
+    """Closes in silence: all results are out, what can there be to say."""
+
+    async def _close(self) -> Exception | None:
+        await super()._close()
+        self._source.trouble = None
+        return None
+
+
+class LetsTwoTasksWait(Output):
+    """Lets a second task wait for the next element; the first is not woken any more."""
+
+    async def take(self) -> Element:
+        self._news = None
+        return await super().take()
+
+
+class SharesItsBacklog(Operator):
+    """Keeps what waits for room in a queue of its class, one for all operators."""
+
+    _shared: ClassVar[deque[Element]] = deque()
+
+    def _set_up(self) -> None:
+        super()._set_up()
+        self._backlog = self._shared
+
+
+class ClosesTheSourceFromOutside(SourceReader):
+    """Leaves the closing of the source to the task that leaves the operator."""
+
+    async def run(self) -> None:
+        self._on_end(End(await self._read_all()))
+
+
+class PollsItsSource(SourceReader):
+    """Reads with a limit of a tenth of a second, again and again."""
+
+    async def _read_all(self) -> BaseException | None:
+        elements = aiter(self._elements)
+        while True:
+            with anyio.move_on_after(0.1):
+                try:
+                    await self._hand_over(await anext(elements))
+                except StopAsyncIteration:
+                    return None
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
     Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
@@ -163,4 +228,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
     Faulty(ReadsOnAfterLeaving, rule="END-10"),
+    Faulty(LeavesWhenTheSourceSpeaks, rule="END-11"),
+    Faulty(CallsAlthoughOpenFailed, rule="END-12"),
+    Faulty(SwallowsErrorsOfClosing, rule="END-13"),
+    Faulty(LetsTwoTasksWait, rule="END-14"),
+    Faulty(SharesItsBacklog, rule="END-15"),
+    Faulty(ClosesTheSourceFromOutside, rule="END-16"),
+    Faulty(PollsItsSource, rule="END-17"),
 )

@@ -10,6 +10,7 @@ from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     Call,
     CallRunner,
+    Completion,
     End,
     Operator,
     Outcome,
@@ -154,6 +155,28 @@ class DropsTheCause(Operator):
         return super()._results_of(record, outcome)
 
 
+class TakesInterruptionsForErrors(CallRunner):
+    """Takes a KeyboardInterrupt for an error of the call that it interrupts."""
+
+    async def _invoke(self, call: Call) -> Outcome:
+        try:
+            return await super()._invoke(call)
+        except (KeyboardInterrupt, SystemExit) as error:
+            return Raised(error, self._timers.now())
+
+
+class ForgetsWhatIsRaisedAfterCompletion(CallRunner):
+    """Takes a function that has completed its record for one that has done its work."""
+
+    def _start_callback(self, entry: RecordEntry, invoke: Callable[..., None]) -> None:
+        completion = Completion(entry, self._timers.now, self._post, self._on_outcome)
+        self._on_call(entry)
+        try:
+            invoke(entry.element.value, completion)
+        except Exception as error:
+            completion.complete_exceptionally(error)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
     Faulty(BlamesTheNewestRecord, rule="FAIL-1"),
@@ -168,4 +191,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsOnMailAfterTheEnd, rule="FAIL-8"),
     Faulty(FailsWithAGroup, rule="FAIL-9"),
     Faulty(DropsTheCause, rule="FAIL-10"),
+    Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
+    Faulty(ForgetsWhatIsRaisedAfterCompletion, rule="FAIL-1"),
 )

@@ -10,6 +10,7 @@ from typing import Any
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     CallRunner,
+    Completion,
     Entry,
     Mail,
     MailboxState,
@@ -17,6 +18,7 @@ from asyncwait.reference import (
     OrderedQueue,
     Outcome,
     RecordEntry,
+    Returned,
     TaskMailbox,
 )
 from asyncwait.spec import Record, ResultFuture, call_failed
@@ -106,6 +108,38 @@ class KeepsWhatABrokenCollectionGave(Operator):
         return tuple(results)
 
 
+class _AsksAtOnce(Completion):
+    def complete_with(self, supplier: Callable[[], Any]) -> None:
+        self.complete(supplier())
+
+
+class AsksSuppliersWhereTheyAre(CallRunner):
+    """Asks a supplier on the thread that gives it, and not on the loop."""
+
+    def _start_callback(self, entry: RecordEntry, invoke: Callable[..., None]) -> None:
+        completion = _AsksAtOnce(entry, self._timers.now, self._post, self._on_outcome)
+        self._on_call(entry)
+        invoke(entry.element.value, completion)
+
+
+class ReadsResultsTwice(Operator):
+    """Counts the results of a record before it reads them."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        if isinstance(outcome, Returned) and hasattr(outcome.supply(), "__iter__"):
+            results = outcome.supply()
+            sum(1 for _ in results)
+            return super()._results_of(record, Returned(lambda: results, outcome.at))
+        return super()._results_of(record, outcome)
+
+
+class KeepsSixteenResults(Operator):
+    """Has room for sixteen results of a record, and drops what follows."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        return super()._results_of(record, outcome)[:16]
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWhenAllIsDecided, rule="RES-1"),
     Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
@@ -114,4 +148,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RaisesAtLateCompletions, rule="RES-4"),
     Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
     Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
+    Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),
+    Faulty(ReadsResultsTwice, rule="RES-8"),
+    Faulty(KeepsSixteenResults, rule="RES-1"),
 )

@@ -117,6 +117,14 @@ class DropsTheUpstream(Operator):
         await super()._process_barrier(Barrier(barrier.checkpoint_id))
 
 
+class AnswersTheLatestRequestFirst(Output):
+    """Puts each requested snapshot in front of those that were asked for before."""
+
+    def put_first(self, snapshot: Snapshot) -> None:
+        self._ahead.appendleft(snapshot)
+        self.tell()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(ReplacesSnapshotsNotYetTaken, rule="SNAP-1"),
     Faulty(StoresEqualRecordsOnce, rule="SNAP-2"),
@@ -130,4 +138,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(LetsRequestsWaitForRoom, rule="SNAP-8"),
     Faulty(CountsOnlyWhatIsStored, rule="SNAP-9"),
     Faulty(DropsTheUpstream, rule="SNAP-10"),
+    Faulty(AnswersTheLatestRequestFirst, rule="SNAP-11"),
 )

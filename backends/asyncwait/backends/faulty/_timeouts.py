@@ -1,9 +1,20 @@
 """TIME: operators that get deadlines wrong."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Call, CallRunner, Operator, Outcome, RecordEntry, Returned
+from asyncwait.reference import (
+    Call,
+    CallRunner,
+    Operator,
+    Outcome,
+    RecordEntry,
+    Returned,
+    Timer,
+    TimerService,
+)
 from asyncwait.spec import CallFailed, Record
 
 
@@ -130,6 +141,20 @@ class TimesFinishedRecordsOut(Operator):
         super()._on_deadline(entry)
 
 
+class LetsAnswersWinThatCameWithTheTimer(TimerService):
+    """Lets an answer win that was late, if the loop was busy when its deadline passed: TO-6."""
+
+    def run_before(self, when: float) -> None:
+        pass
+
+
+class LooksAtDeadlinesNowAndThen(TimerService):
+    """Looks at its deadlines every tenth of a second: good enough, as timeouts are long."""
+
+    def register(self, when: float, run: Callable[[], object]) -> Timer:
+        return super().register(math.ceil(when * 10 - 1e-6) / 10, run)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
     Faulty(LetsDeadlinesWaitForRoom, rule="TIME-2"),
@@ -144,4 +169,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesEveryCancelledCallForAbandoned, rule="TIME-8"),
     Faulty(PilesUpAbandonedCalls, rule="TIME-9"),
     Faulty(TimesFinishedRecordsOut, rule="TIME-10"),
+    Faulty(LetsAnswersWinThatCameWithTheTimer, rule="TIME-6"),
+    Faulty(LooksAtDeadlinesNowAndThen, rule="TIME-2"),
 )

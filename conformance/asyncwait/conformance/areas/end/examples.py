@@ -398,6 +398,18 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "source-with-a-scope-left-while-full",
+        ("END-16", "END-5"),
+        "The consumer leaves while a record waits for room, and the generator is at its yield.",
+        Scenario(
+            capacity=1,
+            inputs=at(0, Record("a"), Record("b"), Record("c")),
+            plans=(never("a"),),
+            source="scope",
+            cancel_at=80,
+        ),
+    ),
+    Example(
         "source-that-is-no-iterator",
         ("END-5", "END-17"),
         "The source is an iterable, whose iterator is another object.",
