@@ -5,9 +5,9 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, must_pass, raising
+from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, raising
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Record, awaitable_of
+from asyncwait.spec import Record, awaitable_of, let_pass
 
 
 class AsyncioShell(Shell):
@@ -36,7 +36,8 @@ class AsyncioShell(Shell):
                 return await self._future_answer(record)
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
-            if must_pass(error) or self._is_cancelled(error):
+            let_pass(error)
+            if self._is_cancelled(error):
                 raise
             return self._loop.time(), raising(error)
         return self._loop.time(), lambda: returned

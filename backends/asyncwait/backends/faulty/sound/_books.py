@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol, TypeAlias
 
-from asyncwait.backends.faulty.sound._contract import passed_on
+from asyncwait.backends.faulty.sound._contract import passed_on, put_first
 from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Stored
 
 Orders: TypeAlias = list[Callable[[], object]]
@@ -88,7 +88,7 @@ class Books:
     def request(self, checkpoint_id: int, taken: int) -> Orders:
         """Enter that a snapshot is wanted now."""
         held = (*self._held(), *self._backlog)
-        self._ahead.append(Snapshot(checkpoint_id, held, taken))
+        put_first(self._ahead, Snapshot(checkpoint_id, held, taken))
         return [self._desk.wake]
 
     def take(self) -> Orders:

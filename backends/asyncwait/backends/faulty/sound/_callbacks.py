@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._contract import (
     Answered,
-    must_pass,
     outputs_at_deadline,
     outputs_of,
     passed_on,
+    put_first,
     raising,
     too_many_abandoned,
 )
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored, let_pass
 
 _GRACE, _TURNS = 0.002, 5
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
@@ -123,8 +123,7 @@ class RunsOnCallbacks(AsyncioShell):
             try:
                 call = self._future_answer(entry.element)
             except BaseException as error:
-                if must_pass(error):
-                    raise
+                let_pass(error)
                 call = self._loop.create_future()
                 call.set_result((self._loop.time(), raising(error)))
         entry.call = call
@@ -229,7 +228,7 @@ class RunsOnCallbacks(AsyncioShell):
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
             held = (*self._held(), *self._backlog)
-            self._ahead.append(Snapshot(checkpoint_id, held, self._source.taken))
+            put_first(self._ahead, Snapshot(checkpoint_id, held, self._source.taken))
             _wake(self._news)
 
     def _held(self) -> tuple[Stored, ...]:

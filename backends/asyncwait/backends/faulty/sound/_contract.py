@@ -4,25 +4,27 @@ An *answer* of a call, in either form, is a function that gives what the call ga
 it raised.
 """
 
+from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Any, NoReturn, TypeAlias
 
 from asyncwait.spec import (
     Barrier,
-    CallTimedOut,
     Element,
     FunctionParts,
     InvalidConfig,
     LatencyMarker,
     OperatorConfig,
-    OperatorError,
     Record,
     Snapshot,
     Stored,
     TooManyAbandonedCalls,
     call_failed,
     check_restore,
+    close_source,
     collect_results,
+    let_pass,
+    results_at_deadline,
 )
 
 Answer: TypeAlias = Callable[[], Any]
@@ -63,11 +65,6 @@ def raising(error: BaseException) -> Answer:
     return answer
 
 
-def must_pass(error: BaseException) -> bool:
-    """Whether `error` is for the whole program."""
-    return isinstance(error, KeyboardInterrupt | SystemExit)
-
-
 def checked(config: Any, fn: Any, elements: Any, restore: Any) -> FunctionParts:
     """Refuse wrong arguments; return the parts of `fn`.
 
@@ -92,10 +89,10 @@ def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:
     try:
         results = collect_results(record, answer())
     except BaseException as error:
-        if must_pass(error) or (isinstance(error, OperatorError) and error.record is record):
-            raise
-        raise call_failed(record, error) from error
-    return tuple(Record(result, record.timestamp, record.key) for result in results)
+        let_pass(error)
+        failure = call_failed(record, error)
+        raise failure from failure.__cause__
+    return _outputs(record, results)
 
 
 def outputs_at_deadline(
@@ -106,18 +103,11 @@ def outputs_at_deadline(
     Raises:
         OperatorError: the handler gives nothing, or something that is no collection of results.
     """
-    reason = f"no answer within {config.timeout} s"
-    if parts.timeout is None:
-        raise CallTimedOut(record, f"{reason}, and there is no handler")
-    try:
-        given = parts.timeout(record.value)
-    except BaseException as error:
-        if must_pass(error):
-            raise
-        raise CallTimedOut(record, f"{reason}, and the handler raised {error!r}") from error
-    if given is None:
-        raise CallTimedOut(record, f"{reason}, and the handler gave None")
-    return outputs_of(record, lambda: given)
+    return _outputs(record, results_at_deadline(record, parts.timeout, config.timeout or 0))
+
+
+def _outputs(record: Record, results: tuple[Any, ...]) -> tuple[Record, ...]:
+    return tuple(Record(result, record.timestamp, record.key) for result in results)
 
 
 def too_many_abandoned(running: int, capacity: int) -> TooManyAbandonedCalls:
@@ -136,14 +126,10 @@ def passed_on(
     return Snapshot(element.checkpoint_id, in_flight, upstream=upstream)
 
 
-def note_all(first: BaseException | None, *others: BaseException | None) -> BaseException | None:
-    """Return the first error there is, with a note on it of each other."""
-    for error in others:
-        if first is None:
-            first = error
-        elif error is not None:
-            first.add_note(f"Closing the operator raised, too: {error!r}")
-    return first
+def put_first(ahead: deque[Element], snapshot: Snapshot) -> None:
+    """Put a snapshot on request ahead of all but the snapshots before it."""
+    others = (place for place, e in enumerate(ahead) if not isinstance(e, Snapshot))
+    ahead.insert(next(others, len(ahead)), snapshot)
 
 
 class Source:
@@ -159,7 +145,7 @@ class Source:
         self._is_closed = False
         self.taken = 0
         """Elements taken so far."""
-        self.trouble: Exception | None = None
+        self.trouble: BaseException | None = None
         """What closing it raised."""
 
     async def read(
@@ -185,7 +171,8 @@ class Source:
             except StopAsyncIteration:
                 return None
             except BaseException as error:
-                if must_pass(error) or is_cancelled(error):
+                let_pass(error)
+                if is_cancelled(error):
                     raise
                 return error
             self.taken += 1
@@ -193,12 +180,6 @@ class Source:
 
     async def close(self) -> None:
         """Close it, and what it was iterated over with; once."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        for thing in {id(thing): thing for thing in (self._iterator, self._elements)}.values():
-            try:
-                if (aclose := getattr(thing, "aclose", None)) is not None:
-                    await aclose()
-            except Exception as error:
-                self.trouble = error
+        if not self._is_closed:
+            self._is_closed = True
+            self.trouble = await close_source(self._iterator, self._elements)

@@ -13,6 +13,7 @@ from asyncwait.backends.faulty.sound._contract import (
     outputs_at_deadline,
     outputs_of,
     passed_on,
+    put_first,
     too_many_abandoned,
 )
 from asyncwait.backends.faulty.sound._trio_shell import TrioShell
@@ -190,7 +191,7 @@ class ParksEachRecord(TrioShell):
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
             held = (*self._held(), *self._backlog)
-            self._ahead.append(Snapshot(checkpoint_id, held, self._source.taken))
+            put_first(self._ahead, Snapshot(checkpoint_id, held, self._source.taken))
             self._lot.unpark_all()
 
     def _held(self) -> tuple[Stored, ...]:

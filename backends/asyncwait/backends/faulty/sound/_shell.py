@@ -6,8 +6,17 @@ from collections.abc import AsyncIterable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.backends.faulty.sound._contract import Answered, Source, checked, note_all
-from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Statistics, Stored, run_hook
+from asyncwait.backends.faulty.sound._contract import Answered, Source, checked
+from asyncwait.spec import (
+    Element,
+    OperatorConfig,
+    Record,
+    Snapshot,
+    Statistics,
+    Stored,
+    join_errors,
+    run_hook,
+)
 
 
 class Shell(ABC):
@@ -38,7 +47,7 @@ class Shell(ABC):
             await run_hook(self._parts.open)
         except BaseException as error:
             await self._undisturbed(self._source.close())
-            note_all(error, self._source.trouble)
+            join_errors(error, self._source.trouble)
             raise
         await self._start()
         return self
@@ -51,7 +60,7 @@ class Shell(ABC):
     ) -> None:
         self._finish(None)
         await self._leave()
-        first = note_all(error, self._source.trouble, self._trouble)
+        first = join_errors(error, self._source.trouble, self._trouble)
         if error is None and first is not None:
             raise first
 
@@ -112,10 +121,11 @@ class Shell(ABC):
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
-        decided = self._records()
+        decided = self._records() if self._end is None else []
+        waiting = min(self._source.taken, len(self._backlog)) if self._end is None else 0
         return Statistics(
             in_flight=len(decided),
-            waiting=min(self._source.taken, len(self._backlog)),
+            waiting=waiting,
             held=sum(decided),
             calls=self._calls,
             timeouts=self._timeouts,

@@ -13,6 +13,7 @@ from asyncwait.backends.faulty.sound._contract import (
     outputs_at_deadline,
     outputs_of,
     passed_on,
+    put_first,
     too_many_abandoned,
 )
 from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
@@ -209,7 +210,7 @@ class GivesEachRecordATask(AsyncioShell):
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
             held = (*self._in_flight(), *self._backlog)
-            self._ahead.append(Snapshot(checkpoint_id, held, self._source.taken))
+            put_first(self._ahead, Snapshot(checkpoint_id, held, self._source.taken))
             self._news.set()
 
     def _in_flight(self) -> tuple[Stored, ...]:

@@ -6,9 +6,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, must_pass, raising
+from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, raising
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Record, awaitable_of
+from asyncwait.spec import Record, awaitable_of, let_pass, plain_error
 
 if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
     import trio
@@ -51,7 +51,7 @@ class TrioShell(Shell):
         try:
             await self._manager.__aexit__(None, None, None)
         except BaseExceptionGroup as group:
-            raise _first_of(group) from None
+            raise plain_error(group) from None
         finally:
             await self._undisturbed(self._close())
 
@@ -67,7 +67,8 @@ class TrioShell(Shell):
                 return await self._late_answer(record)
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
-            if must_pass(error) or isinstance(error, trio.Cancelled):
+            let_pass(error)
+            if isinstance(error, trio.Cancelled):
                 raise
             return self._now(), raising(error)
         return self._now(), lambda: returned
@@ -92,9 +93,3 @@ class TrioShell(Shell):
 
     def _is_cancelled(self, error: BaseException) -> bool:
         return isinstance(error, trio.Cancelled)
-
-
-def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first plain error in `group`."""
-    error = group.exceptions[0]
-    return _first_of(error) if isinstance(error, BaseExceptionGroup) else error

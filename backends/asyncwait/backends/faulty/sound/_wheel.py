@@ -75,7 +75,8 @@ class RoundsDeadlinesToTicks(AsyncioShell):
         self._inside: dict[_Entry, None] = {}  # a set that keeps its order
         self._decided: list[_Entry] = []
         self._begun: _Entry | None = None
-        self._ahead: deque[Callable[[], Element]] = deque()  # made when it is taken
+        self._requested: deque[Callable[[], Element]] = deque()  # made when it is taken
+        self._ahead: deque[Callable[[], Element]] = deque()  # the same
         self._running: dict[_Entry, asyncio.Task[None]] = {}
         self._late: set[_Entry] = set()
         self._abandoned_now: set[_Entry] = set()
@@ -234,9 +235,9 @@ class RoundsDeadlinesToTicks(AsyncioShell):
 
     def _next(self) -> Element | None:
         """Take the rest of a record, what overtakes, or of what is decided rather the latest."""
-        if self._begun is None and self._ahead:
+        if self._begun is None and (ahead := self._requested or self._ahead):
             self._change()
-            return self._ahead.popleft()()
+            return ahead.popleft()()
         self._let_silent_go()
         ready = (entry for entry in reversed(self._decided) if self._is_its_turn(entry))
         entry = self._begun or next(ready, None)
@@ -274,7 +275,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
-            self._ahead.append(lambda: self._snapshot(checkpoint_id))
+            self._requested.append(lambda: self._snapshot(checkpoint_id))
             self._change()
 
     def _snapshot(self, checkpoint_id: int) -> Snapshot:
