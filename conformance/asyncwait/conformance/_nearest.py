@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST = 3
+"""Names that are suggested."""
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a question to be put behind an error about `name`; empty if nothing is like it."""
     by_lower = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), by_lower, n=3)
+    close = get_close_matches(name.lower(), by_lower, MOST)
     return f"; did you mean {' or '.join(by_lower[each] for each in close)}?" if close else ""

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._generated import Generated
+from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
@@ -23,12 +24,15 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule
+from asyncwait.spec.rules import Rule, areas
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import Scenario, Trace, key_of
 
 GIVE_UP_AFTER = 3
 """Runs that block or kill their process before the suite stops asking: each costs seconds."""
+
+MOST_PATIENCE = 86_400.0
+"""Seconds: a day."""
 
 Stage: TypeAlias = Literal["judged", "shrunk"]
 
@@ -46,6 +50,9 @@ class Coverage(Struct, frozen=True):
         shrinks: whether failures of generated scenarios are shrunk.
         patience: seconds of the real clock for one scenario.
         jobs: how many processes play; None for as many as there are cores.
+
+    Raises:
+        InvalidConfig: a number is out of its range.
     """
 
     count: int = QUICK
@@ -54,6 +61,13 @@ class Coverage(Struct, frozen=True):
     shrinks: bool = True
     patience: float = REAL_SECONDS
     jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise InvalidConfig.of("count", self.count, "1 scenario or more")
+        if not 0 < self.patience <= MOST_PATIENCE:  # which nan is not either
+            expected = f"a number of seconds above 0, at most {MOST_PATIENCE:g}"
+            raise InvalidConfig.of("patience", self.patience, expected)
 
 
 def verify(name: str, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
@@ -135,11 +149,32 @@ def _unjudged(tally: Tally, planned: int) -> str:
 
 
 def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
+    """Return the rules with the ids `wanted`, all if there are none, in the chapters' order.
+
+    Raises:
+        InvalidConfig: there is no such rule; `name` says where it was named.
+    """
     known = all_rules()
-    unknown = [rule for rule in wanted if rule not in known]
-    if unknown:
-        raise InvalidConfig.of(name, unknown[0], f"one of {', '.join(known)}")
+    for rule in wanted:
+        if rule not in known:
+            wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
+            raise InvalidConfig(f"{wrong}{nearest(rule, known)}")
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
+
+
+def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of the rules of some areas, each named by its id or its folder.
+
+    Raises:
+        InvalidConfig: there is no such area.
+    """
+    names = {name: area.id for area in areas().values() for name in (area.id, area.folder)}
+    for area in wanted:
+        if area not in names:
+            wrong = InvalidConfig.of("area", area, f"one of {', '.join(areas())}")
+            raise InvalidConfig(f"{wrong}{nearest(area, names)}")
+    found = {names[area] for area in wanted}
+    return tuple(rule.id for rule in all_rules().values() if rule.area in found)
 
 
 def _applicable(rules: Mapping[str, Rule], backend: Served) -> list[str]:

@@ -14,10 +14,12 @@ from asyncwait.conformance._extras import importing_the_suite
 from asyncwait.spec import AsyncWaitError
 
 if TYPE_CHECKING:
+    from asyncwait.conformance._verify import Coverage
     from asyncwait.conformance.running import Served
     from asyncwait.conformance.verdict import Verdict
 
 _SUITE = "test_rules_of_the_specification.py"
+_PLAN: "pytest.StashKey[Coverage]" = pytest.StashKey()
 _BACKEND: "pytest.StashKey[Served]" = pytest.StashKey()
 _VERDICT: "pytest.StashKey[Verdict]" = pytest.StashKey()
 
@@ -32,15 +34,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the backend; refuse one that can't be had before anything is collected."""
+    """Start the backend; refuse what can't be had before anything is collected."""
     name = config.getoption("--asyncwait-backend")
     if not name:
         return
     with _usage_errors():
         with importing_the_suite():
-            import asyncwait.conformance._verify  # noqa: F401 - it needs all that may be missing
+            from asyncwait.conformance._verify import Coverage
+            from asyncwait.conformance.generation import FULL, QUICK
             from asyncwait.conformance.running import open_backend
 
+        count = config.getoption("--asyncwait-count")
+        if count is None:
+            count = FULL if config.getoption("--asyncwait-full") else QUICK
+        seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
+        config.stash[_PLAN] = Coverage(count, seed)
         # The backend may stand in a module of the present folder, as it may for the command.
         opened = open_backend(str(name), folder=str(config.invocation_params.dir))
         leaving = ExitStack()
@@ -76,16 +84,12 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance._generated import Generated
-    from asyncwait.conformance._verify import Coverage, verify_served
-    from asyncwait.conformance.generation import FULL, QUICK
+    from asyncwait.conformance._verify import verify_served
     from asyncwait.conformance.replay import FOLDER, keep
 
-    count = config.getoption("--asyncwait-count")
-    if count is None:
-        count = FULL if config.getoption("--asyncwait-full") else QUICK
-    seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
-    with Generated(count, seed) as generated:
-        verdict = verify_served(config.stash[_BACKEND], Coverage(count, seed), generated)
+    plan = config.stash[_PLAN]
+    with Generated(plan.count, plan.seed) as generated:
+        verdict = verify_served(config.stash[_BACKEND], plan, generated)
     failed = [case.planned for case in verdict.told if case.generated]
     keep(failed, Path(config.invocation_params.dir) / FOLDER)
     return verdict

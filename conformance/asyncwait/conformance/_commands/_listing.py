@@ -6,8 +6,8 @@ import click
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.running import listed_backends, open_backend
-from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
 
 
@@ -27,17 +27,15 @@ def backends_command() -> None:
 @click.option("--backend", metavar="NAME", help="Say which of them do not apply to it, and why.")
 def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     """List the rules, or show those with ID whole."""
-    known = rules()
-    unknown = [rule for rule in wanted if rule not in known]
-    if unknown:
-        raise click.UsageError(f"no rule {unknown[0]!r}; see: asyncwait rules")
+    with usage_errors():
+        shown = chosen("rule", wanted)
     can = ALL_CAPABILITIES if backend is None else _capabilities_of(backend)
-    for rule in known.values():
+    for rule in shown.values():
         missing = rule.missing(can)
         apart = f" (not applicable: needs {', '.join(missing)})" if missing else ""
         if not wanted:
             click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
-        elif rule.id in wanted:
+        else:
             needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
             click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
             click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")

@@ -30,9 +30,10 @@ def verify_with_progress(backend: Served, plan: Coverage, generated: Generated) 
         bars: dict[Stage, TaskID] = {"judged": progress.add_task(backend.name, total=None)}
 
         def show(stage: Stage, done: int, of: int) -> None:
-            if stage not in bars:
+            if of and stage not in bars:
                 bars[stage] = progress.add_task(SHRINKING)
-            progress.update(bars[stage], completed=done, total=of)
+            if of:
+                progress.update(bars[stage], completed=done, total=of)
 
         return verify_served(backend, plan, generated, show)
 
@@ -46,7 +47,7 @@ def _verify_with_lines(backend: Served, plan: Coverage, generated: Generated) ->
         quarter = 4 * done // of if of else 4
         if stage == "judged" and quarter > said:
             said = quarter
-            click.echo(f"{backend.name}: {done} of {of} scenarios judged", err=True)
+            click.echo(f"{backend.name}: {done:,} of {of:,} scenarios judged", err=True)
         elif stage == "shrunk" and of and not done:
             click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
 

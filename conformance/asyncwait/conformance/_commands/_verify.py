@@ -1,17 +1,21 @@
 """Subcommand `verify`."""
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import NoReturn, TypeVar
 
 import click
+from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import verify_with_progress
 from asyncwait.conformance._commands._shared import console, usage_errors, worst
 from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS
-from asyncwait.conformance._verify import Coverage, chosen
+from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import print_report
@@ -21,7 +25,10 @@ from asyncwait.conformance.running import (
     open_backend,
     shipped_backends,
 )
-from asyncwait.conformance.verdict import EXIT_CODES
+from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word
+from asyncwait.spec import MissingExtra
+
+T = TypeVar("T")
 
 
 @asyncwait.command("verify")
@@ -33,6 +40,7 @@ from asyncwait.conformance.verdict import EXIT_CODES
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
 @click.option("--count", type=click.IntRange(1), help="Exactly so many generated scenarios.")
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
+@click.option("--area", "parts", multiple=True, metavar="ID", help="Judge by these rules only.")
 @click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
 @click.option(
     "--no-shrink",
@@ -54,6 +62,7 @@ def verify_command(
     full: bool,
     count: int | None,
     only: tuple[str, ...],
+    parts: tuple[str, ...],
     seed: int,
     no_shrink: bool,
     patience: float,
@@ -61,27 +70,74 @@ def verify_command(
 ) -> None:
     """Play the suite on BACKENDS and judge every run by every rule.
 
-    A backend is a name (see `asyncwait backends`) or module:callable.
+    A backend is a name (see `asyncwait backends`) or module:callable. Rules and areas are listed by
+    `asyncwait rules`.
+
+    A shipped backend that needs what is not installed is left out by --all, which says so at the
+    end and is inconclusive for it.
 
     Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
-    names = (*backends, *(n for n in shipped_backends() if every and n not in backends))
-    if program is not None:
-        names = (*names, exec_name(program))
-    if not names:
+    named = (*backends, *([] if program is None else [exec_name(program)]))
+    lineup = _Lineup(named, shipped_backends() if every else ())
+    if not lineup.names:
         raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
-    count = count or (FULL if full else QUICK)
-    plan = Coverage(count, seed, only, shrinks=not no_shrink, patience=patience, jobs=jobs)
     with usage_errors(), ExitStack() as stack:
-        chosen("rule", only)
-        here = str(Path.cwd())
-        opened = [open_backend(name, patience=patience, jobs=jobs, folder=here) for name in names]
-        served = [stack.enter_context(each) for each in opened]
+        rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
+        count = count or (FULL if full else QUICK)
+        plan = Coverage(count, seed, rules, not no_shrink, patience, jobs)
+        opened = partial(open_backend, patience=patience, jobs=jobs, folder=str(Path.cwd()))
+        served = lineup.gather(lambda name: stack.enter_context(opened(name)))
         generated = stack.enter_context(Generated(count, seed))
-        verdicts = [verify_with_progress(backend, plan, generated) for backend in served]
+        verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan, generated))
+    _report(list(verdicts.values()), lineup.left_out)
+
+
+class _Lineup:
+    """The backends of one command.
+
+    Args:
+        named: names that were asked for: each has to be there.
+        others: names that are left out where they need what is not installed.
+
+    Attributes:
+        names: all of them.
+        left_out: why some are, by name.
+    """
+
+    def __init__(self, named: Sequence[str], others: Sequence[str]) -> None:
+        self.names = tuple(dict.fromkeys((*named, *others)))
+        self.left_out: dict[str, str] = {}
+        self._named = named
+
+    def gather(self, ask: Callable[[str], T]) -> dict[str, T]:
+        """Return what `ask` gives for each name that is not left out.
+
+        Raises:
+            MissingExtra: one that was asked for needs what is not installed.
+        """
+        gathered: dict[str, T] = {}
+        for name in self.names:
+            try:
+                if name not in self.left_out:
+                    gathered[name] = ask(name)
+            except MissingExtra as error:
+                if name in self._named:
+                    raise
+                self.left_out[name] = str(error)
+        return gathered
+
+
+def _report(verdicts: Sequence[Verdict], left_out: Mapping[str, str]) -> NoReturn:
+    """Print everything, keep what failed, and leave with the exit code."""
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
     kept = keep(told)
     # Who reads a log may be on another machine than the folder with what is kept.
     print_report(verdicts, out, kept if out.is_terminal else frozenset())
-    sys.exit(EXIT_CODES[worst(verdict.word for verdict in verdicts)])
+    for name, why in left_out.items():
+        out.print(Text(f"{name}: not verified: {why}", style="bold magenta"), soft_wrap=True)
+    words: list[Word] = [verdict.word for verdict in verdicts]
+    if left_out:
+        words.append("inconclusive")
+    sys.exit(EXIT_CODES[worst(words)])

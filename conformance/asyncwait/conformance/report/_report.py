@@ -32,7 +32,8 @@ def print_report(
     for verdict in verdicts:
         for line in failure_lines(verdict, kept):
             console.print(Text(line), soft_wrap=True)
-    console.print(area_table(verdicts))
+    if verdicts:
+        console.print(area_table(verdicts))
     for verdict in verdicts:
         console.print(Text(verdict.line, style=_STYLES[verdict.word]), soft_wrap=True)
 
