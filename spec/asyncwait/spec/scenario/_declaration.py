@@ -88,4 +88,4 @@ def _is_answer(line: bytes) -> bool:
         fields = decoded(line, dict[str, msgspec.Raw], "", "")
     except InvalidConfig:
         return False
-    return not fields.keys().isdisjoint(Reply.__struct_fields__)
+    return not fields or not fields.keys().isdisjoint(Reply.__struct_fields__)
