@@ -13,7 +13,7 @@ from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK
+from asyncwait.conformance.generation import QUICK, shapes, small_scenarios
 from asyncwait.conformance.judging import Checks
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import (
@@ -50,6 +50,7 @@ class Coverage(Struct, frozen=True):
         shrinks: whether failures of generated scenarios are shrunk.
         patience: seconds of the real clock for one scenario.
         jobs: how many processes play; None for as many as there are cores.
+        exhaustive: every scenario of the small scope in place of those that are generated.
 
     Raises:
         InvalidConfig: a number is out of its range.
@@ -61,6 +62,7 @@ class Coverage(Struct, frozen=True):
     shrinks: bool = True
     patience: float = REAL_SECONDS
     jobs: int | None = None
+    exhaustive: bool = False
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -183,7 +185,9 @@ def _applicable(rules: Mapping[str, Rule], backend: Served) -> list[str]:
 
 
 class _Cases:
-    """The examples, then generated scenarios, as a backend can play them, each once.
+    """The examples, shapes, and generated scenarios, as a backend can play them, each once.
+
+    With the small scope, its scenarios stand for the latter two.
 
     Attributes:
         asked: those that the backend was asked for so far.
@@ -192,8 +196,9 @@ class _Cases:
 
     def __init__(self, plan: Coverage, generated: Iterable[Scenario], backend: Served) -> None:
         self.asked: list[Case] = []
-        self.count = len(EXAMPLES) + plan.count
-        self._generated = generated
+        self._others = list(_all_small() if plan.exhaustive else shapes(plan.count, plan.seed))
+        self._generated = () if plan.exhaustive else generated
+        self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed
         self._fitting = partial(adapted, capabilities=backend.capabilities)
 
@@ -211,9 +216,16 @@ class _Cases:
     def _all(self) -> Iterator[Case]:
         for example in EXAMPLES:
             yield Case(example.name, example.scenario, self._fitting(example.scenario))
+        for name, scenario in self._others:
+            yield Case(name, scenario, self._fitting(scenario), generated=True)
         for number, scenario in enumerate(self._generated):
             name = f"generated {number} of seed {self._seed}"
             yield Case(name, scenario, self._fitting(scenario), generated=True)
+
+
+def _all_small() -> Iterator[tuple[str, Scenario]]:
+    for number, scenario in enumerate(small_scenarios()):
+        yield f"small {number}", scenario
 
 
 def _judge_all(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> str:

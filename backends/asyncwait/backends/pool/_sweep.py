@@ -130,10 +130,10 @@ class Sweep:
         with scope:
             while not self._core.closed:
                 when = min(self._due, self._next_look())
-                if when == inf:
+                # The bell rings for a deadline that is earlier than the next look, too.
+                with anyio.CancelScope(deadline=when) as nap:
                     await self._bell.wait()
-                else:
-                    await anyio.sleep_until(when)
+                if nap.cancelled_caught:
                     self.before()
                     # A timer may come a rounding error early; it is the deadline all the same.
                     now = max(when, self._clock())

@@ -1,5 +1,7 @@
 """Says how far a verification is: bars on a terminal, lines in a log."""
 
+from collections.abc import Iterable
+
 import click
 from rich.console import Console
 from rich.progress import (
@@ -11,16 +13,16 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_served
 from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Verdict
+from asyncwait.spec.scenario import Scenario
 
 SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
-def verify_with_progress(backend: Served, plan: Coverage, generated: Generated) -> Verdict:
+def verify_with_progress(backend: Served, plan: Coverage, generated: Iterable[Scenario]) -> Verdict:
     console = Console(stderr=True)
     if not console.is_terminal:
         return _verify_with_lines(backend, plan, generated)
@@ -38,7 +40,7 @@ def verify_with_progress(backend: Served, plan: Coverage, generated: Generated) 
         return verify_served(backend, plan, generated, show)
 
 
-def _verify_with_lines(backend: Served, plan: Coverage, generated: Generated) -> Verdict:
+def _verify_with_lines(backend: Served, plan: Coverage, generated: Iterable[Scenario]) -> Verdict:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 

@@ -39,6 +39,12 @@ T = TypeVar("T")
 )
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
 @click.option("--count", type=click.IntRange(1), help="Exactly so many generated scenarios.")
+@click.option(
+    "--exhaustive",
+    is_flag=True,
+    help="Every scenario of a small scope instead: up to three elements, one or two slots, calls "
+    "of up to two ticks, and a deadline of one tick or none.",
+)
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
 @click.option("--area", "parts", multiple=True, metavar="ID", help="Judge by these rules only.")
 @click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
@@ -61,6 +67,7 @@ def verify_command(
     program: str | None,
     full: bool,
     count: int | None,
+    exhaustive: bool,
     only: tuple[str, ...],
     parts: tuple[str, ...],
     seed: int,
@@ -85,10 +92,10 @@ def verify_command(
     with usage_errors(), ExitStack() as stack:
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
         count = count or (FULL if full else QUICK)
-        plan = Coverage(count, seed, rules, not no_shrink, patience, jobs)
+        plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive)
         opened = partial(open_backend, patience=patience, jobs=jobs, folder=str(Path.cwd()))
         served = lineup.gather(lambda name: stack.enter_context(opened(name)))
-        generated = stack.enter_context(Generated(count, seed))
+        generated = () if exhaustive else stack.enter_context(Generated(count, seed))
         verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan, generated))
     _report(list(verdicts.values()), lineup.left_out)
 
