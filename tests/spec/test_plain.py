@@ -231,6 +231,17 @@ def test_the_source_is_closed_when_the_operator_does_not_open() -> None:
     assert source.closed == 1
 
 
+@pytest.mark.parametrize("options", [{"fn": 7}, {"capacity": 0}, {"timeout": "soon"}], ids=str)
+def test_the_source_is_closed_when_an_argument_is_wrong(options: dict[str, Any]) -> None:
+    """It was given away with the others."""
+    source = Closable([1])
+
+    with pytest.raises(InvalidConfig):
+        outputs(ordered_wait, source, **({"fn": echo} | options))
+
+    assert source.closed == 1
+
+
 @asynccontextmanager
 async def refuse(
     config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None

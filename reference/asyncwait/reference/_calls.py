@@ -167,6 +167,7 @@ class CallRunner:
         del self._running[call.entry]
         if call.overdue is not None:
             self._timers.cancel(call.overdue)
+            call.overdue = None  # it knows its call, and the two would live until they are found
         if call.abandoned:
             self._abandoned_now -= 1
         if outcome is not None:

@@ -81,9 +81,9 @@ class Output:
         self.tell()
 
     def put_first(self, snapshot: Snapshot) -> None:
-        """Let `snapshot` overtake everything but earlier snapshots (SNAP-8)."""
-        behind = next((i for i, e in enumerate(self._ahead) if not isinstance(e, Snapshot)), None)
-        self._ahead.insert(len(self._ahead) if behind is None else behind, snapshot)
+        """Let `snapshot` overtake everything but the snapshots requested before it (SNAP-8)."""
+        requested = (isinstance(e, Snapshot) and e.read is not None for e in self._ahead)
+        self._ahead.insert(sum(requested), snapshot)
         self.tell()
 
     def finish(self, error: BaseException | None) -> None:

@@ -178,4 +178,4 @@ class RecordHandling(OperatorParts):
     def _free_slot(self, entry: Entry) -> None:
         if isinstance(entry, RecordEntry):
             self._in_flight -= 1
-            entry.deadline = None  # the two know each other, and would live until they are found
+            entry.deadline = None  # it knows its entry, and the two would live until they are found

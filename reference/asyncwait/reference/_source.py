@@ -78,6 +78,7 @@ class SourceReader:
             self._iterator = aiter(self._elements)
             async for element in self._iterator:
                 await self._hand_over(element)
+                del element  # it may be gone, and the next may be long in coming
                 if self._stopped:
                     break
         except BaseException as error:

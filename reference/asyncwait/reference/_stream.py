@@ -25,6 +25,7 @@ class StreamHandling(RecordHandling):
         If it is more than there is room for, it waits for room like anything else (REST-4).
         """
         self._backlog.extend(self._stored)
+        self._stored = ()
         while self._backlog:
             await self._process(self._backlog[0])
 

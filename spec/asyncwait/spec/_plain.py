@@ -1,15 +1,7 @@
 """Plain values in, plain values out: the contract without its elements."""
 
 import inspect
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, Protocol
 
@@ -17,7 +9,7 @@ from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec._function import FunctionParts, not_awaitable
-from asyncwait.spec._operator import OpenOperator, OperatorResults
+from asyncwait.spec._operator import OpenOperator, OperatorResults, close_source
 
 
 class PlainWait(Protocol):
@@ -40,15 +32,17 @@ class PlainWait(Protocol):
         """Call `fn` for each value of `source`.
 
         Args:
-            source: the values; closed on every way out if it has `aclose()`.
-            fn: a coroutine function; may have `timeout(value)`, `open()` and `close()`.
+            source: the values; closed on every way out, with the iterator that it makes, as far as
+                they have `aclose()`.
+            fn: a coroutine function; may have `timeout(value)`, `open()` and `close()`. What the
+                handler gives is read as what the function gives, but its None is no result.
             timeout: seconds from the start of a call to its deadline; None for none.
             capacity: values called and not yet read by the consumer at most.
             many: `fn` returns an iterable of results for each value (not str, bytes, dict or
                 None); without it there is exactly one result for each value, whatever it is.
 
         Raises:
-            InvalidConfig: an argument is wrong.
+            InvalidConfig: an argument is wrong; on entering, and the source is closed.
         """
         ...
 
@@ -70,13 +64,11 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
         capacity: int = 100,
         many: bool = False,
     ) -> AsyncGenerator[AsyncIterator[Any]]:
-        config = OperatorConfig(mode, capacity, timeout)
-        wrapped = _Many(fn) if many else _One(fn)
-        async with (
-            aclosing(_Records(source)) as records,
-            open_operator(config, wrapped, records) as results,
-        ):
-            yield _Values(results)
+        async with aclosing(_Records(source)) as records:
+            config = OperatorConfig(mode, capacity, timeout)
+            wrapped = _Many(fn) if many else _One(fn)
+            async with open_operator(config, wrapped, records) as results:
+                yield _Values(results)
 
     wait.__name__ = wait.__qualname__ = f"{mode}_wait"
     return wait
@@ -139,19 +131,19 @@ class _Records:
     """
 
     def __init__(self, source: Iterable[Any] | AsyncIterable[Any]) -> None:
-        self._aclose: Callable[[], Awaitable[object]] | None = getattr(source, "aclose", None)
-        self._values: Iterator[Any] | AsyncIterator[Any]
-        if isinstance(source, AsyncIterable):
-            self._values = aiter(source)
-        elif isinstance(source, Iterable):
-            self._values = iter(source)
-        else:
+        if not isinstance(source, AsyncIterable | Iterable):
             raise InvalidConfig.of("source", source, "an iterable or async iterable")
+        self._source = source
+        self._values: Iterator[Any] | AsyncIterator[Any] | None = None
+        self._closed = False
 
     def __aiter__(self) -> AsyncIterator[Record]:
         return self
 
     async def __anext__(self) -> Record:
+        if self._values is None:  # not before: what iterating raises is an error of the source
+            source = self._source
+            self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
         if isinstance(self._values, AsyncIterator):
             return Record(await anext(self._values))
         for value in self._values:
@@ -159,9 +151,10 @@ class _Records:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        aclose, self._aclose = self._aclose, None
-        if aclose is not None:
-            await aclose()
+        closed, self._closed = self._closed, True
+        error = None if closed else await close_source(self._values, self._source)
+        if error is not None:
+            raise error
 
 
 class _Values:

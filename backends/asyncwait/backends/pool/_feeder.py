@@ -68,6 +68,7 @@ class Feeder:
         async for element in self._iterator:
             self._asking = False
             self._core.read(element)
+            del element  # It may be emitted long before the next one comes.
             if not await self._room():
                 return
             self._asking = True

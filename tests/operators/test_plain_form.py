@@ -1,0 +1,166 @@
+"""The plain form of the shipped operators: what holds of the operators holds of it."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import anyio
+import pytest
+from operators import OPERATORS, Sleeper, seconds_now
+
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, PlainWait, plain_wait
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=OPERATORS)
+def ordered_wait(request: pytest.FixtureRequest) -> PlainWait:
+    """The plain form of every shipped operator."""
+    return plain_wait(OPERATORS[request.param], "ordered")
+
+
+class Iterated:
+    """An iterable that is not its own iterator; notes what of it is closed.
+
+    Args:
+        error: raised where the iteration should begin.
+    """
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.log: list[str] = []
+        self.error = error
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        if self.error is not None:
+            raise self.error
+        return self._values()
+
+    async def _values(self) -> AsyncIterator[str]:
+        try:
+            for value in ("a1", "b99"):
+                yield value
+            await anyio.sleep(999)
+        finally:
+            self.log.append("iterator")
+
+    async def aclose(self) -> None:
+        """Note it."""
+        self.log.append("iterable")
+
+
+async def test_the_source_and_its_iterator_are_closed(ordered_wait: PlainWait) -> None:
+    """Once each, in the order in which the one was made from the other."""
+    source = Iterated()
+
+    async with ordered_wait(source, Sleeper(), capacity=1):
+        await anyio.sleep(0.5)
+
+    assert source.log == ["iterator", "iterable"]
+
+
+async def test_a_source_whose_iteration_does_not_begin_has_failed_and_is_closed(
+    ordered_wait: PlainWait,
+) -> None:
+    """As one that fails later."""
+    error = OSError("no")
+    source = Iterated(error)
+
+    async with ordered_wait(source, Sleeper()) as results:
+        with pytest.raises(OSError, match=r"^no$") as caught:
+            await anext(results)
+
+    assert caught.value is error
+    assert source.log == ["iterable"]
+
+
+async def test_a_plain_source_that_fails_fails_last(ordered_wait: PlainWait) -> None:
+    """Its error is its own, whatever its class."""
+    error = CallFailed(None, "of somebody else")
+
+    def source() -> Iterator[str]:
+        yield "a3"
+        raise error
+
+    async with ordered_wait(source(), Sleeper()) as results:
+        assert await anext(results) == ["a3"]
+        for _ in range(2):
+            with pytest.raises(CallFailed) as caught:
+                await anext(results)
+            assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("body"), StopIteration(), StopAsyncIteration(), RuntimeError("body")]
+)
+async def test_the_error_of_the_body_comes_out_plainly(
+    ordered_wait: PlainWait, error: Exception
+) -> None:
+    """The very object, with nothing attached."""
+    with pytest.raises(type(error)) as caught:  # noqa: PT012 - the body is the point
+        async with ordered_wait(["a99"], Sleeper()):
+            await anyio.sleep(1)
+            raise error
+
+    assert caught.value is error
+    assert error.__cause__ is error.__context__ is None
+    assert not hasattr(error, "__notes__")
+
+
+async def test_a_wait_that_is_given_up_loses_nothing(ordered_wait: PlainWait) -> None:
+    """Nor does a task that tries to read besides."""
+    out: list[Any] = []
+
+    async with ordered_wait(["a2", "b3"], Sleeper(), many=True) as results:
+        while len(out) < 2:
+            with anyio.move_on_after(0.5):
+                out.append(await anext(results))
+        assert [value async for value in results] == []
+
+    assert out == ["a2", "b3"]
+
+
+async def test_a_cancellation_from_outside_passes(ordered_wait: PlainWait) -> None:
+    """And everything is closed."""
+    fn, source = Sleeper(), Iterated()
+    fn.clean_up = 2
+
+    with anyio.move_on_after(3) as scope:
+        async with ordered_wait(source, fn) as results:
+            async for _ in results:
+                pass
+
+    assert scope.cancelled_caught
+    assert seconds_now() == 5
+    assert fn.running == []
+    assert source.log == ["iterator", "iterable"]
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_what_a_handler_gives_stands_for_what_the_function_gives(
+    ordered_wait: PlainWait, *, many: bool
+) -> None:
+    """One result, or a collection; None is no result in either form, and a dict no collection."""
+    fn: Any = Sleeper()
+    for given, expected in [(["x", "y"], None), (None, CallTimedOut), ({"k": 1}, InvalidResult)]:
+        fn.timeout = lambda _, given=given: given
+        async with ordered_wait(["a9"], fn, timeout=1, many=many) as results:
+            if expected is None or (given and not many):
+                out = [value async for value in results]
+                assert out == (given if many else [given])
+            else:
+                with pytest.raises(expected):
+                    await anext(results)
+
+
+async def test_one_behind_the_other(ordered_wait: PlainWait) -> None:
+    """Results are a source like any other."""
+
+    async def shout(value: str) -> str:
+        await anyio.sleep(1)
+        return value.upper()
+
+    async with (
+        ordered_wait(["a1", "b2"], Sleeper(), many=True) as first,
+        ordered_wait(first, shout) as second,
+    ):
+        assert [value async for value in second] == ["A1", "B2"]
+    assert seconds_now() == 3
