@@ -99,7 +99,7 @@ def test_an_unknown_backend_is_told_the_known_ones() -> None:
         (
             SOUND.replace("(open_operator)", "(open_operator, exceptions={'ORD-77': 'odd'})"),
             "gate:backend",
-            "exceptions must be the id of a rule; see: asyncwait rules, got 'ORD-77' (str); did you mean ",
+            "exceptions must be the id of a rule; see: asyncwait rules, got 'ORD-77' (str); did",
         ),
     ],
 )
