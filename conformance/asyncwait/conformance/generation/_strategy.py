@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from asyncwait.spec import (
     Barrier,
@@ -29,6 +30,7 @@ from asyncwait.spec.scenario import (
     SnapshotRequest,
     Step,
     Timed,
+    identity,
 )
 
 T = TypeVar("T")
@@ -39,6 +41,9 @@ TICK = GRID
 
 VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
 """Few, so that equal payloads are common."""
+
+ODD_VALUES: tuple[Any, ...] = (True, ["x"], {"k": 1}, None, "", 0, 1.0)
+"""Equal across types, falsy, unhashable: what an opaque value may be, too."""
 
 _KINDS = st.sampled_from(
     ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"]
@@ -55,9 +60,16 @@ _ERRORS = st.sampled_from(
     ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
 )
 _MISRETURNS = st.sampled_from(["none", "text", "bytes", "number", "broken", "broken", "broken"])
+_FOR_THE_PROGRAM = st.sampled_from(["KeyboardInterrupt", "SystemExit"])
+_BLOCKS = st.sampled_from([0] * 20 + [TICK, 2 * TICK])
+_CONSUMERS = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
 _FLAVOURS = st.sampled_from(
     ["calm", "crash", "crash", "crash", "failing", "failing", "failing", "leaving", "abandoning"]
 )
+_HARDLY_EVER = st.sampled_from([False] * 15 + [True])
+_KEYS = st.sampled_from(["k0", "k1", "k2", "k1", "k2", "", 7, None])
+_EPOCHS = st.sampled_from([0] * 6 + [-(2**62), 2**41])
+"""What event time begins with, in ms."""
 _STAMPS = st.sampled_from([None, 0, 1, 1, 2])
 _TICKS = st.integers(0, 12)
 _CAPACITY = st.sampled_from([1, 2, 2, 3, 3, 4, 6])
@@ -83,10 +95,10 @@ def scenarios(draw: Draw) -> Scenario:
         for value in VALUES[: draw(st.integers(1, len(VALUES)))]
     ]
     used = _values(inputs, restore)
-    plans = tuple(plan for plan in drawn if plan.value in used)
+    plans = tuple(plan for plan in drawn if identity(plan.value) in used)
     if not handled and flavour != "failing":
         timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
-    return Scenario(
+    plain = Scenario(
         mode=draw(st.sampled_from(["unordered", "ordered"])),
         capacity=draw(_CAPACITIES.get(flavour, _CAPACITY)),
         timeout=None if timeout is None else timeout * TICK,
@@ -103,27 +115,58 @@ def scenarios(draw: Draw) -> Scenario:
         crashes=draw(_crashes()) if flavour == "crash" else (),
         restore=restore,
     )
+    dressed: Scenario = draw(_unusual(flavour, plain))
+    return dressed
 
 
-def _values(inputs: tuple[Timed, ...], restore: Snapshot | None) -> set[Any]:
-    """Return the values that are called: only these are worth a plan."""
+@st.composite
+def _unusual(draw: Draw, flavour: str, scenario: Scenario) -> Scenario:
+    """Dress a scenario up, now and then: what surrounds an operator is not always plain."""
+    failing, coroutine = flavour == "failing", scenario.hooks == "coroutine"
+    changes: dict[str, Any] = {
+        "function": draw(st.sampled_from(["function"] * 6 + ["partial", "object", "awaitable"])),
+        "source": draw(st.sampled_from(["iterator"] * 6 + ["iterable", "generator", "scope"])),
+        "hook_takes": draw(st.sampled_from([0, 0, 1, 2])) * TICK if coroutine else 0,
+        "close_takes": draw(st.sampled_from([0] * 7 + [1, 2])) * TICK,
+        "close_error": failing and draw(_HARDLY_EVER),
+        "tracked": draw(_RARELY),
+    }
+    if failing and scenario.hooks != "none":
+        changes["hook_error"] = draw(st.sampled_from(["", "", "", "", "close", "open"]))
+    if scenario.source_error:
+        changes["source_error"] = draw(st.sampled_from(["own", "own", "contract", "cancelled"]))
+    if draw(_RARELY):
+        # An operator before this one would make Snapshots of barriers.
+        barriers = any(isinstance(t.element, Barrier | Snapshot) for t in scenario.inputs)
+        changes["company"] = draw(
+            st.sampled_from(["beside", "inside", "beside" if barriers else "before"])
+        )
+    return replace(scenario, **changes)
+
+
+def _values(inputs: tuple[Timed, ...], restore: Snapshot | None) -> set[str]:
+    """Return the identities of what is called: only these values are worth a plan."""
     elements = [timed.element for timed in inputs] + list(restore.in_flight if restore else ())
-    return {element.value for element in elements if isinstance(element, Record)}
+    return {identity(element.value) for element in elements if isinstance(element, Record)}
 
 
 @st.composite
 def _inputs(draw: Draw, gaps: st.SearchStrategy[int]) -> tuple[Timed, ...]:
     inputs: list[Timed] = []
-    at = stamp = 0
-    element = st.tuples(_KINDS, gaps, st.sampled_from(VALUES), _STAMPS)
+    at, stamp = 0, draw(_EPOCHS)
+    values = st.sampled_from(VALUES + ODD_VALUES if draw(_RARELY) else VALUES)
+    element = st.tuples(_KINDS, gaps, values, _STAMPS)
     for kind, gap, value, step in draw(st.lists(element, min_size=draw(_LEAST), max_size=14)):
         at += gap * TICK
         stamp += step or 0
-        inputs.append(Timed(at, _element(kind, value, stamp, step, len(inputs))))
+        key = None if step is None else draw(_KEYS)
+        blocks = draw(st.sampled_from([1, 2])) * TICK if draw(_HARDLY_EVER) else 0
+        record = Record(value, None if step is None else stamp, key)
+        inputs.append(Timed(at, _element(kind, record, stamp, step, len(inputs)), blocks))
     return tuple(inputs)
 
 
-def _element(kind: str, value: Any, stamp: int, step: int | None, number: int) -> Element:
+def _element(kind: str, record: Record, stamp: int, step: int | None, number: int) -> Element:
     match kind:
         case "watermark":
             return Watermark(stamp)
@@ -136,8 +179,7 @@ def _element(kind: str, value: Any, stamp: int, step: int | None, number: int) -
         case "marker":
             return LatencyMarker(number)
         case _:
-            key = None if step is None else f"k{step}"
-            return Record(value, None if step is None else stamp, key)
+            return record
 
 
 @st.composite
@@ -147,13 +189,14 @@ def _plans(draw: Draw, value: Any, flavour: str, *, endless: bool) -> Plan:
         for number in range(draw(st.sampled_from([1, 1, 1, 2, 3])))
     )
     fallback = tuple(f"{value}?{part}" for part in range(draw(_COUNTS)))
-    handler = Handler("reply", fallback)
+    handler = Handler("reply", fallback, blocks=draw(_BLOCKS))
     if flavour == "failing" and draw(_SOMETIMES):
         handler = draw(
             st.sampled_from(
                 [
                     Handler("none"),
                     Handler("raise", error="ValueError"),
+                    Handler("raise", error=draw(_FOR_THE_PROGRAM)),
                     Handler("misreturn", error="text"),
                 ]
             )
@@ -167,18 +210,22 @@ def _steps(draw: Draw, name: str, flavour: str, *, endless: bool) -> Step:
     results = tuple(f"{name}.{part}" for part in range(draw(_COUNTS)))
     if flavour == "abandoning" and not draw(_SOMETIMES):
         return Step("reply", after + 3 * TICK, results, clean_up=draw(st.integers(3, 9)) * TICK)
+    blocks, supplied = draw(_BLOCKS), draw(_SOMETIMES)
     if flavour == "failing" and draw(st.booleans()):
+        if draw(_RARELY):
+            return Step("raise", results=results, error="ValueError", throws=True)
         if draw(st.booleans()):
-            return Step("raise", after, error=draw(_ERRORS))
-        return Step("misreturn", after, error=draw(_MISRETURNS))
+            error = draw(_FOR_THE_PROGRAM) if draw(_HARDLY_EVER) else draw(_ERRORS)
+            return Step("raise", after, error=error, blocks=blocks, supplied=supplied)
+        return Step("misreturn", after, error=draw(_MISRETURNS), supplied=supplied)
     if endless and draw(_RARELY):
         return Step("never", clean_up=draw(st.sampled_from([0, 0, 2])) * TICK)
     if draw(_RARELY):
-        return Step("reply", after, results, thread=True)
+        return Step("reply", after, results, thread=True, supplied=supplied)
     if draw(_RARELY):
         clean_up = draw(st.integers(1, 4)) * TICK
         return Step("reply", after, results, swallow=draw(st.booleans()), clean_up=clean_up)
-    return Step("reply", after, results, twice=draw(_SOMETIMES))
+    return Step("reply", after, results, twice=draw(_SOMETIMES), blocks=blocks, supplied=supplied)
 
 
 @st.composite
@@ -189,11 +236,11 @@ def _sinks(draw: Draw, flavour: str) -> tuple[SinkStep, ...]:
         steps.append(SinkStep("pause", 12 * TICK))
     for does, n in draw(
         st.lists(
-            st.tuples(st.sampled_from(["read", "pause", "give_up", "give_up"]), st.integers(1, 6)),
+            st.tuples(st.sampled_from(_CONSUMERS), st.integers(1, 6)),
             max_size=5,
         )
     ):
-        steps.append(SinkStep(does, n if does == "read" else n * TICK))
+        steps.append(SinkStep(does, n if does == "read" else 0 if does == "intrude" else n * TICK))
     if flavour == "leaving" and draw(st.booleans()):
         steps.append(SinkStep("leave"))
     return tuple(steps)

@@ -128,12 +128,15 @@ class Consumer:
             later: it is over already, and a failure of it says more.
         """
         how = None if self.ending is None else self.ending.how
-        if how not in _BOUNDS and not (later and how == "failed"):
+        # An error of closing is a note on the one that a read has raised, and comes out besides.
+        besides = self.raised is not None and any(e is error for e in self._recorder.passing)
+        if how not in _BOUNDS and not ((later or besides) and how == "failed"):
             self.ending = self._failed(error)
 
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
-        return describe_failure(error, recorder.now(), recorder.raised, recorder.passing)
+        named = recorder.tracker.named
+        return describe_failure(error, recorder.now(), recorder.raised, recorder.passing, named)
 
     def end(self, how: EndingKind) -> bool:
         """Note that the leg ends now by the will of its consumer, unless it has; return whether."""

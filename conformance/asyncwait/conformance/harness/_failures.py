@@ -1,6 +1,6 @@
 """An error of the operator as its consumer sees it, as data."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import asyncwait.spec
 from asyncwait.conformance.harness._telling import no_element, text_of, traceback_of
@@ -13,6 +13,7 @@ def describe_failure(
     at: float,
     raised: Iterable[BaseException] = (),
     passing: Iterable[BaseException] = (),
+    named: Callable[[Record], Record] = lambda record: record,
 ) -> Ending:
     """Return the ending of a leg whose consumer got `error`.
 
@@ -21,6 +22,7 @@ def describe_failure(
         at: when, in ms.
         raised: the errors that calls have raised by plan.
         passing: those that hooks and the source have raised by plan.
+        named: how a record that the error names is noted.
     """
     unchanged = any(error is one for one in passing)
     expected = unchanged or isinstance(error, AsyncWaitError)
@@ -28,7 +30,7 @@ def describe_failure(
         "failed",
         at,
         error=_name(error),
-        record=_record(error),
+        record=_record(error, named),
         cause=_cause(error.__cause__, list(raised)),
         unchanged=unchanged,
         detail=text_of(error),
@@ -36,10 +38,13 @@ def describe_failure(
     )
 
 
-def _record(error: BaseException) -> Record | None:
+def _record(error: BaseException, named: Callable[[Record], Record]) -> Record | None:
     """Return the record that `error` names, if it names one."""
     record = error.record if isinstance(error, OperatorError) else None
-    return record if isinstance(record, Record) and not no_element(record) else None
+    if not isinstance(record, Record):
+        return None
+    record = named(record)
+    return None if no_element(record) else record
 
 
 def _name(error: BaseException) -> str:

@@ -210,10 +210,11 @@ class _LegPlayer:
         task.cancel()
 
     async def _intrude(self, task: anyio.CancelScope) -> None:
-        began = self._recorder.now()
+        began = self._recorder.unblocked()
         with task:
             for _ in range(_TURNS):
                 await anyio.lowlevel.checkpoint()
+            began = self._recorder.unblocked()
             try:
                 got = f"gave {text_of(await self._results.__anext__())}"
             except StopAsyncIteration:
@@ -221,7 +222,7 @@ class _LegPlayer:
             except Exception as error:
                 got = f"raised {type(error).__name__}"
             self._consumer.intruded(got)
-        if task.cancelled_caught and self._recorder.now() > began:
+        if task.cancelled_caught and self._recorder.unblocked() > began:
             self._consumer.intruded("waits")
 
     async def _read_again(self, *, left: bool) -> None:

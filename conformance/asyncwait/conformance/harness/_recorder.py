@@ -71,6 +71,7 @@ class Recorder:
         self._blocker = blocker
         self._began = clock()
         self._calls = 0
+        self._blocked = 0
         self._ordinals: Counter[str] = Counter()
 
     @property
@@ -102,6 +103,11 @@ class Recorder:
             began = self.now()
             self.events.append(Blocked(began, began + ms))
             self._blocker(ms / 1000)
+            self._blocked += ms
+
+    def unblocked(self) -> float:
+        """Return the ms since the leg began in which the loop was not blocked."""
+        return self.now() - self._blocked
 
     def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
         """Remember an error that is raised by plan, and return it.

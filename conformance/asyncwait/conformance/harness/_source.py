@@ -61,6 +61,7 @@ class WatchedSource:
         self._error = error
         self._given = 0
         self._asked = False
+        self._is_closed = False
 
     def __aiter__(self) -> Self:
         return self
@@ -96,10 +97,11 @@ class WatchedSource:
         """Note that the operator has closed its input, once that is done."""
         self._refuse_company("aclose")
         scenario = self._plan.scenario
-        if scenario.close_takes:
+        if scenario.close_takes and not self._is_closed:
             await anyio.sleep(scenario.close_takes / 1000)
         self._recorder.events.append(SourceClosed(self._recorder.now()))
-        if scenario.close_error:
+        is_closed, self._is_closed = self._is_closed, True
+        if scenario.close_error and not is_closed:
             raise self._recorder.planned(PlannedSourceError("closing"), passes=True)
 
     def _refuse_company(self, name: str) -> None:

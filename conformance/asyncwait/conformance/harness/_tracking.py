@@ -99,6 +99,11 @@ class Tracker:
         value = self._returned(element.value, self._inputs, "a snapshot holds")
         return Record(value, element.timestamp, element.key)
 
+    def named(self, record: Record) -> Record:
+        """Return a record that an error names as the consumer notes it."""
+        value = record.value.value if isinstance(record.value, _Token) else record.value
+        return Record(value, record.timestamp, record.key)
+
     def _returned(self, token: Any, known: "weakref.WeakSet[_Token]", what: str) -> Any:
         if not self._is_on:
             return token

@@ -61,7 +61,8 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
     """Whether the call ran on after its consumer left or got an error, and nobody told it."""
     over = leg.ending.how in {"left", "crashed", "failed"}
-    return over and call.ended_at > leg.end_at and call.cancelled_at > leg.end_at
+    noticed = leg.facts.instants(leg.end_at)[-1]
+    return over and call.ended_at > noticed and call.cancelled_at > noticed
 
 
 @leg_check("END-4")
