@@ -90,15 +90,22 @@ async def test_hundreds_of_deadlines_at_once(open_operator: OpenOperator, mode: 
     assert [when for when, _ in out[1:200]] == [3 if mode == "ordered" else 1] * 199
 
 
-async def test_more_deadlines_than_capacity_come_in_waves(open_operator: OpenOperator) -> None:
-    """Each record has its full time from its own call on."""
+@pytest.mark.parametrize("limit", [0.001, 0.003, 2])
+@pytest.mark.parametrize("capacity", [1, 7])
+async def test_more_deadlines_than_capacity_come_in_waves(
+    open_operator: OpenOperator, capacity: int, limit: float
+) -> None:
+    """Each record has its full time from its own call on, however short that is."""
     fn = Service()
 
     script = [f"{number}" for number in range(50)]
-    async with open_operator(OperatorConfig("ordered", 7, 0.003), fn, Source(*script)) as results:
+    config = OperatorConfig("ordered", capacity, limit)
+    async with open_operator(config, fn, Source(*script)) as results:
         await read_all(results)
 
-    assert fn.asked == [(round(0.003 * (1 + number // 7), 6), f"{number}") for number in range(50)]
+    assert fn.asked == [
+        (round(limit * (1 + number // capacity), 6), f"{number}") for number in range(50)
+    ]
 
 
 @pytest.mark.parametrize("mode", MODES)
