@@ -129,7 +129,10 @@ class Consumer:
         """
         how = None if self.ending is None else self.ending.how
         if how not in _BOUNDS and not (later and how == "failed"):
-            self.ending = self._failed(error)
+            # Whoever has seen the end does not wait any more, however long leaving takes.
+            seen_at = self.ending.at if self.ending and how == "finished" else None
+            failed = self._failed(error)
+            self.ending = failed if seen_at is None else replace(failed, at=seen_at)
 
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
