@@ -184,10 +184,13 @@ class RoundsDeadlinesToTicks(AsyncioShell):
                 await self._come_up(self._wheel.take(tick))
 
     async def _come_up(self, due: list[_Entry]) -> None:
-        """Decide what is due, or abandon it; what ends by itself in this instant has done so."""
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        for entry in due:
+        """Decide what is due, or abandon it, the latest first.
+
+        Each has some turns of the loop: what ends by itself in this instant has done so by then.
+        """
+        for entry in reversed(due):
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
             if entry not in self._running or self._end is not None:
                 continue
             if entry in self._late:
