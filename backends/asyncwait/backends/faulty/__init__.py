@@ -1,7 +1,8 @@
 """The gallery: operators that break one rule each, and sound ones that are odd.
 
 They prove that the suite can fail, and that it does not fail what is only unusual. Each is one
-small change to the mechanism of the reference, never an edit of what comes out of it.
+small change to the mechanism of the reference, never an edit of what comes out of it; some of the
+odd ones are operators of a mechanism of their own (`sound`).
 """
 
 from collections.abc import Callable, Mapping

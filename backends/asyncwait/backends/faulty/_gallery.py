@@ -1,4 +1,4 @@
-"""What a variation of the reference is: one class, whose name and docstring say what it does."""
+"""What a variation is: one class, whose name and docstring say what it does."""
 
 import re
 from collections.abc import Mapping

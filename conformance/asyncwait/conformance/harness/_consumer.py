@@ -131,7 +131,10 @@ class Consumer:
         # An error of closing is a note on the one that a read has raised, and comes out besides.
         besides = self.raised is not None and any(e is error for e in self._recorder.passing)
         if how not in _BOUNDS and not ((later or besides) and how == "failed"):
-            self.ending = self._failed(error)
+            # Whoever has seen the end does not wait any more, however long leaving takes.
+            seen_at = self.ending.at if self.ending and how == "finished" else None
+            failed = self._failed(error)
+            self.ending = failed if seen_at is None else replace(failed, at=seen_at)
 
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder

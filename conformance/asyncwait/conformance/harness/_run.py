@@ -1,6 +1,7 @@
 """Runs a coroutine function to its end, on a virtual clock or on the real one, on either loop."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -60,6 +61,7 @@ def run_real(main: Main[T], loop: LoopName = "asyncio") -> T:
 
 def _run_asyncio(main: Main[T], loop: asyncio.AbstractEventLoop, spin: SpinWatch) -> T:
     async def run() -> T:
+        _name_the_loop()
         return await main(spin)
 
     try:
@@ -73,6 +75,17 @@ def _run_asyncio(main: Main[T], loop: asyncio.AbstractEventLoop, spin: SpinWatch
             _wind_up(loop, spin)
         finally:
             loop.close()
+
+
+def _name_the_loop() -> None:
+    """Have the harness's own pieces work in plain callbacks of the loop, where no task runs.
+
+    An operator may call the function there. Where sniffio is installed, anyio asks it which loop
+    that is, and what `anyio.run` has told it.
+    """
+    sniffio: Any = sys.modules.get("sniffio")
+    if sniffio is not None:
+        sniffio.current_async_library_cvar.set("asyncio")
 
 
 def _wind_up(loop: asyncio.AbstractEventLoop, spin: SpinWatch) -> None:

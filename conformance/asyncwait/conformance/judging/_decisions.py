@@ -1,5 +1,8 @@
 """How each record of a leg was decided, if a given explanation is the truth."""
 
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -8,7 +11,7 @@ from asyncwait.conformance.judging._calls import Calls, overloaded_at
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER, Call
 from asyncwait.conformance.judging._ties import Explanation, Request, Ties
-from asyncwait.spec.scenario import Handler
+from asyncwait.spec.scenario import Handler, identity
 
 
 class Decision(Struct, frozen=True, eq=False):
@@ -24,30 +27,50 @@ class Decision(Struct, frozen=True, eq=False):
 
 UNDECIDED = Decision()
 
+TURN = 20.0
+"""Milliseconds that an operator may take to tell that a call is abandoned (TIME-8)."""
+
 
 def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> dict[int, Decision]:
     """Return the decisions of all records that have a call, by their places."""
-    asked, blamed = _by_deadline(ties, explanation)
+    asked, blamed = _by_deadline(facts, calls, ties, explanation)
     overloaded = overloaded_at(facts)
+    # For a while an operator may go on until it knows that there are too many abandoned calls.
+    known = overloaded + TURN + facts.blocked_between(overloaded, facts.leg.ending.at)
     decisions = {}
     for pos, call in calls.of.items():
-        request = asked.get(pos)
-        over = request is None and min(facts.deadline(call), call.ended_at) > overloaded
-        if not over:
-            decisions[pos] = _decide(facts, call, request, blamed=pos in blamed)
+        decision = _decide(facts, call, asked.get(pos), blamed=pos in blamed)
+        until = overloaded if decision.wrong else known
+        if pos in asked or min(facts.deadline(call), call.ended_at) <= until:
+            decisions[pos] = decision
     return decisions
 
 
-def _by_deadline(ties: Ties, explanation: Explanation) -> tuple[dict[int, Request], frozenset[int]]:
+def _by_deadline(
+    facts: Facts, calls: Calls, ties: Ties, explanation: Explanation
+) -> tuple[dict[int, Request], frozenset[int]]:
     """Return the request for each record that the handler was asked for, and who is blamed."""
     asked: dict[int, Request] = {}
     blamed: frozenset[int] = frozenset()
+    requests = _first_requests(ties)
     for tie, chosen in zip(ties.ties, explanation, strict=True):
-        if tie.requests:
-            asked.update(zip(sorted(chosen), tie.requests, strict=True))
-        else:
+        if not tie.requests:
             blamed = frozenset(chosen)
+        for pos, (_, event) in zip(chosen, tie.requests, strict=False):
+            # Of records with equal values that are due together, any may be the one that was asked
+            # for first, and be out before the handler is asked again.
+            since, same = facts.deadline(calls.of[pos]), requests[calls.of[pos].identity]
+            asked[pos] = same[bisect_left(same, (since, -1))][1], event
     return asked, blamed
+
+
+def _first_requests(ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
+    """Return the moments at which the handler is asked for a value, and the first request then."""
+    moments: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for tie in sorted(ties.ties, key=lambda tie: tie.at):
+        for seq, event in tie.requests[:1]:
+            moments[identity(event.value)].append((tie.at, seq))
+    return moments
 
 
 def _decide(facts: Facts, call: Call, request: Request | None, *, blamed: bool) -> Decision:

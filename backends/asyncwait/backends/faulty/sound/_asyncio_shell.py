@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, raising
+from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
 from asyncwait.spec import Record, awaitable_of, let_pass
 
@@ -29,34 +29,42 @@ class AsyncioShell(Shell):
             raise cancelled
         task.result()
 
-    async def _answer(self, record: Record) -> Answered:
-        """Call the function in either form, and wait for its answer."""
+    async def _answer(self, record: Record, reply: Reply) -> None:
+        """Call the function in either form, and wait until there is an answer in `reply`."""
+        if self._parts.call is None:
+            await self._future_answer(record, reply)
+            return
         try:
-            if self._parts.call is None:
-                return await self._future_answer(record)
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
             let_pass(error)
             if self._is_cancelled(error):
                 raise
-            return self._loop.time(), raising(error)
-        return self._loop.time(), lambda: returned
+            reply.fail(self._loop.time(), error)
+        else:
+            reply.give(self._loop.time(), lambda: returned)
 
-    def _future_answer(self, record: Record) -> "asyncio.Future[Answered]":
-        """Call the function in callback form."""
+    def _future_answer(self, record: Record, reply: Reply) -> "asyncio.Future[None]":
+        """Call the function in callback form; the future is set when there is an answer."""
         assert self._parts.invoke is not None
-        future: asyncio.Future[Answered] = self._loop.create_future()
+        answered: asyncio.Future[None] = self._loop.create_future()
 
         def put(answer: Answer) -> None:
-            with suppress(RuntimeError):  # the loop is closed, and the operator long gone
-                self._loop.call_soon_threadsafe(give, (self._loop.time(), answer))
+            if reply.give(self._loop.time(), answer):
+                with suppress(RuntimeError):  # the loop is closed, and the operator long gone
+                    self._loop.call_soon_threadsafe(wake)
 
-        def give(answered: Answered) -> None:
-            if not future.done():
-                future.set_result(answered)
+        def wake() -> None:
+            if not answered.done():
+                answered.set_result(None)
 
-        self._parts.invoke(record.value, Handle(put))
-        return future
+        try:
+            self._parts.invoke(record.value, Handle(put))
+        except BaseException as error:
+            let_pass(error)
+            reply.fail(self._loop.time(), error)
+            wake()
+        return answered
 
     def _is_cancelled(self, error: BaseException) -> bool:
         """Whether somebody cancels the present task; else user code made `error` up."""

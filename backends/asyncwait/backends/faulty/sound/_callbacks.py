@@ -4,25 +4,24 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._contract import (
-    Answered,
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
     put_first,
-    raising,
     too_many_abandoned,
 )
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored, let_pass
+from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
 _GRACE, _TURNS = 0.002, 5
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
-_Call: TypeAlias = asyncio.Future[Answered]
+_Call: TypeAlias = asyncio.Future[None]
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +30,7 @@ class _Entry:
 
     element: Stored
     call: _Call | None = None
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     timer: asyncio.TimerHandle | None = None
     outputs: deque[Element] | None = None
@@ -120,19 +120,14 @@ class RunsOnCallbacks(AsyncioShell):
             call: _Call = self._loop.create_task(self._call(entry, entry.element))
         else:
             self._begin(entry)
-            try:
-                call = self._future_answer(entry.element)
-            except BaseException as error:
-                let_pass(error)
-                call = self._loop.create_future()
-                call.set_result((self._loop.time(), raising(error)))
+            call = self._future_answer(entry.element, entry.reply)
         entry.call = call
         self._running[call] = entry
         call.add_done_callback(self._on_answer)
 
-    async def _call(self, entry: _Entry, record: Record) -> Answered:
+    async def _call(self, entry: _Entry, record: Record) -> None:
         self._begin(entry)
-        return await self._answer(record)
+        await self._answer(record, entry.reply)
 
     def _begin(self, entry: _Entry) -> None:
         self._calls += 1
@@ -157,16 +152,17 @@ class RunsOnCallbacks(AsyncioShell):
         self._abandoned_running.discard(call)
         _stop(entry)
         if call.cancelled() or call.exception() is not None:
-            return  # a call that raised has an answer that raises; this was for the whole program
-        at, answer = call.result()
+            return  # a call that raised has a reply that raises; this was for the whole program
         if entry.outputs is None and self._end is None:
-            if at > entry.deadline:
-                self._expire(entry)
+            if entry.reply.came_by(entry.deadline):
+                self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
             else:
-                self._decide(entry, lambda record: outputs_of(record, answer))
+                self._expire(entry)
 
     def _on_deadline(self, entry: _Entry) -> None:
         assert entry.call is not None
+        if entry.reply.came_by(entry.deadline):
+            return  # the loop was busy, and now the answer is on its way
         entry.call.cancel()
         entry.timer = self._loop.call_later(_GRACE, self._look, entry.call, _TURNS)
         self._expire(entry)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
 from asyncwait.backends.faulty.sound._contract import (
-    Answered,
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
@@ -37,13 +37,14 @@ class _Entry:
 
 
 class _Call:
-    """A call, and the channel of its answer, which is closed when it ends."""
+    """A call, and a channel that tells of its answer, and is closed when it ends."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
+        self.reply = Reply()
         self.deadline = math.inf
         self.scope = trio.CancelScope()
-        self.given, self.answers = trio.open_memory_channel[Answered](1)
+        self.given, self.answers = trio.open_memory_channel[None](1)
 
 
 class SpeaksThroughChannels(TrioShell):
@@ -151,16 +152,16 @@ class SpeaksThroughChannels(TrioShell):
             call.deadline = self._now() + self._config.timeout
         task_status.started()
         with call.given, call.scope:
-            call.given.send_nowait(await self._answer(call.record))
+            await self._answer(call.record, call.reply)
+            call.given.send_nowait(None)
 
     async def _live(self, entry: _Entry, call: _Call, decided: _Decided) -> None:
         """Wait for the answer or for the deadline, and see to it that a late call ends."""
-        answered: Answered | None = None
         with trio.move_on_at(call.deadline), suppress(trio.EndOfChannel):
-            answered = await call.answers.receive()
+            await call.answers.receive()
         with decided:
             try:
-                entry.outputs = deque(self._outputs(call, answered))
+                entry.outputs = deque(self._outputs(call))
             except OperatorError as error:
                 self._finish(error)
                 return
@@ -168,9 +169,9 @@ class SpeaksThroughChannels(TrioShell):
         if call.scope.cancel_called:
             await self._judge(call)
 
-    def _outputs(self, call: _Call, answered: Answered | None) -> tuple[Element, ...]:
-        if answered is not None and answered[0] <= call.deadline:
-            return outputs_of(call.record, answered[1])
+    def _outputs(self, call: _Call) -> tuple[Element, ...]:
+        if call.reply.came_by(call.deadline):
+            return outputs_of(call.record, call.reply.answer)
         self._timeouts += 1
         call.scope.cancel()
         return outputs_at_deadline(call.record, self._parts, self._config)
@@ -237,7 +238,7 @@ class SpeaksThroughChannels(TrioShell):
         return [entry.outputs is not None for entry in records]
 
 
-async def _closed(answers: "trio.MemoryReceiveChannel[Answered]") -> None:
+async def _closed(answers: "trio.MemoryReceiveChannel[None]") -> None:
     """Wait until nobody can give an answer any more."""
     async for _ in answers:
         pass

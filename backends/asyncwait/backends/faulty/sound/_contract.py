@@ -4,8 +4,10 @@ An *answer* of a call, in either form, is a function that gives what the call ga
 it raised.
 """
 
+import math
 from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable
+from threading import Lock
 from typing import Any, NoReturn, TypeAlias
 
 from asyncwait.spec import (
@@ -29,8 +31,34 @@ from asyncwait.spec import (
 
 Answer: TypeAlias = Callable[[], Any]
 
-Answered: TypeAlias = tuple[float, Answer]
-"""When a call gave its answer, in seconds of the loop's clock, and the answer."""
+
+class Reply:
+    """What a call gives, and when: known from that moment on, on whatever thread it is given."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.at = math.inf
+        """When it was given, in seconds of the loop's clock; infinity before."""
+        self.answer: Answer = tuple
+
+    def give(self, at: float, answer: Answer) -> bool:
+        """Take an answer, if it is the first; return whether it is."""
+        with self._lock:
+            if self.at != math.inf:
+                return False
+            self.answer = answer
+            self.at = at
+            return True
+
+    def fail(self, at: float, error: BaseException) -> None:
+        """Take what a call raised, even if it has given an answer before."""
+        with self._lock:
+            self.answer = raising(error)
+            self.at = at
+
+    def came_by(self, deadline: float) -> bool:
+        """Whether there is an answer, and it came in time."""
+        return self.at != math.inf and self.at <= deadline
 
 
 class Handle:

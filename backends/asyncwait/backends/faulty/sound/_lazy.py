@@ -4,14 +4,13 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._contract import (
-    Answer,
-    Answered,
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
@@ -29,7 +28,8 @@ class _Entry:
     """A record or a fence that was admitted."""
 
     element: Stored
-    call: "asyncio.Task[Answered] | None" = None
+    call: "asyncio.Task[None] | None" = None
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     timer: asyncio.TimerHandle | None = None
     is_late: bool = False
@@ -44,8 +44,8 @@ class WorksOnlyWhenAsked(AsyncioShell):
         self._inside: list[_Entry] = []
         self._begun: _Entry | None = None
         self._ahead: deque[Element] = deque()
-        self._running: dict[asyncio.Task[Answered], _Entry] = {}
-        self._abandoned_now: set[asyncio.Task[Answered]] = set()
+        self._running: dict[asyncio.Task[None], _Entry] = {}
+        self._abandoned_now: set[asyncio.Task[None]] = set()
         self._news, self._wanted = asyncio.Event(), asyncio.Event()
         self._source_end: tuple[BaseException | None] | None = None
         self._is_closing = False
@@ -111,18 +111,18 @@ class WorksOnlyWhenAsked(AsyncioShell):
     def _catch_up(self) -> None:
         """Decide what has been answered meanwhile, in the order in which it was."""
         ended = {call: entry for call, entry in self._running.items() if call.done()}
-        answers: list[tuple[float, Answer, _Entry]] = []
+        answered: list[_Entry] = []
         for call, entry in ended.items():
             del self._running[call]
             self._abandoned_now.discard(call)
             _stop(entry)
             if not entry.is_late and not call.cancelled() and call.exception() is None:
-                answers.append((*call.result(), entry))
-        for at, answer, entry in sorted(answers, key=lambda given: given[0]):
-            if at > entry.deadline:
-                self._expire(entry)
+                answered.append(entry)
+        for entry in sorted(answered, key=lambda entry: entry.reply.at):
+            if entry.reply.came_by(entry.deadline):
+                self._decide(entry, partial(outputs_of, answer=entry.reply.answer))
             else:
-                self._decide(entry, partial(outputs_of, answer=answer))
+                self._expire(entry)
 
     def _admit_backlog(self) -> None:
         while self._backlog and len(self._inside) < self._config.capacity:
@@ -168,25 +168,27 @@ class WorksOnlyWhenAsked(AsyncioShell):
 
     # Calls
 
-    async def _call(self, entry: _Entry, record: Record) -> Answered:
+    async def _call(self, entry: _Entry, record: Record) -> None:
         self._calls += 1
         if self._config.timeout is not None:
             entry.deadline = self._loop.time() + self._config.timeout
             entry.timer = self._loop.call_at(entry.deadline, self._on_deadline, entry)
-        return await self._answer(record)
+        await self._answer(record, entry.reply)
 
     def _on_deadline(self, entry: _Entry) -> None:
         self._catch_up()
         call = entry.call
         if call not in self._running or self._end is not None:
             return
+        if entry.reply.came_by(entry.deadline):
+            return  # the loop was busy, and now the answer is on its way
         entry.is_late = True
         call.cancel()
         entry.timer = self._loop.call_later(_GRACE, self._look, call, _TURNS)
         self._expire(entry)
         self._news.set()
 
-    def _look(self, call: "asyncio.Task[Answered]", turns: int) -> None:
+    def _look(self, call: "asyncio.Task[None]", turns: int) -> None:
         """Look at a cancelled call that had its time; it is abandoned if it runs on."""
         if call.done() or self._end is not None:
             return

@@ -3,13 +3,13 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from asyncwait.backends.faulty.sound._contract import (
-    Answered,
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
@@ -33,7 +33,7 @@ class _Entry:
     element: Stored
     is_called: bool = False
     is_over: bool = False  # its call
-    answered: Answered | None = None
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     outputs: deque[Element] | None = None
     is_begun: bool = False
@@ -127,9 +127,9 @@ class ParksEachRecord(TrioShell):
         self._nursery.start_soon(self._call, entry, element, scope)
         await self._until(lambda: entry.is_called)
         with trio.move_on_at(entry.deadline):
-            await self._until(lambda: entry.answered)
-        if entry.answered is not None and entry.answered[0] <= entry.deadline:
-            return outputs_of(element, entry.answered[1])
+            await self._until(lambda: entry.reply.came_by(math.inf))
+        if entry.reply.came_by(entry.deadline):
+            return outputs_of(element, entry.reply.answer)
         self._timeouts += 1
         scope.cancel()
         self._nursery.start_soon(self._judge, entry)
@@ -142,7 +142,7 @@ class ParksEachRecord(TrioShell):
             entry.deadline = self._now() + self._config.timeout
         self._lot.unpark_all()
         with scope:
-            entry.answered = await self._answer(record)
+            await self._answer(record, entry.reply)
         entry.is_over = True
         self._lot.unpark_all()
 

@@ -4,11 +4,12 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._contract import (
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
@@ -30,6 +31,7 @@ class _Job:
     element: Stored
     worker: "asyncio.Task[None] | None" = None
     """Who runs its call, while that runs."""
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     outputs: deque[Element] | None = None
     is_begun: bool = False
@@ -132,16 +134,16 @@ class WorksThroughQueues(AsyncioShell):
             job.deadline = self._loop.time() + self._config.timeout
             self._called.set()
         try:
-            at, answer = await self._answer(record)
+            await self._answer(record, job.reply)
         except asyncio.CancelledError:
             if job.outputs is None:
                 raise
             return
         if job.outputs is None and self._end is None:
-            if at > job.deadline:
-                self._expire(job, record)
+            if job.reply.came_by(job.deadline):
+                self._decide(job, lambda: outputs_of(record, job.reply.answer))
             else:
-                self._decide(job, lambda: outputs_of(record, answer))
+                self._expire(job, record)
 
     # Decisions
 
@@ -165,7 +167,8 @@ class WorksThroughQueues(AsyncioShell):
             for job in list(self._inside):
                 if job.outputs is not None or not isinstance(job.element, Record):
                     continue
-                if job.deadline <= max(when, self._loop.time()):
+                is_due = job.deadline <= max(when, self._loop.time())
+                if is_due and not job.reply.came_by(job.deadline):
                     self._expire(job, job.element)
 
     def _expire(self, job: _Job, record: Record) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.backends.faulty.sound._contract import Answered, Source, checked
+from asyncwait.backends.faulty.sound._contract import Reply, Source, checked
 from asyncwait.spec import (
     Element,
     OperatorConfig,
@@ -89,8 +89,8 @@ class Shell(ABC):
         """Wait until nothing runs any more, and close everything."""
 
     @abstractmethod
-    async def _answer(self, record: Record) -> Answered:
-        """Call the function in either form, and wait for its answer."""
+    async def _answer(self, record: Record, reply: Reply) -> None:
+        """Call the function in either form, and wait until there is an answer in `reply`."""
 
     @abstractmethod
     def _is_cancelled(self, error: BaseException) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._contract import (
-    Answered,
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
@@ -31,6 +31,7 @@ class _Life:
     element: Stored
     before: list[asyncio.Event]
     """Set as each of those is gone that have to come out before."""
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     outputs: deque[Element] | None = None
     is_begun: bool = False
@@ -144,21 +145,19 @@ class GivesEachRecordATask(AsyncioShell):
         await asyncio.sleep(0)  # the call has begun now, and its deadline stands
         wait = None if life.deadline == math.inf else life.deadline - self._loop.time()
         await asyncio.wait({call}, timeout=wait)
-        if call.done():
-            at, answer = call.result()
-            if at <= life.deadline:
-                return outputs_of(element, answer)
+        if life.reply.came_by(life.deadline):
+            return outputs_of(element, life.reply.answer)
         self._timeouts += 1
         self._tasks.discard(call)
         call.cancel()
         _ = self._spawn(self._watch(call))
         return outputs_at_deadline(element, self._parts, self._config)
 
-    async def _call(self, life: _Life, record: Record) -> Answered:
+    async def _call(self, life: _Life, record: Record) -> None:
         self._calls += 1
         if self._config.timeout is not None:
             life.deadline = self._loop.time() + self._config.timeout
-        return await self._answer(record)
+        await self._answer(record, life.reply)
 
     async def _watch(self, call: asyncio.Task[Any]) -> None:
         """See whether a cancelled call ends; one that runs on is abandoned."""

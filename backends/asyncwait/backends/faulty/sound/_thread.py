@@ -10,14 +10,14 @@ import asyncio
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._books import Books, Orders
 from asyncwait.backends.faulty.sound._contract import (
-    Answered,
+    Reply,
     outputs_at_deadline,
     outputs_of,
     too_many_abandoned,
@@ -37,6 +37,7 @@ class _Call:
 
     number: int
     record: Record
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     due: float = math.inf
     """When to look at it: at its deadline, then where it should have ended, then never."""
@@ -51,7 +52,7 @@ class KeepsItsBooksInAThread(AsyncioShell):
         await super()._start()
         self._books = Books(self, self._config, self._backlog)
         self._clerk = ThreadPoolExecutor(max_workers=1)
-        self._running: dict[asyncio.Task[Answered], _Call] = {}
+        self._running: dict[asyncio.Task[None], _Call] = {}
         self._changed = self._loop.create_future()
         self._news, self._room = asyncio.Event(), asyncio.Event()
         self._given: list[Element] = []
@@ -134,12 +135,12 @@ class KeepsItsBooksInAThread(AsyncioShell):
 
     # Calls
 
-    async def _call(self, call: _Call) -> Answered:
+    async def _call(self, call: _Call) -> None:
         self._calls += 1
         if self._config.timeout is not None:
             call.due = call.deadline = self._loop.time() + self._config.timeout
         self._look_again()
-        return await self._answer(call.record)
+        await self._answer(call.record, call.reply)
 
     def _look_again(self) -> None:
         if not self._changed.done():
@@ -162,16 +163,17 @@ class KeepsItsBooksInAThread(AsyncioShell):
                 elif call.due <= self._loop.time() + _EARLY:
                     self._on_due(task, call)
 
-    def _on_answer(self, task: "asyncio.Task[Answered]", call: _Call) -> None:
+    def _on_answer(self, task: "asyncio.Task[None]", call: _Call) -> None:
         if call.is_late or task.cancelled() or task.exception() is not None:
             return
-        at, answer = task.result()
-        if at >= call.deadline:  # of two in one instant the deadline wins
-            self._expire(call)
+        if call.reply.at < call.deadline:  # of two in one instant the deadline wins
+            self._decide(call, partial(outputs_of, call.record, call.reply.answer))
         else:
-            self._decide(call, partial(outputs_of, call.record, answer))
+            self._expire(call)
 
-    def _on_due(self, task: "asyncio.Task[Answered]", call: _Call) -> None:
+    def _on_due(self, task: "asyncio.Task[None]", call: _Call) -> None:
+        if call.reply.at < call.deadline:
+            return  # the loop was busy, and now the answer is on its way
         if not call.is_late:
             call.is_late = True
             call.due = self._loop.time() + _GRACE

@@ -6,7 +6,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.backends.faulty.sound._contract import Answer, Answered, Handle, raising
+from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
 from asyncwait.spec import Record, awaitable_of, let_pass, plain_error
 
@@ -60,36 +60,33 @@ class TrioShell(Shell):
         with trio.CancelScope(shield=True):
             await work
 
-    async def _answer(self, record: Record) -> Answered:
-        """Call the function in either form, and wait for its answer."""
+    async def _answer(self, record: Record, reply: Reply) -> None:
+        """Call the function in either form, and wait until there is an answer in `reply`."""
         try:
             if self._parts.call is None:
-                return await self._late_answer(record)
+                await self._late_answer(record, reply)
+                return
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
             let_pass(error)
             if isinstance(error, trio.Cancelled):
                 raise
-            return self._now(), raising(error)
-        return self._now(), lambda: returned
+            reply.fail(self._now(), error)
+        else:
+            reply.give(self._now(), lambda: returned)
 
-    async def _late_answer(self, record: Record) -> Answered:
+    async def _late_answer(self, record: Record, reply: Reply) -> None:
         """Call the function in callback form."""
         assert self._parts.invoke is not None
-        answers: list[Answered] = []
         answered = trio.Event()
 
         def put(answer: Answer) -> None:
-            with suppress(RuntimeError):  # the loop is closed, and the operator long gone
-                self._door(give, (self._now(), answer))
-
-        def give(answer: Answered) -> None:
-            answers.append(answer)
-            answered.set()
+            if reply.give(self._now(), answer):
+                with suppress(RuntimeError):  # the loop is closed, and the operator long gone
+                    self._door(answered.set)
 
         self._parts.invoke(record.value, Handle(put))
         await answered.wait()
-        return answers[0]
 
     def _is_cancelled(self, error: BaseException) -> bool:
         return isinstance(error, trio.Cancelled)

@@ -4,12 +4,13 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
 
 from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
 from asyncwait.backends.faulty.sound._contract import (
+    Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
@@ -30,6 +31,7 @@ class _Entry:
     """A record or a fence that was admitted."""
 
     element: Stored
+    reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
     tick: int = 0
     outputs: deque[Element] | None = None
@@ -159,12 +161,12 @@ class RoundsDeadlinesToTicks(AsyncioShell):
             entry.deadline = self._loop.time() + self._config.timeout
             self._wheel.put(entry, entry.deadline)
             self._change()
-        at, answer = await self._answer(record)
+        await self._answer(record, entry.reply)
         if entry.outputs is None and self._end is None:
-            if at > entry.deadline + _ROUNDING / 1000:
-                self._expire(entry)
+            if entry.reply.came_by(entry.deadline + _ROUNDING / 1000):
+                self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
             else:
-                self._decide(entry, lambda record: outputs_of(record, answer))
+                self._expire(entry)
 
     def _on_call_ended(self, entry: _Entry, _: object) -> None:
         del self._running[entry]
@@ -182,15 +184,18 @@ class RoundsDeadlinesToTicks(AsyncioShell):
                 await self._come_up(self._wheel.take(tick))
 
     async def _come_up(self, due: list[_Entry]) -> None:
-        """Decide what is due, or abandon it; what ends by itself in this instant has done so."""
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        for entry in due:
+        """Decide what is due, or abandon it, the latest first.
+
+        Each has some turns of the loop: what ends by itself in this instant has done so by then.
+        """
+        for entry in reversed(due):
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
             if entry not in self._running or self._end is not None:
                 continue
             if entry in self._late:
                 self._abandon(entry)
-            elif entry.outputs is None:
+            elif entry.outputs is None and not entry.reply.came_by(entry.deadline):
                 self._late.add(entry)
                 self._expire(entry)
                 self._running[entry].cancel()

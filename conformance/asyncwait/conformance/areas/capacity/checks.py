@@ -1,6 +1,7 @@
 """CAP: how much is taken in, and that it is made use of."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, leg_check
 
@@ -34,19 +35,23 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
         if rest.failed:
             return
         if (first := rest.first_uncalled) is not None:
-            second = _second_that_waits(leg, first)
-            if second < rest.known:
-                yield f"{leg.items[second]} was taken though {first} waits for room", rest.at
+            if (second := _second_that_waits(leg, first, rest)) is not None:
+                yield f"{second} was taken though {first} waits for room", rest.at
                 return
             yield None
         elif not rest.has_room and rest.input_is_due:
             yield None  # Nothing waits: an operator need not read ahead.
 
 
-def _second_that_waits(leg: LegHistory, first: Item) -> int:
-    """Return the place of the second element of the source that is not before `first`."""
+def _second_that_waits(leg: LegHistory, first: Item, rest: Rest) -> Item | None:
+    """Return the second element of the source that waits behind `first`, or with it."""
     restored = 0 if leg.restored is None else len(leg.restored.in_flight)
-    return max(first.pos, restored) + 1
+    taken = leg.items[max(first.pos, restored) : rest.known]
+    if len(taken) < 2:  # noqa: PLR2004 - a first and a second one
+        return None
+    out = {o.barrier.pos: o.output.seq for o in reversed(leg.snapshots) if o.barrier is not None}
+    waiting = (item for item in taken if not -1 < out.get(item.pos, item.emitted_seq) <= rest.seq)
+    return next(islice(waiting, 1, None), None)
 
 
 @leg_check("CAP-4")

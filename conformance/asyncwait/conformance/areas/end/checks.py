@@ -115,10 +115,18 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
     if ending.how in {"finished", "left"}:
         for when, seen in (("before", ending.again), ("after", ending.after)):
             if seen:
-                if seen == "stop":
+                if seen == "stop" or _tells_of_an_untold_failure(leg, seen):
                     yield None
                 else:
                     yield f"{when} leaving, a further read {seen}", ending.at
+
+
+def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
+    """Whether the operator failed before its consumer left, which a read after that may tell."""
+    wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= leg.end_at}
+    if leg.facts.leg.abandoned > leg.capacity:
+        wrong.add("TooManyAbandonedCalls")
+    return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
 
 
 @leg_check("END-8")
