@@ -15,7 +15,7 @@ from asyncwait.conformance._commands import _verify, asyncwait
 from asyncwait.conformance.running import _crew
 from asyncwait.spec.scenario import Scenario
 
-PATIENCE = "0.5"
+PATIENCE = 0.5
 VERDICT = re.compile(r": (not conformant|inconclusive) ")
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only there nothing is left over")
@@ -37,9 +37,9 @@ def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     return f"TEST_MARK={tmp_path}"
 
 
-def verify(*arguments: str) -> Result:
+def verify(*arguments: str, patience: float = PATIENCE) -> Result:
     """Run the command in this process."""
-    few = ("--patience", PATIENCE, "--jobs", "1", "--no-shrink")
+    few = ("--count", "1", "--patience", str(patience), "--jobs", "1", "--no-shrink")
     return CliRunner().invoke(asyncwait, ["verify", *arguments, *few])
 
 
@@ -93,7 +93,7 @@ def test_without_its_trick_it_is_conformant(tmp_path: Path, mark: str) -> None:
     """So it is the trick that each test above sees."""
     (tmp_path / "gate.py").write_text(Hostile("none", "", {}).text, encoding="utf-8")
 
-    done = verify("gate:backend")
+    done = verify("gate:backend", patience=10)
 
     assert (done.exit_code, done.stdout.splitlines()[-1].split(" (")[0]) == (
         0,

@@ -230,7 +230,7 @@ AT_FACTORY = (
     at_factory(
         "has exceptions of no rule",
         "return Hostile(open_operator, exceptions={'ORD-0': 'no'})",
-        "exceptions must be one of ",
+        "exceptions must be the id of a rule",
     ),
     at_factory(
         "answers nothing",
