@@ -32,7 +32,7 @@ BREAKPOINT = (
     "play the scenario in the process of the command: --here"
 )
 
-MOST_FURTHER = 10
+MOST_FURTHER = 2
 """Runs of its own that a backend may make, times the scenarios that it chooses from."""
 
 # Taken now: what the backend does to msgspec later does not concern us.

@@ -153,13 +153,12 @@ class Crew:
                 member.child.watch(by)
                 left = min(left, max(0.0, member.seconds_left) if member.is_owed else left)
         by.poll(left * 1000)
+        there = [member for member in self._members if member.child is not None]
+        for member in there:
+            member.exchange()
+        # The time that it takes to read what they print is theirs, too.
         passed = min(time.monotonic() - began, _MOST_AT_ONCE)
-        return [
-            said
-            for member in self._members
-            if member.child is not None
-            for said in member.attend(passed)
-        ]
+        return [said for member in there for said in member.hear(passed)]
 
 
 def _physical_memory() -> int:

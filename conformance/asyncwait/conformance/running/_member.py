@@ -105,15 +105,19 @@ class Member:
             self._sent = ahead
             self.child.send(b"\n".join(lines) + (b"\n\n" if batch else b"\n"))
 
-    def attend(self, seconds: float) -> Iterator[Said]:
-        """Hear what the child says after so many more seconds; lose it if it can't say more.
+    def exchange(self) -> None:
+        """Read and write what can be read and written without waiting."""
+        assert self.child is not None
+        self.child.attend()
+
+    def hear(self, seconds: float) -> Iterator[Said]:
+        """Give what the child has said after so many more seconds; lose it if it can't say more.
 
         Raises:
             AsyncWaitError: the first child of all can't load the backend.
         """
         assert self.child is not None
         child = self.child
-        child.attend()
         self._waited += seconds if self.is_owed else 0.0
         try:
             while self.is_owed and (line := child.line()) is not None:

@@ -21,8 +21,11 @@ from asyncwait.spec.scenario import LIMITS
 MARK = "ASYNCWAIT_CHILD"
 """Environment variable of all processes that the suite starts, with a secret word for each."""
 
-END_SECONDS = 10.0
-"""How long a child may take to its end when it has closed its output, or is killed."""
+END_SECONDS = 2.0
+"""How long a child may take to its end when it has closed its output."""
+
+KILL_SECONDS = 10.0
+"""How long its keeper may take to end everything."""
 
 LONGEST_LINE = LIMITS.bytes
 """A child that goes on and on without an end of line is ended."""
@@ -210,6 +213,8 @@ class ChildProcess:
         if self._control >= 0:
             os.close(self._control)
             self._control = -1
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGCONT)  # should the child have stopped it
 
     def kill(self) -> None:
         """End it and everything below it, and remove its files. May be called again."""
@@ -217,7 +222,7 @@ class ChildProcess:
         for pipe in (self._requests, self._replies, self._errors):
             pipe.close()
         try:
-            self._process.wait(END_SECONDS)
+            self._process.wait(KILL_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

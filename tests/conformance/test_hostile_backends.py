@@ -1,0 +1,102 @@
+"""Backends that leave, hang, lie, hide and sabotage: never green, never silent, never left over."""
+
+import re
+import sys
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hostile import ALL, PROGRAMS, Hostile, Program
+from remains import wait_until_gone
+
+from asyncwait.conformance._commands import _verify, asyncwait
+from asyncwait.conformance.running import _crew
+from asyncwait.spec.scenario import Scenario
+
+PATIENCE = 0.5
+VERDICT = re.compile(r": (not conformant|inconclusive) ")
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only there nothing is left over")
+each_backend = pytest.mark.parametrize("hostile", ALL, ids=[each.name for each in ALL])
+each_program = pytest.mark.parametrize("program", PROGRAMS, ids=[each.name for each in PROGRAMS])
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """A variable by which every process that a test starts is known, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TEST_MARK", str(tmp_path))
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    # Nobody's machine is to suffer from who eats memory, nor wait for scenarios nobody needs.
+    monkeypatch.setattr(_crew, "_physical_memory", lambda: 4 << 30)
+    monkeypatch.setattr(_verify, "Generated", lambda *_: nullcontext([Scenario()]))
+    return f"TEST_MARK={tmp_path}"
+
+
+def verify(*arguments: str, patience: float = PATIENCE) -> Result:
+    """Run the command in this process."""
+    few = ("--count", "1", "--patience", str(patience), "--jobs", "1", "--no-shrink")
+    return CliRunner().invoke(asyncwait, ["verify", *arguments, *few])
+
+
+def assert_is_told(done: Result, words: str) -> None:
+    """The command is not green, and says in these words why."""
+    said = done.stdout + done.stderr
+    assert re.search(words, said), said
+    if done.exit_code == 2:
+        assert done.stdout == ""
+        assert re.fullmatch("error: .*\n", done.stderr)
+    else:
+        assert done.exit_code in {1, 3}
+        assert VERDICT.search(done.stdout)
+    assert "this is a bug of asyncwait" not in said
+
+
+def assert_nothing_remains(mark: str, folder: Path) -> None:
+    """No process and no file of it is there."""
+    wait_until_gone(mark)
+    assert list((folder / "temporary").iterdir()) == []
+
+
+@linux
+@each_backend
+def test_no_backend_is_green_silent_or_left_over(
+    tmp_path: Path, mark: str, hostile: Hostile
+) -> None:
+    """It is told in words what was wrong, and nothing of it is there afterwards."""
+    (tmp_path / "gate.py").write_text(hostile.text, encoding="utf-8")
+
+    done = verify("gate:backend")
+
+    assert_is_told(done, hostile.words)
+    assert_nothing_remains(mark, tmp_path)
+
+
+@linux
+@each_program
+def test_no_program_is_green_silent_or_left_over(
+    tmp_path: Path, mark: str, program: Program
+) -> None:
+    """The same of whatever a command starts."""
+    done = verify("--exec", program.command.replace("{python}", sys.executable))
+
+    assert_is_told(done, program.words)
+    assert_nothing_remains(mark, tmp_path)
+
+
+@linux
+def test_without_its_trick_it_is_conformant(tmp_path: Path, mark: str) -> None:
+    """So it is the trick that each test above sees."""
+    (tmp_path / "gate.py").write_text(Hostile("none", "", {}).text, encoding="utf-8")
+
+    done = verify("gate:backend", patience=10)
+
+    assert (done.exit_code, done.stdout.splitlines()[-1].split(" (")[0]) == (
+        0,
+        "gate:backend: conformant",
+    )
+    assert_nothing_remains(mark, tmp_path)
