@@ -70,6 +70,15 @@ def test_the_command_that_stands_with_a_failure_shows_it_again(gate: Folder, wor
     assert f">>> {violation}" in done.out
 
 
+def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(gate: Folder) -> None:
+    """Whoever sits there sees that something goes on, and has the folder at hand."""
+    shown = gate.asyncwait_on_terminal(*VERIFY)
+
+    assert "shrinking failures, for 8 s at most" in shown
+    assert re.search(r"^  again: asyncwait play gate:backend \w{8}\r$", shown, re.MULTILINE)
+    assert "anywhere: " not in shown
+
+
 def test_a_run_in_this_process_prints_and_stops_at_breakpoints(gate: Folder) -> None:
     """As its author is used to."""
     gate.write("gate.py", GATE.replace('print("opened")', 'print("opened"); breakpoint()'))

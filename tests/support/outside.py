@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -92,6 +93,21 @@ class Folder:
         command = str(Path(sys.executable).with_name("asyncwait"))
         return self._run(command, *arguments, stdin=stdin)
 
+    def asyncwait_on_terminal(self, *arguments: str) -> str:
+        """Run the command `asyncwait` on a terminal; return what stands on it in the end."""
+        ours, theirs = os.openpty()
+        command = (str(Path(sys.executable).with_name("asyncwait")), *arguments)
+        with subprocess.Popen(
+            command, cwd=self.path, env=self._environment, stdout=theirs, stderr=theirs
+        ):
+            os.close(theirs)
+            shown = b""
+            with suppress(OSError):  # reading fails when the last one has closed the other end
+                while data := os.read(ours, 1 << 16):
+                    shown += data
+        os.close(ours)
+        return shown.decode()
+
     def pytest(self, *arguments: str) -> Done:
         """Run pytest, which knows a development installation only if told that it is one."""
         namespace = ("-o", "consider_namespace_packages=true")
@@ -101,12 +117,16 @@ class Folder:
         """Run the interpreter."""
         return self._run(sys.executable, *arguments)
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)}
+
     def _run(self, *command: str, stdin: str = "") -> Done:
         done = subprocess.run(
             command,
             input=stdin,
             cwd=self.path,
-            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)},
+            env=self._environment,
             capture_output=True,
             text=True,
             check=False,

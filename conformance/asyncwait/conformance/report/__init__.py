@@ -1,6 +1,7 @@
 """Verdicts and failures for people."""
 
 from asyncwait.conformance.report._besides import besides, printed
+from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._failures import failure_lines, rule_lines
 from asyncwait.conformance.report._report import area_table, print_report
 from asyncwait.conformance.report._timeline import describe_scenario, draw, show
@@ -11,6 +12,7 @@ __all__ = [
     "besides",
     "describe_scenario",
     "draw",
+    "excerpt",
     "failure_lines",
     "print_report",
     "printed",

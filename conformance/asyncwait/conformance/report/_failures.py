@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from asyncwait.conformance.report._again import HINT, again_lines
 from asyncwait.conformance.report._besides import besides
+from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
 
@@ -77,8 +78,8 @@ def _named(result: RuleResult) -> str:
 def _drawn(failure: Failure) -> Iterator[str]:
     """Yield the scenario of a failure and its timeline."""
     yield f"{failure.case.label}: {failure.violation.text} (at {failure.violation.at:g} ms)"
-    yield from describe_scenario(failure.case.scenario)
-    yield from draw(failure.case.scenario, failure.trace, failure.violation)
+    yield from excerpt(describe_scenario(failure.case.scenario))
+    yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
     yield from besides(failure.trace)
 
 

@@ -39,6 +39,9 @@ from asyncwait.spec.scenario import (
     Trace,
 )
 
+MARK = ">>>"
+"""Stands before what is wrong."""
+
 WIDTHS = (24, 34)
 """Of the columns for input and calls; output takes the rest."""
 
@@ -104,7 +107,7 @@ def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iter
     last = ""
     for event in leg.events:
         if not marked and violation is not None and event.at > violation.at:
-            yield f"{violation.at:>6g}  >>> {violation.text}"
+            yield f"{violation.at:>6g}  {MARK} {violation.text}"
             marked = True
         cells = _cells(scenario, event, leg)
         if cells is None:
@@ -114,7 +117,7 @@ def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iter
         last = at
     ending = leg.ending
     if not marked and violation is not None:
-        yield f"{violation.at:>6g}  >>> {violation.text}"
+        yield f"{violation.at:>6g}  {MARK} {violation.text}"
     error = f": {ending.error} {ending.detail}" if ending.error or ending.detail else ""
     yield f"{ending.at:>6g}  {ending.how}{error}"
 
