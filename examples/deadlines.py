@@ -39,20 +39,22 @@ class WindowWithDeadlines(SlidingWindow):
         if timeout is None:
             return await super()._results(record)
         now = asyncio.get_running_loop().time
-        ended: list[float] = []
+        times: list[float] = []  # when the call began, and when it ended
 
         async def call() -> tuple[Any, ...]:
+            times.append(now())
             try:
                 return await SlidingWindow._results(self, record)
             finally:
-                ended.append(now())
+                times.append(now())
 
-        deadline, running = now() + timeout, asyncio.create_task(call())
+        running = asyncio.create_task(call())
         try:
-            await asyncio.wait({running}, timeout=timeout)
+            await asyncio.sleep(0)  # it has begun
+            await asyncio.wait({running}, timeout=times[0] + timeout - now())
         finally:
             # What ends late has lost, also where the loop was too busy to look.
-            if not ended or ended[0] > deadline:
+            if len(times) < 2 or times[1] > times[0] + timeout:
                 self._late |= {running, asyncio.create_task(self._watch(running))}
                 running.cancel()
         return self._at_deadline(record) if running in self._late else running.result()

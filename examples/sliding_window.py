@@ -34,6 +34,7 @@ class SlidingWindow:
         self._room = asyncio.Semaphore(config.capacity)
         self._window = deque[asyncio.Task[deque[Record]]]()
         self._news = asyncio.Event()
+        self._is_awaited = False
         self._read_out: BaseException | None = None  # what the source ended with
         self._over: BaseException | None = None  # what the stream ended with
         self._reader = asyncio.create_task(self._read(elements))
@@ -48,7 +49,7 @@ class SlidingWindow:
         except (Exception, asyncio.CancelledError) as error:
             self._read_out = error
         self._news.set()
-        await elements.aclose()
+        await close(elements)
 
     async def _call(self, record: Record) -> deque[Record]:
         try:
@@ -72,21 +73,35 @@ class SlidingWindow:
         return self
 
     async def __anext__(self) -> Record:
-        while self._over is None:
-            self._news.clear()
-            if self._window and self._window[0].done():
-                results = self._window[0].result()
-                result = results.popleft() if results else None
-                if not results:
-                    _ = self._window.popleft()
-                    self._room.release()
-                if result is not None:
-                    return result
-            elif self._read_out is not None and not self._window:
-                self._over = self._read_out
-            else:
-                await self._news.wait()
-        raise self._over
+        if self._is_awaited:
+            raise RuntimeError("another task waits for the next result")
+        self._is_awaited = True
+        try:
+            while self._over is None:
+                if (call := self._turn()) is not None:
+                    if (result := self._take(call)) is not None:
+                        return result
+                elif self._read_out is not None and not self._window:
+                    self._over = self._read_out
+                else:
+                    self._news.clear()
+                    await self._news.wait()
+            raise self._over
+        finally:
+            self._is_awaited = False
+
+    def _turn(self) -> asyncio.Task[deque[Record]] | None:
+        """Return the call whose results are next: the first one, once it has ended."""
+        return self._window[0] if self._window and self._window[0].done() else None
+
+    def _take(self, call: asyncio.Task[deque[Record]]) -> Record | None:
+        """Take a result of a call that has ended; with its last one it leaves the window."""
+        results = call.result()
+        result = results.popleft() if results else None
+        if not results:
+            self._window.remove(call)
+            self._room.release()
+        return result
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
@@ -103,6 +118,12 @@ class SlidingWindow:
         self._reader.result()
 
 
+async def close(elements: Any) -> None:
+    """Close a source that can be closed."""
+    if hasattr(elements, "aclose"):
+        await elements.aclose()
+
+
 @asynccontextmanager
 async def open_operator(
     config: OperatorConfig,
@@ -113,14 +134,20 @@ async def open_operator(
 ) -> AsyncIterator[SlidingWindow]:
     """Open a sliding window."""
     parts = FunctionParts.of(fn)
-    await run_hook(parts.open)
+    try:
+        await run_hook(parts.open)
+    except BaseException:
+        await close(elements)
+        raise
     window = window_class(config, parts, elements)
     try:
         await asyncio.sleep(0)  # the reader has begun, and will close what it reads
         yield window
     finally:
-        await window.leave()
-        await run_hook(parts.close)
+        try:
+            await window.leave()
+        finally:
+            await run_hook(parts.close)
 
 
 def backend() -> StreamBackend:

@@ -10,6 +10,7 @@ from outside import Folder
 
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.running import adapted
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
@@ -127,9 +128,10 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> No
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-3", "WM-1")))
 
-    different = {key_of(adapted(example.scenario, can)) for example in EXAMPLES}
-    assert len(different) < len(EXAMPLES)
-    assert verdict.planned == len(different) + 1
+    shaped = [scenario for _, scenario in shapes(1, 0)]
+    planned = [*(example.scenario for example in EXAMPLES), *shaped, *generate(1, 0)]
+    different = {key_of(adapted(scenario, can)) for scenario in planned}
+    assert verdict.planned == len(different) < len(planned)
     assert verdict.line == (
         "gate:backend: conformant: core, unordered as to ORD-3, WM-1 "
         "(1 rules pass, 1 not-applicable)"

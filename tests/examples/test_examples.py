@@ -48,7 +48,7 @@ def test_an_operator_that_has_little_conforms_in_that(name: str, claim: str) -> 
     ("name", "rule", "claim"),
     [
         ("twins:in_its_turn", "FAIL-2", "not conformant: core, ordered"),
-        ("twins:reading_late", "CAP-4", "not conformant: core, unordered"),
+        ("twins:mixing", "ELEM-5", "not conformant: core, unordered"),
         ("twins:waiting_for_clean_up", "TIME-2", "not conformant: core, ordered, timeouts"),
     ],
 )

@@ -2,12 +2,9 @@
 
 import asyncio
 from collections import deque
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-import as_completed
-import deadlines
 import sliding_window
 from as_completed import AsCompleted
 from deadlines import WindowWithDeadlines
@@ -35,11 +32,11 @@ class TellsAFailureInItsTurn(SlidingWindow):
             raise
 
 
-class ReadsOnlyWhenSomethingHasEnded(AsCompleted):
-    """Waits for the calls that run, and lets what the source has meanwhile wait with them."""
+class ForgetsWhatItHasBegun(AsCompleted):
+    """Looks for a call that has ended each time, and so mixes the results of two."""
 
-    def _running(self) -> set[asyncio.Task[Any]]:
-        return set(self._calls) or super()._running()
+    def _turn(self) -> asyncio.Task[deque[Record]] | None:
+        return next((call for call in reversed(self._window) if call.done()), None)
 
 
 class WaitsForWhatItCancels(WindowWithDeadlines):
@@ -59,21 +56,15 @@ def in_its_turn() -> StreamBackend:
     return stream_backend(opened, profiles=["ordered"])
 
 
-def reading_late() -> StreamBackend:
+def mixing() -> StreamBackend:
     """A broken operator that gives results as they are completed."""
-    return stream_backend(_open_reading_late, profiles=["unordered"])
-
-
-@asynccontextmanager
-async def _open_reading_late(*arguments: Any) -> Any:
-    async with as_completed.open_operator(*arguments) as results:
-        results.__class__ = ReadsOnlyWhenSomethingHasEnded
-        yield results
+    opened = partial(sliding_window.open_operator, window_class=ForgetsWhatItHasBegun)
+    return stream_backend(opened, profiles=["unordered"])
 
 
 def waiting_for_clean_up() -> StreamBackend:
     """A broken window with deadlines."""
-    opened = partial(deadlines.open_operator, window_class=WaitsForWhatItCancels)
+    opened = partial(sliding_window.open_operator, window_class=WaitsForWhatItCancels)
     return stream_backend(opened, profiles=["ordered", "timeouts"])
 
 

@@ -1,4 +1,7 @@
-"""Another operator on the same loop, on an errand of its own: neither may notice the other."""
+"""Another operator on the same loop, on an errand of its own: neither may notice the other.
+
+It is of the same kind: it has the mode of the one that is judged, and a timeout if that has one.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -12,7 +15,6 @@ from asyncwait.spec import OpenOperator, OperatorConfig, Record
 _RECORDS = 6
 ERRAND = 0.04
 """Seconds of each call of an errand."""
-_WIDE = OperatorConfig("ordered", 64)
 
 
 async def _records() -> AsyncIterator[Record]:
@@ -20,13 +22,15 @@ async def _records() -> AsyncIterator[Record]:
         yield Record(number, number, f"k{number}")
 
 
-async def errand(open_operator: OpenOperator, *, takes: float) -> str:
+async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: float) -> str:
     """Run an operator beside the one that is judged; return what was wrong with it, or nothing.
 
     Args:
         open_operator: opens it.
+        kind: configuration of the one that is judged.
         takes: seconds of each call.
     """
+    config = OperatorConfig(kind.mode, 2, None if kind.timeout is None else 1.0)
 
     async def squared(value: int) -> list[int]:
         await (anyio.sleep(takes) if takes else anyio.lowlevel.checkpoint())
@@ -34,7 +38,7 @@ async def errand(open_operator: OpenOperator, *, takes: float) -> str:
 
     came: list[Any] = []
     try:
-        async with open_operator(OperatorConfig("ordered", 2, 1.0), squared, _records()) as results:
+        async with open_operator(config, squared, _records()) as results:
             try:
                 while True:
                     came.append(await results.__anext__())
@@ -43,13 +47,18 @@ async def errand(open_operator: OpenOperator, *, takes: float) -> str:
     except Exception as error:
         return f"another operator on the loop raised {error!r}"
     due = [Record(n * n, n, f"k{n}") for n in range(_RECORDS)]
+    if config.mode == "unordered":
+        came, due = sorted(came, key=str), sorted(due, key=str)
     return "" if came == due else f"another operator on the loop gave {came}, expected {due}"
 
 
-def passing_on(open_operator: OpenOperator, elements: Any) -> AbstractAsyncContextManager[Any]:
-    """Open an operator that passes on what it reads, for another one to read from."""
+def passing_on(
+    open_operator: OpenOperator, kind: OperatorConfig, elements: Any
+) -> AbstractAsyncContextManager[Any]:
+    """Open an operator that passes on what it reads, in order, for another one to read from."""
 
     async def same(value: Any) -> list[Any]:
         return [value]
 
-    return open_operator(_WIDE, same, elements)
+    config = OperatorConfig(kind.mode, 64 if kind.mode == "ordered" else 1)
+    return open_operator(config, same, elements)

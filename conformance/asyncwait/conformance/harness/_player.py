@@ -154,7 +154,7 @@ class _LegPlayer:
         """Return where the source has its elements from: maybe another operator."""
         elements = TimedElements(self._plan, self._recorder)
         if self._plan.scenario.company == "before":
-            return passing_on(self._open_operator, elements)
+            return passing_on(self._open_operator, self._plan.config, elements)
         return nullcontext(elements)
 
     async def _use_with(self, source: Any) -> None:
@@ -240,7 +240,8 @@ class _LegPlayer:
 
     def _keep_company(self) -> None:
         async def go(takes: float) -> None:
-            self._recorder.company = await errand(self._open_operator, takes=takes)
+            kind = self._plan.config
+            self._recorder.company = await errand(self._open_operator, kind, takes=takes)
 
         match self._plan.scenario.company:
             case "beside":
