@@ -115,7 +115,7 @@ def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> No
 @pytest.mark.parametrize(
     ("backend", "said"),
     [
-        ("pol-asyncio", "ERROR: no backend is named 'pol-asyncio'; known: "),
+        ("pol-asyncio", "ERROR: no backend is named 'pol-asyncio': give a name "),
         ("gate:backend", "ERROR: backend 'gate:backend': can't import it: ModuleNotFoundError: "),
     ],
 )

@@ -100,7 +100,7 @@ def test_the_shipped_backends_are_registered() -> None:
 
 def test_an_unknown_name_is_an_error_of_ours() -> None:
     """Whoever loads backends can catch it."""
-    with pytest.raises(UnknownBackend, match=r"^no backend is named 'x'; known: "):
+    with pytest.raises(UnknownBackend, match=r"^no backend is named 'x': give a name that "):
         load_backend("x")
 
 

@@ -2,11 +2,11 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
+from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import (
     Backend,
@@ -124,7 +124,8 @@ def _found(name: str) -> Callable[[], Any]:
         raise UnknownBackend(f"backend {name!r}: can't import it: {said}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise UnknownBackend(f"backend {name!r}: {module_name} has no {attribute!r}")
+            hint = nearest(part, dir(found))
+            raise UnknownBackend(f"backend {name!r}: {module_name} has no {attribute!r}{hint}")
         found = getattr(found, part)
     return cast("Callable[[], Any]", found)
 
@@ -136,8 +137,8 @@ def _installed(name: str) -> Callable[[], Any]:
         known = known_backends()
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    msg = f"no backend is named {name!r}; known: {', '.join(sorted(known))}"
     broken = [f"; {family}: can't be loaded: {why}" for family, why in broken_families().items()]
-    raise UnknownBackend(f"{msg}; or give module:callable{hint}{''.join(broken)}")
+    raise UnknownBackend(
+        f"no backend is named {name!r}: give a name that asyncwait backends lists, or "
+        f"module:callable{nearest(name, known)}{''.join(broken)}"
+    )
