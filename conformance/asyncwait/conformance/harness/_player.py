@@ -36,6 +36,9 @@ from asyncwait.spec.scenario import (
     next_leg,
 )
 
+_ERRAND_ENDS = 10.0
+"""Seconds after which another operator, which needs a fraction of one, comes to no end."""
+
 _TURNS = 20
 """Turns of the loop after which a read that has nothing to give waits, whoever runs it."""
 
@@ -102,6 +105,8 @@ class _LegPlayer:
         self._consumer = Consumer(plan, recorder)
         self._results: Any = None
         self._helpers: Any = None
+        self._alone = anyio.Event()
+        self._alone.set()
         self._doing = ""
         """What the harness waits for the operator to do; empty while it only consumes."""
 
@@ -113,6 +118,8 @@ class _LegPlayer:
                 self._helpers.start_soon(self._recorder.measure_lateness)
             host = Host(self._loop, spin, self._consumer.limit / 1000, self._overdue)
             is_over = await host.run(self._live)
+            with anyio.move_on_after(_ERRAND_ENDS):
+                await self._alone.wait()
             self._helpers.cancel_scope.cancel()
         # The harness's own tasks are gone now: what is still there is the operator's.
         left = Census.take().beyond(before) if is_over else Census()
@@ -240,8 +247,9 @@ class _LegPlayer:
 
     def _keep_company(self) -> None:
         async def go(takes: float) -> None:
-            kind = self._plan.config
+            kind, self._alone = self._plan.config, anyio.Event()
             self._recorder.company = await errand(self._open_operator, kind, takes=takes)
+            self._alone.set()
 
         match self._plan.scenario.company:
             case "beside":

@@ -13,6 +13,7 @@ from asyncwait.backends.faulty.sound._queues import WorksThroughQueues
 from asyncwait.backends.faulty.sound._task_per_record import GivesEachRecordATask
 from asyncwait.backends.faulty.sound._thread import KeepsItsBooksInAThread
 from asyncwait.backends.faulty.sound._wheel import RoundsDeadlinesToTicks
+from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "GivesEachRecordATask",
@@ -24,3 +25,5 @@ __all__ = [
     "WorksOnlyWhenAsked",
     "WorksThroughQueues",
 ]
+
+claim_exports(__name__)
