@@ -143,6 +143,7 @@ def _without_one_loop(scenario: Scenario) -> Scenario:
     fitting = replace(
         scenario,
         source="iterator",
+        source_error="own" if scenario.source_error == "cancelled" else scenario.source_error,
         tracked=False,
         company="none",
         cancel="once",

@@ -10,10 +10,13 @@ import pyarrow as pa
 from asyncwait.backends.pool import open_operator
 from asyncwait.conformance.harness import play
 from asyncwait.spec import Element, Record, Watermark
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
+from asyncwait.spec.scenario import GRID, Handler, Plan, Scenario, SinkStep, Step, Timed
 
 LONGEST = 120
 """Milliseconds that a scenario may last to be chosen."""
+
+MOST_INPUTS = 40
+"""More of them are work that a real clock does not stand still for."""
 
 MOST = 120
 """Scenarios that are chosen at most, the first ones: examples, and some generated ones."""
@@ -35,9 +38,34 @@ def short(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
 
 
 def _is_plain(scenario: Scenario) -> bool:
-    """Whether the consumer only reads, pauses and leaves: nothing can cut its real wait short."""
+    """Whether a real clock can play it: on its grid, in little work, and with nothing to wait for.
+
+    The consumer only reads, pauses and leaves, because nothing can cut its real wait short. A loop
+    that is blocked is late by what is measured.
+    """
     gives_up = any(step.does == "give_up" for step in scenario.sink)
-    return not (gives_up or scenario.crashes or scenario.cancel_at is not None)
+    cut_short = gives_up or scenario.crashes or scenario.cancel_at is not None
+    is_large = len(scenario.inputs) > MOST_INPUTS
+    return not (cut_short or is_large or _blocks(scenario)) and _is_on_grid(scenario)
+
+
+def _blocks(scenario: Scenario) -> bool:
+    """Whether anything blocks the loop."""
+    steps = [step for plan in scenario.plans for step in plan.steps]
+    return (
+        any(timed.blocks for timed in scenario.inputs)
+        or any(step.blocks for step in steps)
+        or any(plan.handler.blocks for plan in scenario.plans)
+        or any(step.does == "block" for step in scenario.sink)
+    )
+
+
+def _is_on_grid(scenario: Scenario) -> bool:
+    """Whether all its instants are whole steps of the grid apart."""
+    times = [scenario.timeout or 0, scenario.source_ends_at]
+    times += [timed.at for timed in scenario.inputs]
+    times += [ms for plan in scenario.plans for s in plan.steps for ms in (s.after, s.clean_up)]
+    return not any(ms % GRID for ms in times)
 
 
 def _duration(scenario: Scenario) -> float:
