@@ -121,5 +121,5 @@ def test_few_are_played_where_most_fail_and_many_where_few_do() -> None:
 
     Search(try_out, never).smallest("rule", largest(two_in_order))
 
-    assert sizes[:4] == [8, 16, 32, 64]
-    assert max(sizes) == 64
+    assert sizes[:3] == [8, 16, 32]
+    assert max(sizes) <= 64

@@ -54,15 +54,20 @@ class EmitsInBatches(Output):
 class _NoticesTheConsumer(Operator):
     """Knows whether the consumer waits, and looks again at what it waits for when that begins."""
 
-    _is_asked = False
+    # A second reader is told of its mistake while the first still waits.
+    _n_asking = 0
+
+    @property
+    def _is_asked(self) -> bool:
+        return self._n_asking > 0
 
     async def __anext__(self) -> Element:
-        self._is_asked = True
+        self._n_asking += 1
         self._post(_nothing)
         try:
             return await super().__anext__()
         finally:
-            self._is_asked = False
+            self._n_asking -= 1
 
     async def _until_asked(self) -> None:
         while not self._is_asked:

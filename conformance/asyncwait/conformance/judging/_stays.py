@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import Item
+from asyncwait.conformance.judging._items import NEVER, Item
 from asyncwait.spec.scenario import Blocked, SinkGaveUp, SinkLeft, SinkTook, SinkWaits
 
 _WAITING = {SinkWaits, SinkTook, SinkGaveUp}
@@ -51,10 +51,11 @@ class Moments:
 def _moments(facts: Facts) -> Iterator[Moment]:
     events, end_at = facts.leg.events, facts.leg.ending.at
     waiting = False
+    failed_at = end_at if facts.leg.ending.how == "failed" else NEVER
     times = chain((event.at for event in islice(events, 1, None)), [end_at])
     for seq, (event, then) in enumerate(zip(events, times, strict=False)):
         kind = type(event)
-        if kind is SinkLeft:
+        if kind is SinkLeft or event.at >= failed_at:
             return
         if kind in _WAITING:
             waiting = kind is SinkWaits

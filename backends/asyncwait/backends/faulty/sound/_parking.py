@@ -66,12 +66,15 @@ class ParksEachRecord(TrioShell):
     # From the source
 
     async def _read(self) -> None:
-        try:
-            await self._admit_backlog()
-            self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
-            self._lot.unpark_all()
-        finally:
-            await self._undisturbed(self._source.close())
+        # A scope of the source's own may be open when it is closed: the shield has to be outside.
+        with trio.CancelScope() as guard:
+            try:
+                await self._admit_backlog()
+                self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
+                self._lot.unpark_all()
+            finally:
+                guard.shield = True
+                await self._source.close()
 
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):

@@ -14,6 +14,9 @@ if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an o
     import trio
 
 
+_INTERRUPTED = RuntimeError("the operator was cancelled from outside")
+
+
 class TrioShell(Shell):
     """An operator in plain trio.
 
@@ -35,7 +38,7 @@ class TrioShell(Shell):
                     self._work()
         except BaseException:
             # So that a consumer that shields itself does not wait for ever.
-            self._finish(RuntimeError("the operator was cancelled from outside"))
+            self._finish(_INTERRUPTED)
             raise
 
     @abstractmethod
@@ -48,6 +51,8 @@ class TrioShell(Shell):
 
     async def _leave(self) -> None:
         self._outer.cancel_scope.shield = True
+        if self._end == (_INTERRUPTED,):
+            self._end = (None,)  # whoever reads on after leaving finds nothing, as ever
         try:
             await self._manager.__aexit__(None, None, None)
         except BaseExceptionGroup as group:
