@@ -48,6 +48,11 @@ def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     sys.modules.pop("gate", None)
 
 
+SHAPED = [scenario for _, scenario in shapes(1, 0)]
+PLANNED = len(EXAMPLES) + len(SHAPED) + 1
+"""What is played where one scenario is to be generated."""
+
+
 def write(gate: Folder, before: str = "pass", more: str = "") -> Path:
     """Write the module."""
     return gate.write("gate.py", AT_CAPACITY_SIX.format(before=before, more=more))
@@ -60,7 +65,7 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
     assert verdict.line == "gate:backend: conformant as to ORD-1 (1 rules pass)"
-    assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 1, len(EXAMPLES) + 1)
+    assert (verdict.scenarios, verdict.planned) == (PLANNED, PLANNED)
 
 
 def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder) -> None:
@@ -128,8 +133,7 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> No
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-3", "WM-1")))
 
-    shaped = [scenario for _, scenario in shapes(1, 0)]
-    planned = [*(example.scenario for example in EXAMPLES), *shaped, *generate(1, 0)]
+    planned = [*(example.scenario for example in EXAMPLES), *SHAPED, *generate(1, 0)]
     different = {key_of(adapted(scenario, can)) for scenario in planned}
     assert verdict.planned == len(different) < len(planned)
     assert verdict.line == (
@@ -144,7 +148,7 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> N
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
 
-    left = len(EXAMPLES) + 1 - 3
+    left = PLANNED - 3
     assert [(r.rule.id, r.status) for r in verdict.results] == [
         ("ORD-1", "blocked"),
         ("END-8", "fail"),
@@ -153,7 +157,7 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> N
         f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
     )
     assert verdict.line == (
-        f"gate:backend: not conformant as to ORD-1, END-8 after 3 of {len(EXAMPLES) + 1} scenarios "
+        f"gate:backend: not conformant as to ORD-1, END-8 after 3 of {PLANNED} scenarios "
         "(1 fail, 1 blocked)"
     )
 
@@ -219,7 +223,7 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(gate: Folder, *, b
     verdict = verify("gate:backend", Coverage(count=1))
 
     name = EXAMPLES[0].name
-    assert (verdict.scenarios, verdict.planned) == (len(EXAMPLES) + 3, len(EXAMPLES) + 4)
+    assert (verdict.scenarios, verdict.planned) == (PLANNED + 2, PLANNED + 3)
     assert verdict.errors == (
         f"{name}, not at all: no power",
         f"the backend raised LookupError: no more ({gate.path / 'gate.py'}:14)",
@@ -235,11 +239,11 @@ def test_the_verdict_says_why_the_rest_was_not_played(gate: Folder) -> None:
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
 
-    left = len(EXAMPLES) + 1 - 3
+    left = PLANNED - 3
     assert verdict.stopped == (
         f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
     )
-    assert (verdict.scenarios, verdict.planned) == (3, len(EXAMPLES) + 1)
+    assert (verdict.scenarios, verdict.planned) == (3, PLANNED)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -260,7 +264,7 @@ def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
 
     verify("gate:backend", Coverage(1, rules=("ORD-1",)), lambda *figures: told.append(figures))
 
-    total = len(EXAMPLES) + 1
+    total = PLANNED
     assert told == [
         *(("judged", number, total) for number in range(total + 1)),
         ("shrunk", 0, 0),
