@@ -224,7 +224,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(OpensWithTheFirstCall, rule="END-6"),
     Faulty(EndsOnceOnly, rule="END-7"),
     Faulty(FreesSlotsInSilence, rule="END-8"),
-    Faulty(SpinsWhileThereIsNoRoom, rule="END-8"),
+    Faulty(SpinsWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
     Faulty(ReadsOnAfterLeaving, rule="END-10"),
