@@ -22,6 +22,7 @@ from asyncwait.conformance.evidence import (
 )
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
+    Blocked,
     CallCancelled,
     Crash,
     Handler,
@@ -168,4 +169,31 @@ def test_a_record_without_results_is_not_mistaken_for_its_equal() -> None:
     )
 
     assert judge("REST-7", seen).applied
+    assert broken_rules(seen) == {}
+
+
+def test_a_call_may_begin_when_the_loop_is_free_after_leaving() -> None:
+    """The answer of the first call blocked the loop before anybody could be told to leave."""
+    scenario = Scenario(
+        inputs=at(0, A) + at(40, B),
+        plans=(Plan("a", (Step(40, blocks=40),)), never("b")),
+        cancel_at=40,
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("left", 40),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            (SinkLeft(40),),
+            taken(40, 1),
+            (Blocked(40, 80),),
+            answered(80, 0),
+            called(80, "b", first=1),
+            cancelled(80, 1),
+        ),
+    )
+
+    assert judge("END-10", seen).applied
     assert broken_rules(seen) == {}

@@ -65,6 +65,7 @@ def main(name: str, folders: Sequence[str] = ()) -> None:
     if line.stopped:
         line.say(Refused(f"backend {name!r}: {BREAKPOINT}"))
         return
+    line.mark()  # What was printed up to here belongs to no scenario.
     line.say(hello)
     _Server(backend, line).serve()
 
@@ -124,13 +125,17 @@ class _Line:
         for line in self.requests:
             yield _decode(line) if line.strip() else None
 
-    def tell(self, told: Told) -> None:
-        """Tell what came of a scenario, and mark the end of what was printed for it."""
+    def mark(self) -> None:
+        """Mark the end of what was printed until now."""
         for stream in (sys.stdout, sys.stderr):
             with suppress(BaseException):
                 stream.flush()
         with suppress(OSError):
             os.write(self._output, self._mark)
+
+    def tell(self, told: Told) -> None:
+        """Tell what came of a scenario, and mark the end of what was printed for it."""
+        self.mark()
         if self.stopped:
             told, self.stopped = Told(error=BREAKPOINT), False
         self.say(told)

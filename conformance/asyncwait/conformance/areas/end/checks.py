@@ -167,12 +167,15 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-10")
 def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins later than the instant in which the consumer left."""
-    left = next((event.at for _, event in leg.seen(SinkLeft)), NEVER)
-    late = next((call for call in leg.calls if call.at > left), None)
+    """No call begins later than the instant in which the consumer left, or could leave at last."""
+    left = next((event.at for _, event in leg.seen(SinkLeft)), None)
+    if left is None:
+        return
+    noticed = leg.facts.instants(left)[-1]  # A call that answers then may block the loop.
+    late = next((call for call in leg.calls if call.at > noticed), None)
     if late is not None:
         yield f"call {late.number} of {late.value!r} began after leaving", late.at
-    elif left != NEVER:
+    else:
         yield None
 
 
