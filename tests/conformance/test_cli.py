@@ -1,6 +1,7 @@
 """The command: exit codes, and one clear error for everything that a user can mend."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, TROUBLED, Folder
+from remains import wait_until, wait_until_gone
 
 from asyncwait.conformance._commands import _listing, asyncwait
 from asyncwait.conformance.harness import play
@@ -530,6 +532,37 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...]) -> Non
 
     assert process.returncode == 141
     assert "rror" not in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there nothing is left over")
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        (signal.SIGHUP, 129),
+        (signal.SIGTERM, 143),
+        (signal.SIGKILL, -signal.SIGKILL),
+    ],
+)
+def test_nothing_survives_a_command_that_a_signal_ends(
+    outside: Folder, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    """Neither children that spin and ignore signals, nor what they have started, nor files."""
+    spins = "import os, signal\n[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]\n"
+    told = "os.fork() or os.setsid()\nopen('spins', 'w').close()\nwhile True: pass\n"
+    outside.write("gate.py", spins + told)
+    temporary = outside.path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TEST_MARK", str(outside.path))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    command = [str(Path(sys.executable).with_name("asyncwait")), "verify", "gate:backend"]
+    with subprocess.Popen(command, cwd=outside.path, stderr=subprocess.PIPE) as process:
+        wait_until((outside.path / "spins").exists)
+        process.send_signal(number)
+
+    assert process.returncode == code
+    wait_until_gone(f"TEST_MARK={outside.path}")
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("missing", ["click", "rich", "hypothesis"])

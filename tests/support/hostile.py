@@ -167,6 +167,11 @@ AT_MODULE = (
     at_module("forks and leaves", "if os.fork(): os._exit(0)", "(ended|died): exit code 0"),
     at_module("hides a grandchild", f"{HIDES}\nos._exit(0)", f"{ENDED}exit code 0"),
     at_module("hides many", f"[{HIDES} for _ in range(9)]\n{HANGS}", LATE),
+    at_module(
+        "swarms",
+        f"[os.fork() or time.sleep(3600) for _ in range(400)]\n{HANGS}",
+        f"{ENDED}exit code 125: it started more than 256 processes",
+    ),
     at_module("hangs at exit", "atexit.register(time.sleep, 3600)\nsys.exit(0)", "SystemExit: 0"),
     at_module(
         "dumps its stacks",

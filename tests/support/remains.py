@@ -1,6 +1,7 @@
 """What is left of the processes that a test has started, known by their environment."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +20,12 @@ def carrying(mark: str) -> list[str]:
 
 def wait_until_gone(mark: str) -> None:
     """Wait until no process has `mark`, which takes a keeper some milliseconds."""
+    wait_until(lambda: not carrying(mark))
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
     give_up = time.monotonic() + SECONDS
-    while remains := carrying(mark):
-        assert time.monotonic() < give_up, remains
+    while not is_so():
+        assert time.monotonic() < give_up
         time.sleep(0.01)

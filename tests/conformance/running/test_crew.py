@@ -316,3 +316,26 @@ def test_the_guide_says_what_a_program_is_given() -> None:
     assert "three times as long to start" in guide
     assert f"`--patience` seconds ({REAL_SECONDS:g} unless told otherwise)" in guide
     assert f"no longer than {_process.LONGEST_LINE >> 20} MiB" in guide
+
+
+class Child:
+    """A child that has waited for a processor for so many seconds."""
+
+    starved = 0.0
+
+
+def over_after(starved_each: float, bound: float = 10.0) -> float:
+    """After how many seconds a wait is over, if of each second the child starves for a part."""
+    wait, child = _member.Wait(bound), Child()
+    while not wait.is_over(child):  # type: ignore[arg-type]
+        wait.passed += 0.5
+        child.starved += 0.5 * starved_each
+    return wait.passed
+
+
+@pytest.mark.parametrize(
+    ("starved", "seconds"), [(0.0, 10.5), (0.5, 14.5), (0.9, 50.5), (1.0, 100.5)]
+)
+def test_time_without_a_processor_is_not_the_childs(starved: float, seconds: float) -> None:
+    """On a busy machine it gets as much time as on an idle one; within a limit, too."""
+    assert over_after(starved) == pytest.approx(seconds, abs=0.5)

@@ -228,3 +228,13 @@ def test_a_child_knows_its_mark(start: Start) -> None:
     child = start(python(f"print(len(os.environ['{MARK}']))"))
 
     assert [*lines_of(child)] == [b"16"]
+
+
+@linux
+def test_a_child_that_swarms_is_ended(mark: str, start: Start) -> None:
+    """Before it takes the machine down."""
+    child = start(python("while True: os.fork() or time.sleep(600)"))
+
+    assert [*lines_of(child)] == []
+    assert child.obituary() == "exit code 125: it started more than 256 processes"
+    assert carrying(mark) == []

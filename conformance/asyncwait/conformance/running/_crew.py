@@ -151,7 +151,7 @@ class Crew:
             member.send()
             if member.child is not None:
                 member.child.watch(by)
-                left = min(left, max(0.0, member.seconds_left) if member.is_owed else left)
+                left = min(left, member.seconds_left if member.is_owed else left)
         by.poll(left * 1000)
         there = [member for member in self._members if member.child is not None]
         for member in there:

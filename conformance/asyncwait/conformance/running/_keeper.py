@@ -3,8 +3,9 @@
     python -I -S _keeper.py CONTROL FOLDER MEMORY COMMAND...
 
 This is a program of its own, between the command and the child. It ends when the child ends, when
-nobody holds the other end of the pipe CONTROL any more, when its parent is gone, or when a signal
-asks it to; then all processes below it are killed, FOLDER is removed, and it ends as the child did.
+nobody holds the other end of the pipe CONTROL any more, when its parent is gone, when a signal asks
+it to, or when there are too many processes below it. Then all of these are killed, FOLDER is
+removed, and it ends as the child did.
 
 On Linux orphans become children of the keeper (it is their subreaper), whatever session they have
 made for themselves, and the child dies with the keeper. On other systems a process that leaves the
@@ -24,9 +25,12 @@ import time
 from contextlib import suppress
 from typing import NoReturn
 
-LOOK_EVERY = 1.0  # seconds between two looks for a parent that ended without closing its pipe
+LOOK_EVERY = 0.1  # seconds between two looks for a parent that is gone, or a child that swarms
+MOST_PROCESSES = 256  # below a keeper
 SWEEP_WITHIN = 5.0  # seconds
 
+_SWARMED = -1  # in place of the status of a child
+_SWARMED_CODE = 125
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -50,10 +54,12 @@ def main(control: int, folder: str, memory: int, command: list[str]) -> NoReturn
     child = os.fork()
     if child == 0:
         _become(command, memory, keeper)
-    _let_go()
+    words = _let_go()
     status = _outlast(child, control, woken, parent)
     _sweep(child)
     shutil.rmtree(folder, ignore_errors=True)
+    if status == _SWARMED:
+        _say(words, f"it started more than {MOST_PROCESSES} processes")
     _end_like(status)
 
 
@@ -62,7 +68,7 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
 
 
-_KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - the same
+KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - the same
 
 _asked: list[int] = []
 
@@ -103,15 +109,24 @@ def _limit(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory, hard))
 
 
-def _let_go() -> None:
-    """Hold none of the child's pipes, so that their ends are seen when it has gone."""
+def _let_go() -> int:
+    """Hold none of the child's pipes, so that their ends are seen; return one for last words."""
+    words = os.dup(2)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
+    return words
+
+
+def _say(words: int, text: str) -> None:
+    os.set_blocking(words, False)
+    with suppress(OSError):
+        os.write(words, f"{text}\n".encode())
 
 
 def _outlast(child: int, control: int, woken: int, parent: int) -> int:
     """Wait until it is time to end; return the status of the child, 0 if it runs on."""
+    crowd = _crowd()
     while True:
         ready, _, _ = select.select([control, woken], [], [], LOOK_EVERY)
         if woken in ready:
@@ -121,6 +136,17 @@ def _outlast(child: int, control: int, woken: int, parent: int) -> int:
             return status
         if control in ready or _asked or os.getppid() != parent:
             return 0
+        if _crowd() > crowd + MOST_PROCESSES and len(below(os.getpid())) > MOST_PROCESSES:
+            return _SWARMED
+
+
+def _crowd() -> int:
+    """Return how many threads the whole machine has, if it tells: that is asked for in no time."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - the same
+            return int(file.read().split()[3].rpartition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _reap(child: int) -> tuple[int | None, bool]:
@@ -142,7 +168,7 @@ def _sweep(child: int) -> None:
     pause = 0.001
     give_up = time.monotonic() + SWEEP_WITHIN
     while time.monotonic() < give_up:
-        for pid in _below(os.getpid()) if _KNOWS_PROCESSES else (-child,):
+        for pid in below(os.getpid()) if KNOWS_PROCESSES else (-child,):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         _, any_left = _reap(child)
@@ -152,7 +178,7 @@ def _sweep(child: int) -> None:
         pause = min(2 * pause, 0.05)
 
 
-def _below(top: int) -> list[int]:
+def below(top: int) -> list[int]:
     """Return the processes below `top`."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib it starts in half the time
@@ -167,6 +193,8 @@ def _below(top: int) -> list[int]:
 
 
 def _end_like(status: int) -> NoReturn:
+    if status == _SWARMED:
+        os._exit(_SWARMED_CODE)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         with suppress(OSError, ValueError):

@@ -19,6 +19,9 @@ BATCH_PATIENCE = 60
 """So many times the patience with a scenario a batch may take from one trace to the next."""
 
 
+STARVED = 10
+"""So many times its bound a wait may last, where the machine is busy with other things."""
+
 _NOT_READY = {
     "blocked": "a longer --patience might help: ",
     "died": "its process ended: ",
@@ -49,6 +52,37 @@ class Said(Struct, frozen=True):
     lost: Trace | None = None
 
 
+class Wait:
+    """A wait for a line, by the clock of this process.
+
+    Time for which the machine has no processor for the child is not the child's. That is measured
+    in the second half of the bound, because it is seldom asked for.
+
+    Args:
+        bound: seconds.
+    """
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+        self.passed = 0.0
+        self._half: tuple[float, float] | None = None
+
+    @property
+    def left(self) -> float:
+        """Seconds until there is something to look at."""
+        return max(0.0, self.bound * (0.5 if self._half is None else 1) - self.passed) or 0.1
+
+    def is_over(self, child: ChildProcess) -> bool:
+        """Whether the child has had its time."""
+        if self._half is None and self.passed > self.bound / 2:
+            self._half = self.passed, child.starved
+        if self._half is None or self.passed <= self.bound:
+            return False
+        passed, starved = self._half
+        had = self.passed - passed - (child.starved - starved)
+        return had >= self.bound - passed or self.passed > STARVED * self.bound
+
+
 class Member:
     """A place in a crew: what is wanted there, and the child that is there now.
 
@@ -70,8 +104,7 @@ class Member:
         self._memory = memory
         self._greeting: Greeting | None = None
         self._sent = 0
-        self._bound = 0.0
-        self._waited = 0.0
+        self._wait = Wait(0)
 
     @property
     def is_owed(self) -> bool:
@@ -80,14 +113,14 @@ class Member:
 
     @property
     def seconds_left(self) -> float:
-        """How long the child may still take."""
-        return self._bound - self._waited
+        """How long the child may still take, as far as is known."""
+        return self._wait.left
 
     def start(self) -> None:
         """Have a child."""
         self.child = ChildProcess(self._speech.command, self._memory)
         self._greeting = self._speech.greeting(self._patience)
-        self._bound, self._waited = next(self._greeting), 0.0
+        self._wait = Wait(next(self._greeting))
         self.child.send(self._speech.opening)
 
     def send(self) -> None:
@@ -118,10 +151,11 @@ class Member:
         """
         assert self.child is not None
         child = self.child
-        self._waited += seconds if self.is_owed else 0.0
+        if self.is_owed:
+            self._wait.passed += seconds
         try:
             while self.is_owed and (line := child.line()) is not None:
-                self._waited = 0.0
+                self._wait = Wait(self._wait.bound)
                 yield from self._hear(line)
         except LineTooLong as error:
             yield from self._lose("error", str(error))
@@ -129,8 +163,8 @@ class Member:
             return
         if child.is_mute:
             yield from self._lose("died", child.obituary())
-        elif self.is_owed and self._waited > self._bound:
-            yield from self._lose("blocked", f"no answer for {self._bound:g} s")
+        elif self.is_owed and self._wait.is_over(child):
+            yield from self._lose("blocked", f"no answer for {self._wait.bound:g} s")
 
     def _hear(self, line: bytes) -> Iterator[Said]:
         if self._greeting is not None:
@@ -145,7 +179,7 @@ class Member:
 
     def _greet(self, greeting: Greeting, line: bytes) -> Iterator[Said]:
         try:
-            self._bound = greeting.send(line)
+            self._wait = Wait(greeting.send(line))
             return
         except StopIteration as end:
             hello: Hello = end.value
@@ -158,7 +192,7 @@ class Member:
             yield from self._lose("error", f"the backend was {self.hello}, and now it is {hello}")
             return
         self.hello, self._greeting = hello, None
-        self._bound = self._patience * (BATCH_PATIENCE if hello.batch else 1)
+        self._wait = Wait(self._patience * (BATCH_PATIENCE if hello.batch else 1))
         assert self.child is not None
         self.child.words.take()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from select import POLLIN, POLLOUT, poll
 from typing import Self
 
+from asyncwait.conformance.running._keeper import KNOWS_PROCESSES, below
 from asyncwait.spec.scenario import LIMITS
 
 MARK = "ASYNCWAIT_CHILD"
@@ -184,6 +185,12 @@ class ChildProcess:
         by.poll(seconds * 1000)
         self.attend()
 
+    @property
+    def starved(self) -> float:
+        """Seconds for which what runs there has had to wait for a processor; 0 if nobody knows."""
+        pids = below(self._process.pid) if KNOWS_PROCESSES else ()
+        return max(map(_starved, pids), default=0.0)
+
     def let_end(self, seconds: float) -> None:
         """Close its input and give it so long to end by itself, whatever it still says."""
         self._requests.close()
@@ -246,6 +253,15 @@ def _read(pipe: int) -> bytes | None:
         return os.read(pipe, _AT_ONCE)
     except BlockingIOError:
         return None
+
+
+def _starved(pid: int) -> float:
+    """Return how long the thread that waited longest for a processor did, in seconds."""
+    waited = [0]
+    for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError, ValueError, IndexError):
+            waited.append(int(file.read_text(encoding="ascii").split()[1]))
+    return max(waited) / 1e9
 
 
 def _ended(code: int) -> str:
