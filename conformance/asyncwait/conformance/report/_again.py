@@ -37,3 +37,5 @@ def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[st
     text = scenarios_to_json((case.planned,)).decode()
     if len(text) <= LONGEST_JSON:
         yield f"anywhere: {command} {shlex.quote(text)}"
+    else:
+        yield f"anywhere: verify again, then as above: its JSON has {len(text):,} characters"
