@@ -140,6 +140,20 @@ async def test_a_cancellation_that_user_code_makes_up_was_not(anyio_backend_name
         assert was_asked_for(error) == (anyio_backend_name == "asyncio")
 
 
+def test_a_cancellation_in_a_callback_of_the_loop_was_not() -> None:
+    """There is no task there, and no scope round it."""
+    seen: list[bool] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(lambda: seen.append(was_asked_for(asyncio.CancelledError())))
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+    assert seen == [False]
+
+
 @pytest.mark.anyio
 async def test_the_error_of_a_group_is_plain() -> None:
     """However deep; the first of several."""

@@ -100,6 +100,11 @@ class SourceReader:
             )
         self._wanted = wanted = anyio.Event()
         self._on_element(element)
-        if not self._stopped:
+        if self._stopped:
+            return
+        try:
+            await wanted.wait()
+        except anyio.get_cancelled_exc_class():
+            # Perhaps by a scope of the source's own. If it is by the operator's end, that is told.
             with anyio.CancelScope(shield=True):
                 await wanted.wait()

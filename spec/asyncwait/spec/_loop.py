@@ -66,7 +66,7 @@ def was_asked_for(error: BaseException) -> bool:
     """Say whether `error` is a cancellation that a scope round the present task asks for.
 
     If user code has made it up, or it comes from a task that somebody else has cancelled, no such
-    scope is cancelled, and it is an error like any other (FAIL-5).
+    scope is cancelled, and it is an error like any other (FAIL-5). So it is outside of any task.
     """
     trio = _running_trio()
     if trio is not None:
@@ -74,6 +74,8 @@ def was_asked_for(error: BaseException) -> bool:
     else:
         cancelled, scopes = asyncio.CancelledError, sys.modules.get("anyio")
     if scopes is None or not isinstance(error, cancelled):
+        return False
+    if trio is None and asyncio.current_task() is None:
         return False
     return bool(scopes.current_effective_deadline() == -math.inf)
 
