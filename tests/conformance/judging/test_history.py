@@ -10,7 +10,7 @@ from asyncwait.conformance.judging import (
     NEVER,
     Finding,
     LegHistory,
-    histories,
+    explain,
     leg_check,
 )
 from asyncwait.reference import open_operator
@@ -47,7 +47,7 @@ def leg_of(planned: Scenario, *events: Event, how: str = "finished") -> LegHisto
     """A leg with these events, as the checks see it."""
     at = events[-1].at if events else 0
     leg = Leg(Ending(how, at), events, mode=planned.mode, capacity=planned.capacity)  # type: ignore[arg-type]
-    (history,) = next(histories(planned, Trace((leg,)))).legs
+    (history,) = explain(planned, Trace((leg,))).history.legs
     return history
 
 
@@ -179,7 +179,7 @@ def test_the_legs_of_a_trace_know_when_they_began() -> None:
     """Times of inputs are those of the scenario, times of events those of the leg."""
     planned = scenario(A, crashes=(Crash(20), Crash(30)))
 
-    history = next(histories(planned, play(open_operator, planned)))
+    history = explain(planned, play(open_operator, planned)).history
 
     assert [leg.began_at for leg in history.legs] == [0, 20, 50]
 
@@ -194,7 +194,7 @@ def test_a_check_of_legs_counts_where_it_applied_and_names_the_leg() -> None:
         yield from next(remaining)
 
     planned = scenario(A, crashes=(Crash(20),))
-    judgement = judged(next(histories(planned, play(open_operator, planned))))
+    judgement = judged(explain(planned, play(open_operator, planned)).history)
 
     assert judgement.applied == 4
     assert [(v.text, v.at, v.leg) for v in judgement.violations] == [("wrong", 7.0, 1)]
@@ -202,7 +202,7 @@ def test_a_check_of_legs_counts_where_it_applied_and_names_the_leg() -> None:
 
 def test_an_empty_trace_breaks_nothing_but_what_it_lacks() -> None:
     """Every check can judge a leg in which nothing happened."""
-    history = next(histories(scenario(crashes=(Crash(0),)), Trace((Leg(Ending("crashed")),))))
+    history = explain(scenario(crashes=(Crash(0),)), Trace((Leg(Ending("crashed")),))).history
 
     for check in CHECKS.values():
         check(history)

@@ -17,7 +17,7 @@ from asyncwait.conformance.judging._common import (
     first_stray,
     untimely_request,
 )
-from asyncwait.conformance.judging._explain import histories
+from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._identity import (
     Identity,
     identity_of,
@@ -51,11 +51,11 @@ __all__ = [
     "SnapshotOut",
     "Violation",
     "check",
+    "explain",
     "failure_named",
     "first_failures",
     "first_stray",
     "held_at",
-    "histories",
     "identity_of",
     "impossible",
     "is_same",

@@ -48,14 +48,14 @@ def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> 
 
 def _by_deadline(
     facts: Facts, calls: Calls, ties: Ties, explanation: Explanation
-) -> tuple[dict[int, Request], frozenset[int]]:
+) -> tuple[dict[int, Request], set[int]]:
     """Return the request for each record that the handler was asked for, and who is blamed."""
     asked: dict[int, Request] = {}
-    blamed: frozenset[int] = frozenset()
+    blamed: set[int] = set()
     requests = _first_requests(ties)
     for tie, chosen in zip(ties.ties, explanation, strict=True):
         if not tie.requests:
-            blamed = frozenset(chosen)
+            blamed.update(chosen)
         for pos, (_, event) in zip(chosen, tie.requests, strict=False):
             # Of records with equal values that are due together, any may be the one that was asked
             # for first, and be out before the handler is asked again.
@@ -78,8 +78,14 @@ def _decide(facts: Facts, call: Call, request: Request | None, *, blamed: bool) 
     deadline, ended = facts.deadline(call), call.ended
     own = ended is not None and ended.how != "cancelled" and call.ended_at <= deadline
     if request is not None or (own and blamed) or (not own and deadline <= facts.leg.ending.at):
-        return _decide_by_deadline(facts, call, request)
-    if not own or ended is None:
+        return decided_by_deadline(facts, call, request)
+    return decided_by_call(call) if own else UNDECIDED
+
+
+def decided_by_call(call: Call) -> Decision:
+    """Return the decision that the end of a record's call is; none if it is none."""
+    ended = call.ended
+    if ended is None or ended.how == "cancelled":
         return UNDECIDED
     if ended.how == "returned":
         return Decision(NEVER, call.ended_at, call.ended_seq, results=ended.results)
@@ -89,7 +95,8 @@ def _decide(facts: Facts, call: Call, request: Request | None, *, blamed: bool) 
     return Decision(NEVER, call.ended_at, call.ended_seq, results=results, wrong=wrong)
 
 
-def _decide_by_deadline(facts: Facts, call: Call, request: Request | None) -> Decision:
+def decided_by_deadline(facts: Facts, call: Call, request: Request | None) -> Decision:
+    """Return the decision that a record's deadline is; `request` is the one to its handler."""
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
     noticed = max(facts.deadline(call), min(facts.due(call), facts.leg.ending.at))
     decided_at = noticed if request is None else asked_at

@@ -11,14 +11,16 @@ from functools import partial
 from itertools import accumulate, chain, repeat
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.conformance.judging._calls import Calls, link_calls, overloaded_at
 from asyncwait.conformance.judging._decisions import UNDECIDED, Decision, decide
+from asyncwait.conformance.judging._evidence import likeliest
 from asyncwait.conformance.judging._facts import Facts, Took, read_leg
 from asyncwait.conformance.judging._items import NEVER, Call, Input, Item, Output
 from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._outputs import Link, link_outputs
-from asyncwait.conformance.judging._ties import Explanation, Ties, explanations, find_ties
+from asyncwait.conformance.judging._ties import Explanation, Ties, find_ties
 from asyncwait.spec.scenario import Leg, Scenario, Trace
 
 
@@ -91,24 +93,38 @@ def _output(items: Sequence[Item], took: Took, link: Link) -> Output:
     return Output(took.element, took.at, took.seq, item, link.part, link.trouble)
 
 
-def histories(scenario: Scenario, trace: Trace) -> Iterator[History]:
-    """Yield `trace` under each of its explanations, the likeliest first."""
-    readings = _readings(scenario, trace)
-    settled: list[Explanation] = []
-    legs: list[LegHistory] = []
-    for explanation in explanations([tie for each in readings for tie in each.ties.ties]):
-        parts = iter(explanation)
-        now = [tuple(next(parts) for _ in each.ties.ties) for each in readings]
-        legs = [
-            legs[n] if legs and settled[n] == part else explained(each, part)
-            for n, (each, part) in enumerate(zip(readings, now, strict=True))
-        ]
-        settled = now
-        yield History(scenario, trace, tuple(legs))
+class Way(Struct, frozen=True, eq=False):
+    """A trace under one of its explanations.
+
+    Args:
+        readings: its legs, whatever explains them.
+        settled: the explanation, leg by leg.
+        history: what the checks can judge.
+    """
+
+    readings: tuple[Reading, ...]
+    settled: tuple[Explanation, ...]
+    history: History
+
+    def otherwise(self, number: int, explanation: Explanation) -> "Way":
+        """Return the trace with the leg `number` explained otherwise."""
+        leg = explained(self.readings[number], explanation)
+        legs = (*self.history.legs[:number], leg, *self.history.legs[number + 1 :])
+        settled = (*self.settled[:number], explanation, *self.settled[number + 1 :])
+        return Way(self.readings, settled, replace(self.history, legs=legs))
 
 
-def _readings(scenario: Scenario, trace: Trace) -> list[Reading]:
+def explain(scenario: Scenario, trace: Trace) -> Way:
+    """Return the likeliest explanation of a trace."""
+    readings = tuple(_read_all(scenario, trace))
+    settled = tuple(likeliest(each.facts, each.calls, each.ties) for each in readings)
+    legs = tuple(map(explained, readings, settled))
+    return Way(readings, settled, History(scenario, trace, legs))
+
+
+def _read_all(scenario: Scenario, trace: Trace) -> Iterator[Reading]:
     """Read all legs; each begins when the one before it was to crash."""
     begin = [0, *accumulate(crash.at for crash in scenario.crashes)]
     later = chain(begin, repeat(begin[-1]))
-    return [read(scenario, leg, at) for leg, at in zip(trace.legs, later, strict=False)]
+    for leg, at in zip(trace.legs, later, strict=False):
+        yield read(scenario, leg, at)

@@ -1,5 +1,6 @@
 """What the events of a leg say by themselves: read once, and the same in every explanation."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -92,16 +93,28 @@ class Facts(Struct, frozen=True, eq=False):
         At the very beginning of a block it may have been noticed before, or not; and at the end of
         one, before the next begins.
         """
-        found = [] if any(since < at < until for since, until in self.blocks) else [at]
-        for since, until in self.blocks:
-            if since <= at <= until:
-                at = until
-                found.append(at)
+        blocks = self.blocks
+        number = bisect_left(blocks, at, key=_over)
+        is_held = number < len(blocks) and blocks[number][0] < at < blocks[number][1]
+        found = [] if is_held else [at]
+        while number < len(blocks) and blocks[number][0] <= at:
+            at = blocks[number][1]
+            found.append(at)
+            number += 1
         return found
 
     def blocked_between(self, since: float, until: float) -> float:
         """Return for how many ms of that time the loop was blocked."""
-        return sum(max(0.0, min(until, end) - max(since, begin)) for begin, end in self.blocks)
+        blocked, number = 0.0, bisect_right(self.blocks, since, key=_over)
+        while number < len(self.blocks) and self.blocks[number][0] < until:
+            begin, end = self.blocks[number]
+            blocked += max(0.0, min(until, end) - max(since, begin))
+            number += 1
+        return blocked
+
+
+def _over(block: tuple[float, float]) -> float:
+    return block[1]
 
 
 def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:

@@ -6,13 +6,25 @@ the keys of a dict only stand in another order. So the judge never compares valu
 """
 
 from collections.abc import Hashable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import identity
 
 Identity: TypeAlias = Hashable
 """Equal for two elements if, and only if, they are the same."""
+
+
+class RecordIdentity(NamedTuple):
+    """What tells a record from others: the identities of its value, its timestamp and its key."""
+
+    value: str
+    timestamp: str
+    key: str
+
+    def result(self, value: str) -> "RecordIdentity":
+        """Return the identity of the record that comes out with `value` as a result of this one."""
+        return RecordIdentity(value, self.timestamp, self.key)
 
 
 def is_same(value: Any, other: Any) -> bool:
@@ -29,8 +41,7 @@ def identity_of(element: Any) -> Identity:
     """Return what tells an element from others; an operator may hand out what is none."""
     match element:
         case Record():
-            at, key = identity(element.timestamp), identity(element.key)
-            return Record, identity(element.value), at, key
+            return identity_of_record(element)
         case Snapshot():
             return (
                 Snapshot,
@@ -42,16 +53,10 @@ def identity_of(element: Any) -> Identity:
         case _:
             fields = getattr(element, "__struct_fields__", None)
             if fields is None:
-                return identity(element)
+                return type(element), identity(element)
             return type(element), *(identity(getattr(element, name)) for name in fields)
 
 
-def identity_of_result(result: str, record: Identity) -> Identity:
-    """Return the identity of the record that comes out as a result of another.
-
-    Args:
-        result: the identity of its value.
-        record: the identity of the record that gave it, whose timestamp and key it has.
-    """
-    assert isinstance(record, tuple)
-    return Record, result, *record[2:]
+def identity_of_record(record: Record) -> RecordIdentity:
+    """Return what tells a record from others."""
+    return RecordIdentity(identity(record.value), identity(record.timestamp), identity(record.key))

@@ -1,17 +1,14 @@
 """The one place where a trace is judged: whatever a check does, it is reported from here."""
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 from msgspec import Struct
 
 from asyncwait.conformance.judging._check import Check, Judgement, Violation
-from asyncwait.conformance.judging._explain import histories
+from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._leg import History
+from asyncwait.conformance.judging._search import LEGAL, Moment, search
 from asyncwait.spec.scenario import Scenario, Trace
-
-MOST_WAYS = 1_000
-"""Explanations that are tried: half of twelve records that are alike and tie have fewer."""
 
 Checks = Mapping[str, Check]
 """Checks by the id of their rule."""
@@ -39,7 +36,7 @@ def judge(scenario: Scenario, trace: Trace, checks: Checks) -> Judged:
     """Judge `trace` by all `checks`; never raise, whatever is in it.
 
     Where records can't be told apart a trace may have several explanations. An operator is wrong
-    only if each of them, up to `MOST_WAYS`, breaks a rule; then it is the likeliest that counts.
+    only if each of them, as far as they are tried, breaks a rule; then the likeliest counts.
 
     Args:
         scenario: what was planned.
@@ -47,13 +44,36 @@ def judge(scenario: Scenario, trace: Trace, checks: Checks) -> Judged:
         checks: what to judge by, by the id of the rule. The explanation is chosen by the same.
     """
     try:
-        ways = (_judge(way, checks) for way in islice(histories(scenario, trace), MOST_WAYS))
-        likeliest = next(ways)
-        if not any(likeliest.violations()):
-            return likeliest
-        return next((judged for judged in ways if not any(judged.violations())), likeliest)
+        way = explain(scenario, trace)
+        judged = _judge(way.history, checks)
+        if any(judged.violations()):
+            until = min(at for said in judged.by_rule.values() for at in _broken_at(said))
+            legal = search(way, until, _Trial(checks))
+            judged = judged if legal is None else _judge(legal, checks)
     except Exception as error:
         return Judged(error=f"reading the trace failed: {_described(error)}")
+    return judged
+
+
+class _Trial:
+    """Says until when a history goes well; whatever was wrong with the last one is asked first."""
+
+    def __init__(self, checks: Checks) -> None:
+        self._checks = list(checks.values())
+
+    def __call__(self, history: History, until: Moment) -> Moment:
+        """Return when the first rule is broken, or just that one is broken until then."""
+        first = LEGAL
+        for number, check in enumerate(self._checks):
+            first = min([first, *_broken_at(_judgement(check, history))])
+            if first <= until:
+                self._checks.insert(0, self._checks.pop(number))
+                break
+        return first
+
+
+def _broken_at(judgement: Judgement) -> Iterator[Moment]:
+    return ((violation.leg, violation.at) for violation in judgement.violations)
 
 
 def _judge(history: History, checks: Checks) -> Judged:

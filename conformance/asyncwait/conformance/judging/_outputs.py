@@ -5,17 +5,16 @@ interchangeable, and the earliest takes the earliest output: any legal trace all
 """
 
 from collections import defaultdict, deque
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 
 from msgspec import Struct
 
+from asyncwait.conformance.judging._candidates import Candidate, Candidates, Rank, turns
 from asyncwait.conformance.judging._decisions import Decision
 from asyncwait.conformance.judging._facts import Facts, Took
-from asyncwait.conformance.judging._identity import Identity, identity_of_result
-from asyncwait.spec import Record, Snapshot
-from asyncwait.spec.scenario import identity
+from asyncwait.conformance.judging._identity import Identity, RecordIdentity
+from asyncwait.spec import Snapshot
 
 
 class Link(Struct, frozen=True):
@@ -28,21 +27,33 @@ class Link(Struct, frozen=True):
 
 def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
     """Return for each output what it belongs to."""
-    linker = _Linker(facts, decisions)
-    return [linker.link(took) for took in facts.took]
+    candidates = [Candidate.of(pos, decision) for pos, decision in decisions.items()]
+    turn = turns(facts)
+    linker = Linker(facts, candidates, lambda each: (turn(each), each.pos))
+    return linker.link_all()
 
 
-class _Linker:
-    """Goes through the outputs once, in order, and keeps what is still to come."""
+class Linker:
+    """Goes through the outputs once, in order, and keeps what is still to come.
 
-    def __init__(self, facts: Facts, decisions: Mapping[int, Decision]) -> None:
-        self._results = {
-            pos: [identity(value) for value in decision.results]
-            for pos, decision in decisions.items()
-            if decision.results
-        }
-        firsts = {pos: results[0] for pos, results in self._results.items()}
-        self._first = _FirstResults(facts, decisions, firsts)
+    Args:
+        facts: the leg.
+        candidates: what may come out; of a record only one of its own.
+        preferred: ranks the records that an output may begin.
+
+    Attributes:
+        settled: the candidate of each record of which something came out.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        candidates: Iterable[Candidate],
+        preferred: Callable[[Candidate], Rank],
+    ) -> None:
+        self.settled: dict[int, Candidate] = {}
+        self._facts = facts
+        self._candidates = Candidates(facts, candidates, preferred)
         self._torn = _Torn()
         self._passed_on: dict[Identity, deque[int]] = defaultdict(deque)
         for given in facts.inputs:
@@ -53,42 +64,44 @@ class _Linker:
         self._open: int | None = None
         """The record that is being handed out: the next output has to be its next result."""
 
-    def link(self, took: Took) -> Link:
-        """Find the input of the next output."""
-        element, trouble, broken_off = took.element, "", self._open
+    def link_all(self) -> list[Link]:
+        """Return for each output what it belongs to."""
+        return [self._link(number, took) for number, took in enumerate(self._facts.took)]
+
+    def _link(self, number: int, took: Took) -> Link:
+        value = took.identity.value if isinstance(took.identity, RecordIdentity) else None
+        trouble, broken_off = "", self._open
         if broken_off is not None:
-            if isinstance(element, Record) and identity(element.value) == self._next(broken_off):
+            if value == self._next(broken_off):
                 return self._attach(broken_off, trouble)
             trouble = "torn"
             self._torn.add(broken_off, self._next(broken_off))
             self._open = None
-        if isinstance(element, Record):
-            return self._link_result(took, element, trouble)
-        return Link(trouble=trouble) if isinstance(element, Snapshot) else self._pass(took, trouble)
+        if value is not None:
+            return self._link_result(number, value, trouble)
+        is_snapshot = isinstance(took.element, Snapshot)
+        return Link(trouble=trouble) if is_snapshot else self._pass(took, trouble)
 
     def _next(self, pos: int) -> str:
         """Return the identity of the next result of a record that has one."""
-        return self._results[pos][self._given[pos]]
+        return self.settled[pos].results[self._given[pos]]
 
     def _attach(self, pos: int, trouble: str) -> Link:
         part = self._given.get(pos, 0)
         self._given[pos] = part + 1
-        self._open = pos if part + 1 < len(self._results[pos]) else None
+        self._open = pos if part + 1 < len(self.settled[pos].results) else None
         return Link(pos, part, trouble)
 
-    def _link_result(self, took: Took, element: Record, trouble: str) -> Link:
-        value = identity(element.value)
+    def _link_result(self, number: int, value: str, trouble: str) -> Link:
         pos = self._torn.take(value)
         if pos is None:
-            pos = self._first.take(value, took)
-        if pos is not None:
-            return self._attach(pos, trouble)
-        return Link(trouble="repeated" if value in self._known else "invented")
-
-    @cached_property
-    def _known(self) -> set[str]:
-        """What some record gives."""
-        return {value for results in self._results.values() for value in results}
+            candidate = self._candidates.take(number)
+            if candidate is None:
+                known = self._candidates.is_known(value)
+                return Link(trouble="repeated" if known else "invented")
+            pos = candidate.pos
+            self.settled[pos] = candidate
+        return self._attach(pos, trouble)
 
     def _pass(self, took: Took, trouble: str) -> Link:
         """Link a watermark, status, marker or barrier with the first equal one that is not out."""
@@ -114,39 +127,3 @@ class _Torn:
         """Return the record that was broken off first, of those whose next result is `value`."""
         waiting = self._waiting.get(value)
         return heappop(waiting)[1] if waiting else None
-
-
-class _FirstResults:
-    """Records that nothing came of, by their first result.
-
-    Those with the right timestamp and key come first, then those in front.
-    """
-
-    def __init__(
-        self, facts: Facts, decisions: Mapping[int, Decision], firsts: Mapping[int, str]
-    ) -> None:
-        decided = [(decisions[pos].decided_seq, pos, first) for pos, first in firsts.items()]
-        self._undecided = deque(
-            (seq, pos, first, identity_of_result(first, facts.inputs[pos].identity))
-            for seq, pos, first in sorted(decided)
-        )
-        self._waiting: dict[Identity, list[int]] = defaultdict(list)
-        self._taken: set[int] = set()
-
-    def take(self, value: str, took: Took) -> int | None:
-        """Return the record whose first result came out; it was decided before."""
-        while self._undecided and self._undecided[0][0] < took.seq:
-            _, decided, first, exact = self._undecided.popleft()
-            heappush(self._waiting[first], decided)
-            heappush(self._waiting[exact], decided)
-        pos = self._first(took.identity)
-        return self._first(value) if pos is None else pos
-
-    def _first(self, key: Identity) -> int | None:
-        waiting = self._waiting.get(key, [])
-        while waiting:
-            pos = heappop(waiting)
-            if pos not in self._taken:
-                self._taken.add(pos)
-                return pos
-        return None

@@ -1,7 +1,8 @@
 """Whether a trace can be what a run of its scenario gave, whoever wrote it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
+from asyncwait.conformance.judging._identity import is_same, is_same_element
 from asyncwait.spec import SnapshotError
 from asyncwait.spec.scenario import (
     CallCancelled,
@@ -71,7 +72,7 @@ def _impossible_setting(plan: LegStart, leg: Leg) -> str | None:
     if (leg.mode, leg.capacity) != (config.mode, config.capacity):
         planned = f"{config.mode}, capacity {config.capacity}"
         return f"{leg.mode}, capacity {leg.capacity}; planned is {planned}"
-    if leg.restored != plan.restored:
+    if not is_same_element(leg.restored, plan.restored):
         return f"it was restored from {leg.restored}, planned is {plan.restored}"
     if leg.first_index != plan.first_index:
         return f"it begins with input {leg.first_index}, planned is {plan.first_index}"
@@ -98,7 +99,10 @@ class _Leg:
         self._ordinals: Counter[str] = Counter()
         self._cancelled: dict[int, float] = {}
         self._ended: set[int] = set()
-        self._requests = Counter((r.checkpoint_id, r.at) for r in plan.requests)
+        self._requests: dict[int, list[int]] = defaultdict(list)
+        """When each Snapshot is to be asked for, in ms, the latest first."""
+        for request in sorted(plan.requests, key=lambda request: -request.at):
+            self._requests[request.checkpoint_id].append(request.at)
 
     def impossible(self) -> str | None:
         """Return the first thing that can't be."""
@@ -180,6 +184,7 @@ class _Leg:
         return None
 
     def _start_call(self, event: CallStarted) -> None:
+        """Give the call its step: the k-th call of a value does what step k of its plan says."""
         key = identity(event.value)
         self._calls[event.call] = event
         self._steps[event.call] = self._scenario.step(event.value, self._ordinals[key])
@@ -197,15 +202,15 @@ class _Leg:
         if due is None or event.how != _HOW[step.does]:
             gave = f"gave {event.results}" if event.how == "returned" else event.how
             return f"{said} {gave}, planned is {step}"
-        if event.how == "returned" and event.results != step.results:
+        if event.how == "returned" and not is_same(event.results, step.results):
             return f"{said} gave {event.results}, planned is {step}"
         return f"{said} answered before its time" if self._is_early(event.at, due) else None
 
     def _ask_snapshot(self, event: SnapshotAsked) -> str | None:
-        for (checkpoint_id, at), count in self._requests.items():
-            if checkpoint_id == event.checkpoint_id and count and not self._is_early(event.at, at):
-                self._requests[checkpoint_id, at] -= 1
-                return None
+        planned = self._requests[event.checkpoint_id]
+        if planned and not self._is_early(event.at, planned[-1]):
+            planned.pop()
+            return None
         return f"snapshot {event.checkpoint_id} was asked for, that is not planned, or not yet"
 
     def _sink_take(self, event: SinkTook) -> str | None:

@@ -7,15 +7,14 @@ leg, and it is legal if one of them is.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import Calls
 from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._identity import identity_of, identity_of_result
-from asyncwait.conformance.judging._items import NEVER, Call, Input
+from asyncwait.conformance.judging._identity import identity_of
+from asyncwait.conformance.judging._items import Call
 from asyncwait.spec.scenario import HandlerAsked, identity
 
 Request: TypeAlias = tuple[int, HandlerAsked]
@@ -33,19 +32,22 @@ class Tie(Struct, frozen=True):
 
     Args:
         at: ms; their deadline.
-        alike: their places, the likeliest to be decided by it first.
+        alike: their places, those first that are not known to have answered in time.
         count: how many of them their deadline decided.
-        requests: to the handler, one for each of those; none where an error names the record.
+        requests: to the handler, one for each of those; none where there is no handler.
+        is_optional: one more of them may have been decided by it, and failed unseen.
     """
 
     at: float
     alike: tuple[int, ...]
     count: int
     requests: tuple[Request, ...] = ()
+    is_optional: bool = False
 
-    def options(self) -> Iterator[tuple[int, ...]]:
-        """Yield who it may have been, the likeliest first."""
-        return combinations(self.alike, self.count)
+    @property
+    def is_open(self) -> bool:
+        """Whether there is more than one way to settle it."""
+        return len(self.alike) > self.count
 
 
 class Ties(Struct, frozen=True):
@@ -60,38 +62,20 @@ class Ties(Struct, frozen=True):
     untimely: tuple[HandlerAsked, ...]
 
 
-def explanations(ties: Sequence[Tie]) -> Iterator[Explanation]:
-    """Yield all ways to settle `ties`, the likeliest first."""
-    wheels = [tie.options() for tie in ties]
-    settled = [next(wheel) for wheel in wheels]
-    while True:
-        yield tuple(settled)
-        for number, tie in enumerate(ties):
-            other = next(wheels[number], None)
-            if other is not None:
-                settled[number] = other
-                break
-            wheels[number] = tie.options()
-            settled[number] = next(wheels[number])
-        else:
-            return
-
-
 def find_ties(facts: Facts, calls: Calls) -> Ties:
     """Find what the events of a leg leave open."""
     ties: list[Tie] = []
     untimely: list[HandlerAsked] = []
     asked = _requests(facts)
-    due, rank = _due(facts, calls, asked), _Rank(facts, calls)
+    due = _due(facts, calls, asked)
     for moment, requests in asked.items():
-        alike = due.get(moment, [])
+        alike = due.get(moment, ())
         count = min(len(requests), len(alike))
-        likely = sorted(alike, key=rank) if count < len(alike) else alike
-        ties.append(Tie(moment[0], tuple(likely), count, tuple(requests[:count])))
+        if count:
+            ties.append(Tie(moment[0], tuple(alike), count, tuple(requests[:count])))
         untimely += [event for _, event in requests[count:]]
-    blamed = _blamed(facts, calls)
-    if blamed:
-        ties.append(Tie(facts.leg.ending.at, blamed, 1))
+    if not facts.scenario.handled:
+        ties += _unhandled(facts, calls)
     return Ties(tuple(ties), tuple(untimely))
 
 
@@ -133,43 +117,30 @@ def _is_tied(call: Call, deadline: float) -> bool | None:
     return True if call.ended_at == deadline else None
 
 
-class _Rank:
-    """How much speaks against a record's being decided by its deadline."""
+def _unhandled(facts: Facts, calls: Calls) -> Iterator[Tie]:
+    """Yield who may have failed by its deadline though it answered in that instant.
 
-    def __init__(self, facts: Facts, calls: Calls) -> None:
-        self._facts = facts
-        self._calls = calls
-        self._came_out = {took.identity for took in facts.took}
-        named = facts.leg.ending.record
-        self._named = None if named is None else identity_of(named)
-
-    def __call__(self, pos: int) -> int:
-        """Rank the record at a place: its call's results speak against its handler's.
-
-        An error that names the record speaks for it, if it is one that the handler brings.
-        """
-        given, call = self._facts.inputs[pos], self._calls.of[pos]
-        handler = self._facts.scenario.handler(call.value)
-        if handler and handler.does != "reply" and self._named == given.identity:
-            return -1
-        ended = call.ended
-        if ended is None or ended.how == "cancelled" or ended.at > self._facts.deadline(call):
-            return 0
-        return 2 if self._has_come_out(given, call) else 1
-
-    def _has_come_out(self, source: Input, call: Call) -> bool:
-        results = () if call.ended is None else call.ended.results
-        wanted = (identity_of_result(identity(value), source.identity) for value in results)
-        return not self._came_out.isdisjoint(wanted)
-
-
-def _blamed(facts: Facts, calls: Calls) -> tuple[int, ...]:
-    """Return the records of which one failed at its deadline though it answered in that instant."""
+    An error names the record, or one that is alike. Where the consumer left before it could learn
+    of an error, there may have been one all the same.
+    """
     ending = facts.leg.ending
-    if ending.error != "CallTimedOut" or ending.record is None or facts.scenario.handled:
-        return ()
-    named = identity_of(ending.record)
-    same = [(pos, c) for pos, c in calls.of.items() if facts.inputs[pos].identity == named]
-    if any(call.ended_at > facts.deadline(call) <= ending.at for _, call in same):
-        return ()
-    return tuple(sorted(p for p, c in same if c.ended_at == facts.deadline(c) != NEVER))
+    if ending.error == "CallTimedOut":
+        named = identity_of(ending.record)
+        same = {pos: c for pos, c in calls.of.items() if facts.inputs[pos].identity == named}
+        if not any(c.ended_at > facts.deadline(c) <= ending.at for c in same.values()):
+            alike = [pos for each in _answered_at_deadline(facts, same).values() for pos in each]
+            if alike:
+                yield Tie(ending.at, tuple(sorted(alike)), 1)
+    elif ending.how in {"left", "crashed"}:
+        own = {pos: c for pos, c in calls.of.items() if c.ended and c.ended.how != "cancelled"}
+        for at, tied in _answered_at_deadline(facts, own).items():
+            yield Tie(at, tuple(tied), 0, is_optional=True)
+
+
+def _answered_at_deadline(facts: Facts, calls: Mapping[int, Call]) -> Mapping[float, Sequence[int]]:
+    """Return the places of those whose call ended in the instant of their deadline, by instant."""
+    tied: dict[float, list[int]] = defaultdict(list)
+    for pos, call in calls.items():
+        if call.ended is not None and call.ended_at == facts.deadline(call):
+            tied[call.ended_at].append(pos)
+    return tied

@@ -1,6 +1,6 @@
 """CAP: how much is taken in, and that it is made use of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, leg_check
@@ -31,11 +31,12 @@ def undecided_calls_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("CAP-3")
 def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
     """While a record waits for room, no element of the source waits but that or one other."""
+    out = {s.barrier.pos: s.seq for s in reversed(leg.snapshots) if s.barrier is not None}
     for rest in leg.rests:
         if rest.failed:
             return
         if (first := rest.first_uncalled) is not None:
-            if (second := _second_that_waits(leg, first, rest)) is not None:
+            if (second := _second_that_waits(leg, first, rest, out)) is not None:
                 yield f"{second} was taken though {first} waits for room", rest.at
                 return
             yield None
@@ -43,14 +44,21 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
             yield None  # Nothing waits: an operator need not read ahead.
 
 
-def _second_that_waits(leg: LegHistory, first: Item, rest: Rest) -> Item | None:
-    """Return the second element of the source that waits behind `first`, or with it."""
+def _second_that_waits(
+    leg: LegHistory, first: Item, rest: Rest, snapshots: Mapping[int, int]
+) -> Item | None:
+    """Return the second element of the source that waits behind `first`, or with it.
+
+    Args:
+        leg: of which the elements are.
+        first: the first that waits.
+        rest: when.
+        snapshots: the numbers of the events at which Snapshots came out, by their barrier's place.
+    """
     restored = 0 if leg.restored is None else len(leg.restored.in_flight)
-    taken = leg.items[max(first.pos, restored) : rest.known]
-    if len(taken) < 2:  # noqa: PLR2004 - a first and a second one
-        return None
-    out = {o.barrier.pos: o.output.seq for o in reversed(leg.snapshots) if o.barrier is not None}
-    waiting = (item for item in taken if not -1 < out.get(item.pos, item.emitted_seq) <= rest.seq)
+    taken = (leg.items[pos] for pos in range(max(first.pos, restored), rest.known))
+    out = ((item, snapshots.get(item.pos, item.emitted_seq)) for item in taken)
+    waiting = (item for item, seq in out if not -1 < seq <= rest.seq)
     return next(islice(waiting, 1, None), None)
 
 

@@ -1,0 +1,148 @@
+"""Which record an output begins: one that is decided, and of which nothing came out yet."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from heapq import heappop, heappush
+from typing import NamedTuple, TypeAlias
+
+from asyncwait.conformance.judging._decisions import Decision
+from asyncwait.conformance.judging._facts import Facts
+from asyncwait.conformance.judging._identity import Identity, RecordIdentity
+from asyncwait.spec.scenario import identity
+
+Rank: TypeAlias = tuple[int, ...]
+"""How much a candidate is preferred, less being more; its turn comes first."""
+
+_Entry: TypeAlias = tuple[Rank, int]
+"""The rank of a candidate, and its number."""
+
+
+class Candidate(NamedTuple):
+    """What may come out of a record.
+
+    Args:
+        pos: the record's place.
+        decided_seq: the number of the event that decided it; -1 for none.
+        results: the identities of its results.
+        by_deadline: whether its deadline decided it.
+    """
+
+    pos: int
+    decided_seq: int
+    results: tuple[str, ...]
+    by_deadline: bool
+
+    @classmethod
+    def of(cls, pos: int, decision: Decision) -> "Candidate":
+        """Return what `decision` brings out of the record at `pos`."""
+        results = tuple(map(identity, decision.results or ()))
+        return cls(pos, decision.decided_seq, results, decision.timed_out)
+
+
+def turns(facts: Facts) -> Callable[[Candidate], int]:
+    """Return what tells a candidate's turn: its place in ordered mode, else its segment."""
+    if facts.leg.mode == "ordered":
+        return lambda each: each.pos
+    fences = [given.pos for given in facts.inputs if given.is_fence]
+    return lambda each: bisect_left(fences, each.pos)
+
+
+class Candidates:
+    """Finds the record that an output begins.
+
+    Its results are this output and those that follow, and it has their timestamp and key. Where
+    there is no such record, one will do whose first result is this one.
+
+    Args:
+        facts: the leg.
+        candidates: what may come out; of each record only one of its own.
+        preferred: ranks those that an output may begin.
+    """
+
+    def __init__(
+        self, facts: Facts, candidates: Iterable[Candidate], preferred: Callable[[Candidate], Rank]
+    ) -> None:
+        self._facts = facts
+        self._preferred = preferred
+        self._all = [each for each in candidates if each.results]
+        self._all.sort(key=lambda each: (each.decided_seq, each.pos))
+        self._decided = 0
+        """How many of them are decided by now."""
+        self._waiting: dict[Identity, list[_Entry]] = defaultdict(list)
+        self._lengths: dict[Identity, set[int]] = defaultdict(set)
+        """How many results those have that begin with a record."""
+        self._taken: set[int] = set()
+
+    def take(self, number: int) -> Candidate | None:
+        """Return the record that the output `number` begins; it was decided before."""
+        took = self._facts.took[number]
+        assert isinstance(took.identity, RecordIdentity)
+        self._decide_until(took.seq)
+        found = (
+            min(self._whole(number, took.identity), key=self._length_first, default=None)
+            or self._first(took.identity)
+            or self._first(took.identity.value)
+        )
+        if found is None:
+            return None
+        candidate = self._all[found[1]]
+        self._taken.add(candidate.pos)
+        return candidate
+
+    def is_known(self, value: str) -> bool:
+        """Whether it is a result of any record."""
+        return value in self._results
+
+    @cached_property
+    def _values(self) -> tuple[str, ...]:
+        """The identities of the values that came out; an empty one where it was no record."""
+        took = (each.identity for each in self._facts.took)
+        return tuple(each.value if isinstance(each, RecordIdentity) else "" for each in took)
+
+    @cached_property
+    def _results(self) -> set[str]:
+        return {value for each in self._all for value in each.results}
+
+    def _decide_until(self, seq: int) -> None:
+        while self._decided < len(self._all) and self._all[self._decided].decided_seq < seq:
+            candidate = self._all[self._decided]
+            record = self._facts.inputs[candidate.pos].identity
+            assert isinstance(record, RecordIdentity)
+            first = record.result(candidate.results[0])
+            entry = self._preferred(candidate), self._decided
+            heappush(self._waiting[first.value], entry)
+            heappush(self._waiting[first], entry)
+            heappush(self._waiting[first, candidate.results], entry)
+            self._lengths[first].add(len(candidate.results))
+            self._decided += 1
+
+    def _whole(self, number: int, first: RecordIdentity) -> Iterator[_Entry]:
+        """Yield those whose results are the output and as many that follow as they have."""
+        left = len(self._values) - number
+        for length in self._lengths.get(first, ()):
+            if length <= left:
+                found = self._first((first, self._values[number : number + length]))
+                if found is not None:
+                    yield found
+            else:
+                yield from self._cut_off(first, self._values[number:])
+
+    def _length_first(self, entry: _Entry) -> tuple[int, int, _Entry]:
+        """Rank one of those that may all be meant: the longest takes what else nobody gave."""
+        rank, number = entry
+        return rank[0], -len(self._all[number].results), entry
+
+    def _cut_off(self, first: RecordIdentity, values: tuple[str, ...]) -> Iterator[_Entry]:
+        """Yield those whose results begin with `values`: nobody took the rest."""
+        for entry in self._waiting[first]:
+            candidate = self._all[entry[1]]
+            if candidate.pos not in self._taken and candidate.results[: len(values)] == values:
+                yield entry
+
+    def _first(self, key: Identity) -> _Entry | None:
+        waiting = self._waiting.get(key, [])
+        while waiting and self._all[waiting[0][1]].pos in self._taken:
+            heappop(waiting)
+        return waiting[0] if waiting else None
