@@ -565,7 +565,7 @@ def test_nothing_survives_a_command_that_a_signal_ends(
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.parametrize("missing", ["click", "rich", "hypothesis"])
+@pytest.mark.parametrize("missing", ["click", "rich"])
 def test_a_missing_extra_of_the_suite_is_named(outside: Folder, missing: str) -> None:
     """Without what the commands need, one line says what to install."""
     outside.block(missing)

@@ -3,7 +3,6 @@
 import re
 import sys
 import tempfile
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from click.testing import CliRunner, Result
 from hostile import ALL, PROGRAMS, Hostile, Program
 from remains import wait_until_gone
 
-from asyncwait.conformance._commands import _verify, asyncwait
+from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.running import _crew
-from asyncwait.spec.scenario import Scenario
 
 PATIENCE = 0.5
 VERDICT = re.compile(r": (not conformant|inconclusive) ")
@@ -33,7 +31,6 @@ def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     # Nobody's machine is to suffer from who eats memory, nor wait for scenarios nobody needs.
     monkeypatch.setattr(_crew, "_physical_memory", lambda: 4 << 30)
-    monkeypatch.setattr(_verify, "Generated", lambda *_: nullcontext([Scenario()]))
     return f"TEST_MARK={tmp_path}"
 
 

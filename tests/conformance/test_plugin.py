@@ -130,13 +130,11 @@ def test_a_backend_that_cant_be_had_is_a_usage_error(
     assert "Traceback" not in done.out + done.err
 
 
-def test_a_missing_hypothesis_is_a_usage_error(outside: Folder) -> None:
+def test_a_missing_rich_is_a_usage_error(outside: Folder) -> None:
     """As it is for the command."""
-    outside.block("hypothesis")
+    outside.block("rich")
 
     done = outside.pytest(*SUITE, BACKEND, "pool-asyncio", "-p", "no:hypothesispytest")
 
     assert done.code == 4
-    assert (
-        "ERROR: hypothesis is not installed; try: pip install 'asyncwait[conformance]'" in done.err
-    )
+    assert "ERROR: rich is not installed; try: pip install 'asyncwait[conformance]'" in done.err

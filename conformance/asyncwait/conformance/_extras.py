@@ -8,7 +8,7 @@ from asyncwait.spec import MissingExtra
 EXTRA = "conformance"
 """The extra that installs what the suite needs."""
 
-NEEDED = frozenset({"click", "hypothesis", "rich"})
+NEEDED = frozenset({"click", "rich"})
 """What it installs, by the names under which it is imported."""
 
 

@@ -1,19 +1,18 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, shapes, small_scenarios
+from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
 from asyncwait.conformance.judging import Checks
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import (
@@ -87,25 +86,16 @@ def verify(name: str, plan: Coverage, progress: Progress = lambda *_: None) -> V
         MissingExtra: the backend needs a package that is not installed.
     """
     chosen("rule", plan.rules)
-    with (
-        Generated(plan.count, plan.seed) as generated,
-        open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend,
-    ):
-        return verify_served(backend, plan, generated, progress)
+    with open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend:
+        return verify_served(backend, plan, progress)
 
 
-def verify_served(
-    backend: Served,
-    plan: Coverage,
-    generated: Iterable[Scenario],
-    progress: Progress = lambda *_: None,
-) -> Verdict:
+def verify_served(backend: Served, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
     """Hold a backend that is there already to the specification; see `verify`.
 
     Args:
         backend: what is verified.
         plan: what to cover.
-        generated: the scenarios of its count and seed.
         progress: as for `verify`.
 
     Raises:
@@ -116,7 +106,7 @@ def verify_served(
     rules = chosen("rule", plan.rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
     tally = Tally(checks, _applicable(rules, backend))
-    cases = _Cases(plan, generated, backend)
+    cases = _Cases(plan, backend)
     stopped = _judge_all(tally, backend, cases, progress)
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
     planned = cases.count + further
@@ -191,13 +181,13 @@ class _Cases:
 
     Attributes:
         asked: those that the backend was asked for so far.
-        count: how many there are; what is generated is known only at the end.
+        count: how many there are; exact at the end, when those that came out equal are known.
     """
 
-    def __init__(self, plan: Coverage, generated: Iterable[Scenario], backend: Served) -> None:
+    def __init__(self, plan: Coverage, backend: Served) -> None:
         self.asked: list[Case] = []
         self._others = list(_all_small() if plan.exhaustive else shapes(plan.count, plan.seed))
-        self._generated = () if plan.exhaustive else generated
+        self._generated = () if plan.exhaustive else generate(plan.count, plan.seed)
         self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed
         self._fitting = partial(adapted, capabilities=backend.capabilities)

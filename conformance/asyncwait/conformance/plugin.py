@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     with _usage_errors():
         with importing_the_suite():
+            import asyncwait.conformance.report  # noqa: F401 - an item that fails is drawn
             from asyncwait.conformance._verify import Coverage
             from asyncwait.conformance.generation import FULL, QUICK
             from asyncwait.conformance.running import open_backend
@@ -83,13 +84,10 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 
 def _verdict(config: pytest.Config) -> "Verdict":
-    from asyncwait.conformance._generated import Generated
     from asyncwait.conformance._verify import verify_served
     from asyncwait.conformance.replay import FOLDER, keep
 
-    plan = config.stash[_PLAN]
-    with Generated(plan.count, plan.seed) as generated:
-        verdict = verify_served(config.stash[_BACKEND], plan, generated)
+    verdict = verify_served(config.stash[_BACKEND], config.stash[_PLAN])
     failed = [case.planned for case in verdict.told if case.generated]
     keep(failed, Path(config.invocation_params.dir) / FOLDER)
     return verdict

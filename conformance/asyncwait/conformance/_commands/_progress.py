@@ -1,7 +1,5 @@
 """Says how far a verification is: bars on a terminal, lines in a log."""
 
-from collections.abc import Iterable
-
 import click
 from rich.console import Console
 from rich.progress import (
@@ -17,15 +15,14 @@ from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_served
 from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Verdict
-from asyncwait.spec.scenario import Scenario
 
 SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
-def verify_with_progress(backend: Served, plan: Coverage, generated: Iterable[Scenario]) -> Verdict:
+def verify_with_progress(backend: Served, plan: Coverage) -> Verdict:
     console = Console(stderr=True)
     if not console.is_terminal:
-        return _verify_with_lines(backend, plan, generated)
+        return _verify_with_lines(backend, plan)
     text = TextColumn("{task.description:18}")
     columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -37,10 +34,10 @@ def verify_with_progress(backend: Served, plan: Coverage, generated: Iterable[Sc
             if of:
                 progress.update(bars[stage], completed=done, total=of)
 
-        return verify_served(backend, plan, generated, show)
+        return verify_served(backend, plan, show)
 
 
-def _verify_with_lines(backend: Served, plan: Coverage, generated: Iterable[Scenario]) -> Verdict:
+def _verify_with_lines(backend: Served, plan: Coverage) -> Verdict:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 
@@ -53,4 +50,4 @@ def _verify_with_lines(backend: Served, plan: Coverage, generated: Iterable[Scen
         elif stage == "shrunk" and of and not done:
             click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
 
-    return verify_served(backend, plan, generated, say)
+    return verify_served(backend, plan, say)

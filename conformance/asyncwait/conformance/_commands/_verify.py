@@ -13,7 +13,6 @@ from rich.text import Text
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import verify_with_progress
 from asyncwait.conformance._commands._shared import console, usage_errors, worst
-from asyncwait.conformance._generated import Generated
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.generation import FULL, QUICK
@@ -95,8 +94,7 @@ def verify_command(
         plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive)
         opened = partial(open_backend, patience=patience, jobs=jobs, folder=str(Path.cwd()))
         served = lineup.gather(lambda name: stack.enter_context(opened(name)))
-        generated = () if exhaustive else stack.enter_context(Generated(count, seed))
-        verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan, generated))
+        verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan))
     _report(list(verdicts.values()), lineup.left_out)
 
 

@@ -2,8 +2,8 @@
 
 from asyncwait.conformance.generation._exhaustive import small_scenarios
 from asyncwait.conformance.generation._generate import FULL, QUICK, generate
+from asyncwait.conformance.generation._random import TICK, VALUES
 from asyncwait.conformance.generation._shapes import LARGEST, SHAPES, shape, shapes
-from asyncwait.conformance.generation._strategy import TICK, VALUES, scenarios
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "TICK",
     "VALUES",
     "generate",
-    "scenarios",
     "shape",
     "shapes",
     "small_scenarios",

@@ -1,0 +1,261 @@
+"""What random scenarios look like.
+
+All times are multiples of one tick, so that two instants are equal on purpose or a tick apart, and
+the same scenarios can be played on a real clock.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Stored,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario import (
+    GRID,
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+    identity,
+)
+
+T = TypeVar("T")
+
+
+class Chance(Protocol):
+    """Where decisions come from: `random.Random`, or a test tool that shrinks."""
+
+    def choice(self, options: Sequence[T], /) -> T:
+        """Return one of `options`, each as likely as another."""
+
+    def randint(self, least: int, most: int, /) -> int:
+        """Return a number from `least` to `most`, both included."""
+
+
+TICK = GRID
+"""Milliseconds between two different instants."""
+
+VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
+"""Few, so that equal payloads are common."""
+
+ODD_VALUES: tuple[Any, ...] = (True, ["x"], {"k": 1}, None, "", 0, 1.0)
+"""Equal across types, falsy, unhashable: what an opaque value may be, too."""
+
+_KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"]
+_SIZES = [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 11, 14]
+_GAPS = [0, 0, 0, 0, 0, 1, 1, 2, 4]
+_AT_ONCE = [0] * 9 + [1, 2, 4]
+_DURATIONS = [0, 1, 1, 2, 2, 3, 3, 5, 8]
+_COUNTS = [1, 1, 1, 1, 0, 2, 3]
+_HARDLY_EVER = [False] * 15 + [True]
+_RARELY = [False] * 5 + [True]
+_SOMETIMES = [False, False, True]
+_EITHER = [False, True]
+_ERRORS = ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
+_MISRETURNS = ["none", "text", "bytes", "number", "broken", "broken", "broken"]
+_FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
+_BLOCKS = [0] * 20 + [TICK, 2 * TICK]
+_CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
+_FLAVOURS = ["calm"] + ["crash"] * 3 + ["failing"] * 3 + ["leaving", "abandoning"]
+_KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None]
+_EPOCHS = [0] * 6 + [-(2**62), 2**41]
+"""What event time begins with, in ms."""
+_STAMPS = [None, 0, 1, 1, 2]
+_TICKS = range(13)
+_CAPACITY = [1, 2, 2, 3, 3, 4, 6]
+_CAPACITIES = {"abandoning": [1, 1, 2], "failing": [3, 1, 2, 3, 4, 4, 6, 6]}
+
+
+def scenario(chance: Chance) -> Scenario:
+    """Return a scenario of any kind: calm, failing, crashing, left, full of abandoned calls."""
+    flavour = chance.choice(_FLAVOURS)
+    timeouts = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
+    timeout = chance.choice(timeouts)
+    handled = timeout is not None and (flavour != "failing" or chance.choice(_SOMETIMES))
+    # What comes in at once runs at once, and then several calls can fail.
+    inputs = _inputs(chance, _AT_ONCE if flavour == "failing" else _GAPS)
+    restore = _restore(chance) if chance.choice(_RARELY) else None
+    # Made whether they are used or not: what comes later must not change when inputs go.
+    made = [
+        _plan(chance, value, flavour, endless=handled or flavour == "leaving")
+        for value in VALUES[: chance.randint(1, len(VALUES))]
+    ]
+    used = _values(inputs, restore)
+    plans = tuple(plan for plan in made if identity(plan.value) in used)
+    if not handled and flavour != "failing":
+        timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
+    plain = Scenario(
+        mode=chance.choice(["unordered", "ordered"]),
+        capacity=chance.choice(_CAPACITIES.get(flavour, _CAPACITY)),
+        timeout=None if timeout is None else timeout * TICK,
+        inputs=inputs,
+        plans=plans,
+        handled=handled,
+        form=chance.choice(["coroutine", "coroutine", "callback"]),
+        hooks=chance.choice(["none", "none", "none", "plain", "coroutine"]),
+        source_ends_at=chance.choice(_TICKS) * TICK if chance.choice(_RARELY) else 0,
+        source_error="own" if flavour == "failing" and chance.choice(_SOMETIMES) else "",
+        sink=_sink(chance, flavour) if flavour != "crash" else (),
+        cancel_at=chance.choice(_TICKS) * TICK if flavour == "leaving" else None,
+        requests=_requests(chance),
+        crashes=_crashes(chance) if flavour == "crash" else (),
+        restore=restore,
+    )
+    return _dressed(chance, flavour, plain)
+
+
+def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
+    """Dress a scenario up, now and then: what surrounds an operator is not always plain."""
+    failing, coroutine = flavour == "failing", scenario.hooks == "coroutine"
+    changes: dict[str, Any] = {
+        "function": chance.choice(["function"] * 6 + ["partial", "object", "awaitable"]),
+        "source": chance.choice(["iterator"] * 6 + ["iterable", "generator", "scope"]),
+        "hook_takes": chance.choice([0, 0, 1, 2]) * TICK if coroutine else 0,
+        "close_takes": chance.choice([0] * 7 + [1, 2]) * TICK,
+        "close_error": failing and chance.choice(_HARDLY_EVER),
+        "tracked": chance.choice(_RARELY),
+    }
+    if failing and scenario.hooks != "none":
+        changes["hook_error"] = chance.choice(["", "", "", "", "close", "open"])
+    if scenario.source_error:
+        changes["source_error"] = chance.choice(["own", "own", "contract", "cancelled"])
+    if chance.choice(_RARELY):
+        # An operator before this one would make Snapshots of barriers.
+        barriers = any(isinstance(t.element, Barrier | Snapshot) for t in scenario.inputs)
+        changes["company"] = chance.choice(["beside", "inside", "beside" if barriers else "before"])
+    return replace(scenario, **changes)
+
+
+def _values(inputs: tuple[Timed, ...], restore: Snapshot | None) -> set[str]:
+    """Return the identities of what is called: only these values are worth a plan."""
+    elements = [timed.element for timed in inputs] + list(restore.in_flight if restore else ())
+    return {identity(element.value) for element in elements if isinstance(element, Record)}
+
+
+def _inputs(chance: Chance, gaps: Sequence[int]) -> tuple[Timed, ...]:
+    inputs: list[Timed] = []
+    at, stamp = 0, chance.choice(_EPOCHS)
+    values = VALUES + ODD_VALUES if chance.choice(_RARELY) else VALUES
+    for number in range(chance.choice(_SIZES)):
+        at += chance.choice(gaps) * TICK
+        step = chance.choice(_STAMPS)
+        stamp += step or 0
+        kind, value = chance.choice(_KINDS), chance.choice(values)
+        key = None if step is None else chance.choice(_KEYS)
+        blocks = chance.randint(1, 2) * TICK if chance.choice(_HARDLY_EVER) else 0
+        record = Record(value, None if step is None else stamp, key)
+        inputs.append(Timed(at, _element(kind, record, stamp, step, number), blocks))
+    return tuple(inputs)
+
+
+def _element(kind: str, record: Record, stamp: int, step: int | None, number: int) -> Element:
+    match kind:
+        case "watermark":
+            return Watermark(stamp)
+        case "barrier":
+            if step == 0:
+                return Snapshot(number, (Record("upstream", stamp),))
+            return Barrier(number)
+        case "status":
+            return WatermarkStatus(idle=step is None)
+        case "marker":
+            return LatencyMarker(number)
+        case _:
+            return record
+
+
+def _plan(chance: Chance, value: Any, flavour: str, *, endless: bool) -> Plan:
+    steps = tuple(
+        _step(chance, f"{value}{number}", flavour, endless=endless)
+        for number in range(chance.choice([1, 1, 1, 2, 3]))
+    )
+    fallback = tuple(f"{value}?{part}" for part in range(chance.choice(_COUNTS)))
+    handler = Handler("reply", fallback, blocks=chance.choice(_BLOCKS))
+    if flavour == "failing" and chance.choice(_SOMETIMES):
+        handler = chance.choice(
+            [
+                Handler("none"),
+                Handler("raise", error="ValueError"),
+                Handler("raise", error=chance.choice(_FOR_THE_PROGRAM)),
+                Handler("misreturn", error="text"),
+            ]
+        )
+    return Plan(value, steps, handler)
+
+
+def _step(chance: Chance, name: str, flavour: str, *, endless: bool) -> Step:
+    after = chance.choice(_DURATIONS) * TICK
+    results = tuple(f"{name}.{part}" for part in range(chance.choice(_COUNTS)))
+    if flavour == "abandoning" and not chance.choice(_SOMETIMES):
+        return Step("reply", after + 3 * TICK, results, clean_up=chance.randint(3, 9) * TICK)
+    blocks, supplied = chance.choice(_BLOCKS), chance.choice(_SOMETIMES)
+    if flavour == "failing" and chance.choice(_EITHER):
+        if chance.choice(_RARELY):
+            return Step("raise", results=results, error="ValueError", throws=True)
+        if chance.choice(_EITHER):
+            errors = _FOR_THE_PROGRAM if chance.choice(_HARDLY_EVER) else _ERRORS
+            error = chance.choice(errors)
+            return Step("raise", after, error=error, blocks=blocks, supplied=supplied)
+        return Step("misreturn", after, error=chance.choice(_MISRETURNS), supplied=supplied)
+    if endless and chance.choice(_RARELY):
+        return Step("never", clean_up=chance.choice([0, 0, 2]) * TICK)
+    if chance.choice(_RARELY):
+        return Step("reply", after, results, thread=True, supplied=supplied)
+    if chance.choice(_RARELY):
+        clean_up, swallow = chance.randint(1, 4) * TICK, chance.choice(_EITHER)
+        return Step("reply", after, results, swallow=swallow, clean_up=clean_up)
+    twice = chance.choice(_SOMETIMES)
+    return Step("reply", after, results, twice=twice, blocks=blocks, supplied=supplied)
+
+
+def _sink(chance: Chance, flavour: str) -> tuple[SinkStep, ...]:
+    steps: list[SinkStep] = []
+    if flavour == "failing" and not chance.choice(_RARELY):
+        # Long enough for a second failure behind the first.
+        steps.append(SinkStep("pause", 12 * TICK))
+    for _ in range(chance.choice([0, 0, 1, 2, 3, 5])):
+        does, n = chance.choice(_CONSUMERS), chance.randint(1, 6)
+        steps.append(SinkStep(does, n if does == "read" else 0 if does == "intrude" else n * TICK))
+    if flavour == "leaving" and chance.choice(_EITHER):
+        steps.append(SinkStep("leave"))
+    return tuple(steps)
+
+
+def _requests(chance: Chance) -> tuple[SnapshotRequest, ...]:
+    if not chance.choice(_SOMETIMES):
+        return ()
+    ticks = sorted(chance.choice(_TICKS) for _ in range(chance.randint(1, 2)))
+    return tuple(SnapshotRequest(tick * TICK, 100 + i) for i, tick in enumerate(ticks))
+
+
+def _crashes(chance: Chance) -> tuple[Crash, ...]:
+    return tuple(
+        Crash(
+            chance.randint(1, 10) * TICK,
+            chance.choice([None, None, 1, 2, 5]),
+            chance.choice([None, None, None, "ordered", "unordered"]),
+        )
+        for _ in range(chance.choice([1, 1, 1, 2, 3]))
+    )
+
+
+def _restore(chance: Chance) -> Snapshot:
+    stored: list[Stored] = []
+    for number in range(chance.randint(0, 5)):
+        stored.append(Record(chance.choice(VALUES), number))
+        if chance.choice(_RARELY):
+            stored.append(Watermark(number))
+    return Snapshot(99, tuple(stored))
