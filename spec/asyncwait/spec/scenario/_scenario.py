@@ -14,7 +14,14 @@ import msgspec
 from msgspec import Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Element, Number, Record, Snapshot
+from asyncwait.spec._elements import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Number,
+    Record,
+    Snapshot,
+)
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._json import decoded
 from asyncwait.spec.scenario._limits import (
@@ -264,7 +271,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         restore: what the first leg starts from.
         tracked: values are objects of the harness, which counts those that are alive.
         company: another operator on the same loop: none, one "beside" this one, one "before" it,
-            whose output is this one's source, or one "inside" the first call.
+            whose output is this one's source (then nothing comes in that overtakes), or one
+            "inside" the first call.
         name: for reports.
 
     Raises:
@@ -305,6 +313,11 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         for earlier, later in pairwise(timed.at for timed in self.inputs):
             if later < earlier:
                 raise InvalidConfig.of("inputs", [earlier, later], "in the order of their times")
+        if self.company == "before" and any(
+            isinstance(t.element, _OVERTAKING) for t in self.inputs
+        ):
+            expected = "another one where barriers, snapshots or markers come in: they overtake"
+            raise InvalidConfig.of("company", self.company, expected)
         if self.horizon > LIMITS.duration:
             # Whose time it is can't be said: of all that anybody waits for it is the sum.
             expected = f"at most {LIMITS.duration} ms, all waits and deadlines together"
@@ -366,6 +379,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             ends.append(self.timeout)
         return min(ends, default=0) + step.blocks + step.clean_up
 
+
+_OVERTAKING = Barrier | Snapshot | LatencyMarker
+"""What an operator before this one would put out in another order."""
 
 _CANONICAL = json.JSONEncoder(sort_keys=True)
 

@@ -27,8 +27,8 @@ def a_call_that_raises_fails_the_operator_by_name(leg: LegHistory) -> Iterator[F
 @leg_check("FAIL-2")
 def a_failure_is_raised_at_once(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for an operator that has failed."""
-    if leg.fail_at == NEVER:
-        return
+    if leg.fail_at == NEVER or leg.ending.how == "interrupted":
+        return  # What ends the program leaves the loop when all is closed.
     blamed = first_failures(leg)[0]
     for rest in leg.rests:
         if rest.failed and rest.waiting:
@@ -213,6 +213,8 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
     if not raised:
         return
     ending = leg.ending
+    if ending.how == "failed" and any(not _for_the_program(leg, i) for i in first_failures(leg)):
+        return  # A failure of the same instant may have come first; nobody asks any more then.
     if ending.how != "interrupted" or ending.error not in raised:
         said = f"{ending.how} {ending.error}".rstrip()
         yield f"expected {_either(raised)} to end the loop, the leg {said}", ending.at
@@ -226,7 +228,7 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
 
 def _for_the_program(leg: LegHistory, item: Item) -> str:
     """Return what the call of `item` raised, or its handler, if it is meant for the program."""
-    if item.call is None:
+    if item.call is None or item.decided_at > leg.fail_at:
         return ""
     if item.asked_at != NEVER:
         handler = leg.scenario.handler(item.call.value)

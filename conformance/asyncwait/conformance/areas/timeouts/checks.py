@@ -211,8 +211,10 @@ def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Find
 def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
     """Return the most calls that surely were abandoned at once, and since when."""
     abandoned = [call for call in leg.calls if _is_abandoned(leg, call)]
+    # From when the operator must know of it: a loop that is blocked gives nobody a turn.
+    known = ((leg.facts.instants(c.cancelled_at)[-1], c.ended_at - _TURN) for c in abandoned)
     most, since = 0, NEVER
-    for at, running in running_at((c.cancelled_at, c.ended_at - _TURN) for c in abandoned):
+    for at, running in running_at(span for span in known if span[0] < span[1]):
         if running > most:
             most, since = running, at
     return most, since

@@ -1,0 +1,55 @@
+"""Runs of the reference that a rule once took for faulty, each with what it had overlooked."""
+
+import pytest
+
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.evidence import at, never, raises
+from asyncwait.conformance.harness import LoopName, play
+from asyncwait.conformance.judging import judge
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+
+A, B, C = Record("a"), Record("b"), Record("c")
+REPLIES = Handler("reply", ("late",))
+
+RUNS = {
+    "the loop is blocked until one of two abandoned calls has ended": Scenario(
+        mode="unordered",
+        capacity=1,
+        timeout=40,
+        handled=True,
+        inputs=at(0, A, B) + at(240, C),
+        plans=(
+            Plan("a", (Step("never", clean_up=80),), REPLIES),
+            Plan("b", (Step("never", clean_up=120),), REPLIES),
+        ),
+        sink=(SinkStep("read", 2), SinkStep("block", 80)),
+    ),
+    "the operator is left before a second task reads": Scenario(
+        inputs=at(40, A), source="scope", sink=(SinkStep("intrude"),), cancel_at=0, close_takes=40
+    ),
+    "what is for the program comes after a failure, when nobody asks": Scenario(
+        form="callback",
+        inputs=at(0, A, B),
+        plans=(Plan("a", (Step("raise", 80, error="SystemExit"),)), raises("b", 40)),
+        sink=(SinkStep("pause", 200),),
+    ),
+    "what is for the program leaves the loop when all is closed": Scenario(
+        timeout=40,
+        handled=True,
+        hooks="coroutine",
+        hook_takes=40,
+        inputs=at(0, A),
+        plans=(Plan("a", never("a").steps, Handler("raise", error="KeyboardInterrupt")),),
+    ),
+}
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("overlooked", RUNS)
+def test_no_rule_is_broken(overlooked: str, loop: LoopName) -> None:
+    """Whoever is sound is not convicted."""
+    judged = judge(RUNS[overlooked], play(open_operator, RUNS[overlooked], loop), CHECKS)
+
+    assert dict(judged.violations()) == {}
