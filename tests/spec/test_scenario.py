@@ -137,8 +137,10 @@ WAIT = "must be a whole number from 0 to 432000000"
             f"{BREAK}inputs must be in the order of their times, got [5, 4] (list)",
         ),
         (
-            b'[{"company": "before", "inputs": ['
-            b'{"at": 0, "element": {"type": "barrier", "checkpoint_id": 1}}]}]',
+            (
+                b'[{"company": "before", "inputs": ['
+                b'{"at": 0, "element": {"type": "barrier", "checkpoint_id": 1}}]}]'
+            ),
             (
                 f"{BREAK}company must be another one where barriers, snapshots or markers come in: "
                 "they overtake, got 'before' (str)"

@@ -7,7 +7,7 @@ from asyncwait.conformance.evidence import at, never, raises
 from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
+from asyncwait.spec import Barrier, Record
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
 A, B, C = Record("a"), Record("b"), Record("c")
@@ -34,6 +34,25 @@ RUNS = {
         inputs=at(0, A, B),
         plans=(Plan("a", (Step("raise", 80, error="SystemExit"),)), raises("b", 40)),
         sink=(SinkStep("pause", 200),),
+    ),
+    "what an answer is given as, and not raised, is its outcome": Scenario(
+        form="callback",
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 80, error="SystemExit"),)),),
+    ),
+    "two records fail before and after the loop was blocked, in one instant": Scenario(
+        timeout=120,
+        inputs=at(160, A) + at(240, B),
+        plans=(
+            Plan("a", (Step("raise", 120, error="ValueError", blocks=80),)),
+            Plan("b", (Step("misreturn", 40, error="text"),)),
+        ),
+        sink=(SinkStep("pause", 400),),
+    ),
+    "the consumer blocks the loop in the instant of a failure": Scenario(
+        inputs=at(0, A, B, Barrier(1)) + at(40, Barrier(2)),
+        plans=(Plan("a", (Step("misreturn", 80, error="none"),)), never("b")),
+        sink=(SinkStep("pause", 80), SinkStep("block", 80)),
     ),
     "what is for the program leaves the loop when all is closed": Scenario(
         timeout=40,

@@ -35,7 +35,8 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
 
 def first_failures(leg: LegHistory) -> list[Item]:
     """Return the records that failed first; several if it was in one instant."""
-    return [item for item in leg.records if item.wrong and item.decided_at == leg.fail_at]
+    noticed = leg.facts.instants(leg.fail_at)[-1]
+    return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
 
 
 class FirstBehind:

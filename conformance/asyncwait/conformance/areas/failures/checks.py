@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
     NEVER,
+    Call,
     Finding,
     Item,
     LegHistory,
@@ -43,8 +44,9 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
     """No element is taken later than the instant of the first failure."""
     if leg.fail_at == NEVER:
         return
+    noticed = leg.facts.instants(leg.fail_at)[-1]
     for output in leg.outputs:
-        if output.at > leg.fail_at:
+        if output.at > noticed:
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
             return
     if leg.ending.how == "failed":
@@ -192,7 +194,7 @@ def _causes(item: Item) -> set[str]:
     if item.wrong != "CallFailed" or item.call is None:
         return set()
     error = item.call.step.error
-    if item.timed_out or error not in {"ValueError", *_ODD}:
+    if item.timed_out or error not in {"ValueError", *_ODD, *_FOR_THE_PROGRAM}:
         return {"Planned"}
     # The language itself turns the one into the other where it leaves a coroutine.
     return {error, "RuntimeError"} if error == "StopIteration" else {error}
@@ -234,6 +236,14 @@ def _for_the_program(leg: LegHistory, item: Item) -> str:
         handler = leg.scenario.handler(item.call.value)
         error = handler.error if handler is not None else ""
     else:
-        ended = item.call.ended
-        error = item.call.step.error if ended is not None and ended.how == "raised" else ""
+        error = item.call.step.error if _is_raised(leg, item.call) else ""
     return error if error in _FOR_THE_PROGRAM else ""
+
+
+def _is_raised(leg: LegHistory, call: Call) -> bool:
+    """Whether `call` raised in the operator's own task; a completion with an error does not."""
+    if call.ended is None or call.ended.how != "raised":
+        return False
+    step = call.step
+    at_once = step.after == 0 and not step.thread
+    return leg.scenario.form == "coroutine" or at_once or step.supplied
