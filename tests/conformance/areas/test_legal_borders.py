@@ -26,12 +26,14 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     Crash,
     Handler,
+    Misuse,
     Plan,
     Scenario,
     SinkLeft,
     SinkStep,
     SnapshotAsked,
     SnapshotRequest,
+    SourceAsked,
     Step,
 )
 
@@ -196,4 +198,63 @@ def test_a_call_may_begin_when_the_loop_is_free_after_leaving() -> None:
     )
 
     assert judge("END-10", seen).applied
+    assert broken_rules(seen) == {}
+
+
+def test_of_equal_records_any_may_be_asked_for_while_the_loop_is_blocked_again_and_again() -> None:
+    """All have answered at their deadline; the second gave its own, the others the handler's."""
+    first, second, third = (Record("a", n) for n in range(3))
+    scenario = Scenario(
+        mode="unordered",
+        timeout=80,
+        inputs=at(0, first, second, third),
+        plans=(Plan("a", (Step(80, results=("a1",)),), Handler("reply", ("late",), blocks=40)),),
+        handled=True,
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("finished", 160),
+            waits(0),
+            taken(0, 0, 1, 2),
+            input_ended(0),
+            called(0, "a", "a", "a"),
+            *(answered(80, call, "a1") for call in range(3)),
+            asked(80, "a"),
+            (Blocked(80, 120),),
+            asked(120, "a"),
+            (Blocked(120, 160),),
+            took(160, Record("a1", 1), Record("late", 0), Record("late", 2)),
+        ),
+    )
+
+    assert judge("ELEM-1", seen).applied
+    assert broken_rules(seen) == {}
+
+
+def test_a_read_may_be_interrupted_at_a_deadline_that_is_noticed_before_a_block() -> None:
+    """The answer of the call blocked the loop in the instant of the deadline, and came late."""
+    scenario = Scenario(
+        timeout=80,
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 80, error="ValueError", blocks=40),)),),
+        source_ends_at=400,
+    )
+    error = {"error": "CallTimedOut", "record": A, "again": "same", "after": "same"}
+    seen = run(
+        scenario,
+        leg(
+            ends("failed", 120, **error),
+            waits(0),
+            (SourceAsked(0),),
+            taken(0, 0),
+            (SourceAsked(0),),
+            called(0, "a"),
+            (Misuse(80, "interrupted", "the read of the source"),),
+            (Blocked(80, 120),),
+            raised(120, 0),
+        ),
+    )
+
+    assert judge("END-17", seen).applied
     assert broken_rules(seen) == {}

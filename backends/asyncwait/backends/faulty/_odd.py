@@ -40,9 +40,13 @@ class EmitsInBatches(Output):
 
     async def _wait_for_news(self) -> None:
         self._end_batch()
-        await super()._wait_for_news()
-        for _ in range(5):
-            await anyio.lowlevel.checkpoint()
+        self._news = news = anyio.Event()
+        try:
+            await news.wait()
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+        finally:
+            self._news = None
 
     def _end_batch(self) -> None:
         if self._begun is None and self._queue.peek_ready() is None:

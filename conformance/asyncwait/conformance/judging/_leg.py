@@ -184,6 +184,15 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         gone = self.ending.how in {"failed", "left", "crashed"}
         return min(self.fail_at, self.overloaded_at, self.end_at if gone else NEVER)
 
+    @cached_property
+    def may_be_over_at(self) -> float:
+        """When it may have been through at the earliest.
+
+        It may have noticed a deadline before the loop was blocked in that very instant.
+        """
+        failed = (self.deadline(item) for item in self.records if item.wrong and item.timed_out)
+        return min(self.over_at, *failed, NEVER)
+
     @property
     def source_ended(self) -> SourceEnded | None:
         """How and when the source ended, if it did."""

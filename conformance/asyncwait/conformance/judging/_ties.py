@@ -67,7 +67,7 @@ def find_ties(facts: Facts, calls: Calls) -> Ties:
     ties: list[Tie] = []
     untimely: list[HandlerAsked] = []
     asked = _requests(facts)
-    due = _due(facts, calls, asked)
+    asked, due = _joined(facts, calls, asked, _due(facts, calls, asked))
     for moment, requests in asked.items():
         alike = due.get(moment, ())
         count = min(len(requests), len(alike))
@@ -108,6 +108,37 @@ def _due(
                 left[moment] = max(0, left.get(moment, 0) - (len(moments) > 1))
                 due[moment].append(pos)
     return due
+
+
+def _joined(
+    facts: Facts,
+    calls: Calls,
+    asked: Mapping[Moment, Sequence[Request]],
+    due: Mapping[Moment, Sequence[int]],
+) -> tuple[Mapping[Moment, Sequence[Request]], Mapping[Moment, Sequence[int]]]:
+    """Return requests and records with those moments as one between which a record can't choose.
+
+    It answered in the instant of its deadline, and while the loop was blocked again and again the
+    handler was asked more than once: each of these requests may be its own.
+    """
+    first: dict[Moment, Moment] = {}
+    for call in calls.of.values():
+        deadline = facts.deadline(call)
+        if _is_tied(call, deadline):
+            moments = [(at, call.identity) for at in facts.instants(deadline)]
+            shared = [each for each in moments if each in asked]
+            for each in shared[1:]:
+                first[each] = min(shared[0], first.get(each, each))
+    requests: dict[Moment, list[Request]] = defaultdict(list)
+    places: dict[Moment, list[int]] = defaultdict(list)
+    for moment in sorted({*asked, *due}):  # so that the first of those that are one comes first
+        joined = first.get(moment, moment)
+        first[moment] = joined = first.get(joined, joined)
+        requests[joined] += asked.get(moment, ())
+        places[joined] += due.get(moment, ())
+    for alike in places.values():
+        alike.sort(key=lambda pos: _is_tied(calls.of[pos], facts.deadline(calls.of[pos])) or False)
+    return {moment: each for moment, each in requests.items() if each}, places
 
 
 def _is_tied(call: Call, deadline: float) -> bool | None:

@@ -93,7 +93,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
         return
     blamed = _blamed_for_timeout(leg)
     for early in leg.calls:
-        if early.cancelled_at < min(early.at + leg.timeout, leg.over_at, leg.end_at):
+        if early.cancelled_at < min(early.at + leg.timeout, leg.may_be_over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
         call, deadline = item.call, leg.due(item)
