@@ -14,7 +14,13 @@ from asyncwait.spec.scenario import Capability
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 """How binding a rule is: an operator that breaks a MUST does not conform."""
 
-_NO_CHAPTERS = {"00-introduction.md", "departures.md", "sources.md", "retired.txt"}
+_NO_CHAPTERS = {
+    "00-introduction.md",
+    "contract.md",
+    "departures.md",
+    "sources.md",
+    "retired.txt",
+}
 _CHAPTER = re.compile(r"\d\d-(?P<folder>[a-z]+(?:_[a-z]+)*)\.md")
 _TITLE = re.compile(r"# (?P<title>\S.*) \((?P<area>[A-Z]+)\)")
 _HEADING = re.compile(r"## (?P<id>(?P<area>[A-Z]+)-(?P<number>[1-9]\d*)) (?P<title>\S.*)")
@@ -22,7 +28,7 @@ _META = re.compile(
     r"(?P<level>[A-Z]+) · since (?P<since>\d+\.\d+) · "
     r"(?:needs: (?P<needs>[a-z-]+(?:(?:,| or) [a-z-]+)*) · )?source: (?P<source>\S.*)"
 )
-_RULE_ID = re.compile(r"[A-Z]+-[1-9]\d*")
+RULE_ID = re.compile(r"[A-Z]+-[1-9]\d*")
 _FLINK_ID = re.compile(r"[A-Z]{2,3}-[1-9]\d*")
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 _SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
@@ -241,7 +247,7 @@ def parse_retired(file: str, text: str) -> frozenset[str]:
         entry = line.partition("#")[0].strip()
         if not entry:
             continue
-        if not _RULE_ID.fullmatch(entry):
+        if not RULE_ID.fullmatch(entry):
             raise MalformedRules(file, number, f"expected the id of a rule, got {entry!r}")
         if entry in ids:
             raise MalformedRules(file, number, f"{entry} is listed twice")

@@ -1,0 +1,66 @@
+"""The contract: each of its sentences is held by a rule, or it is said why it is held by none."""
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from asyncwait.spec.rules import _contract
+from asyncwait.spec.rules._contract import Promise, UnheldPromise, promises
+
+COMMAND = "python -m asyncwait.spec.rules > spec/asyncwait/spec/rules/contract.md"
+
+
+def test_the_page_is_what_the_command_prints() -> None:
+    """Nobody edits it; and no sentence is without an answer, or there would be no page."""
+    found = files("asyncwait.spec.rules").joinpath("contract.md").read_text(encoding="utf-8")
+
+    printed = subprocess.check_output([sys.executable, "-m", "asyncwait.spec.rules"], text=True)
+
+    assert found == printed, f"the page is not up to date; run: {COMMAND}"
+
+
+def test_most_sentences_are_rules() -> None:
+    """Those that are none say why."""
+    held = [promise for promise in promises() if promise.rules]
+
+    assert len(held) > len(promises()) / 2
+    assert all(promise.because for promise in promises() if not promise.rules)
+
+
+def test_a_sentence_is_found_with_its_owner() -> None:
+    """And with the ids that hold it."""
+    assert (
+        Promise(
+            "OperatorResults", "Cancelling a waiting `__anext__` loses no output.", ("END-9",), ""
+        )
+        in promises()
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ("", r"contract.toml: no answer in \[thing\] to 'It is one.'"),
+        (
+            '[thing]\n"It is two." = "END-1"',
+            r"contract.toml: \[thing\] says no longer: 'It is two.'",
+        ),
+        (
+            '[thing]\n"It is one." = "END-1 END-999"',
+            r"contract.toml: 'END-999' is no rule, in \[thing\] 'It is one.'",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_docstrings_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: str, said: str
+) -> None:
+    """A sentence that was changed needs another look at its rules."""
+    (tmp_path / "contract.toml").write_text(answers, encoding="utf-8")
+    monkeypatch.setattr(_contract, "sentences", lambda: iter([("thing", "It is one.")]))
+    monkeypatch.setattr(_contract.resources, "files", lambda _: tmp_path)
+
+    with pytest.raises(UnheldPromise, match=said):
+        promises()
