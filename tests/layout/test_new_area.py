@@ -1,0 +1,177 @@
+"""An area of rules is a chapter, a folder and a module of faults; nothing else is touched."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHAPTER = """\
+# Good manners (MANNERS)
+
+What one expects.
+
+## MANNERS-1 The first comes first
+
+MUST · since 0.1 · needs: ordered · source: this specification
+
+In ordered mode the first result is one of the first record that has any.
+
+Why: It shows that the build takes a new area as it finds it.
+"""
+
+CHECKS = '''\
+"""MANNERS: what one expects."""
+
+from collections.abc import Iterator
+
+from asyncwait.conformance.judging import Finding, LegHistory, leg_check
+
+
+@leg_check("MANNERS-1")
+def the_first_comes_first(leg: LegHistory) -> Iterator[Finding]:
+    """What comes out first is of the first record that has results."""
+    belonging = (out.item for out in leg.outputs if out.item is not None)
+    came = next((item for item in belonging if item.is_record), None)
+    if not leg.ordered or came is None:
+        return
+    if any(item.pos < came.pos and item.results for item in leg.records):
+        yield f"{came} came first", came.first_at
+    else:
+        yield None
+'''
+
+EXAMPLES = '''\
+"""MANNERS: examples."""
+
+from asyncwait.conformance.evidence import Example, at, replies
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Scenario
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "after-you",
+        ("MANNERS-1",),
+        "The second is faster than the first, and lets it pass.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
+)
+'''
+
+WITNESSES = '''\
+"""MANNERS: witnesses."""
+
+from asyncwait.conformance.areas.manners.examples import EXAMPLES
+from asyncwait.conformance.evidence import (
+    Witness,
+    answered,
+    called,
+    finished,
+    taken,
+    took,
+    waits,
+)
+from asyncwait.spec import Record
+
+_BOTH = EXAMPLES[0].scenario
+_ANSWERED = (
+    waits(0),
+    taken(0, 0, 1),
+    called(0, "a", "b"),
+    answered(40, 1, "b1"),
+    answered(80, 0, "a1"),
+)
+
+WITNESSES: tuple[Witness, ...] = (
+    Witness(
+        "MANNERS-1",
+        finished(_BOTH, *_ANSWERED, took(80, Record("b1"), Record("a1"))),
+        finished(_BOTH, *_ANSWERED, took(80, Record("a1"), Record("b1"))),
+        "Record 'b' (input 1) came first",
+    ),
+)
+'''
+
+FAULTS = '''\
+"""MANNERS: operators without any."""
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import Operator, UnorderedQueue
+from asyncwait.spec import MODES
+
+
+class PushesForward(Operator):
+    """Hands results out as they are decided, whoever else is waiting."""
+
+    queue_classes = dict.fromkeys(MODES, UnorderedQueue)
+
+
+FAULTY: tuple[Faulty, ...] = (Faulty(PushesForward, rule="MANNERS-1"),)
+'''
+
+NEW = {
+    "spec/rules/11-manners.md": CHAPTER,
+    "conformance/areas/manners/__init__.py": '"""The evidence for the chapter on manners."""\n',
+    "conformance/areas/manners/checks.py": CHECKS,
+    "conformance/areas/manners/examples.py": EXAMPLES,
+    "conformance/areas/manners/witnesses.py": WITNESSES,
+    "backends/faulty/_manners.py": FAULTS,
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> dict[str, str]:
+    """Variables with which Python finds a copy of the package that has one more area."""
+    folder = tmp_path_factory.mktemp("copy")
+    package = folder / "asyncwait"
+    for portion in ("spec", "reference", "conformance", "backends"):
+        shutil.copytree(checkout / portion / "asyncwait", package, dirs_exist_ok=True)
+    shutil.copy(checkout / "spec/_root/__init__.py", package)
+    for name, text in NEW.items():
+        file = package / name
+        assert not file.exists()
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_its_rule_is_verified(environment: dict[str, str]) -> None:
+    """By the command, which finds the faulty operator, too."""
+    command = str(Path(sys.executable).with_name("asyncwait"))
+
+    done = subprocess.run(
+        [command, "verify", "faulty-pushes-forward", "--area", "MANNERS", "--count", "1"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert "Record 'b' (input 1) came first" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "tests", ["conformance/areas/test_all_areas.py", "faulty/test_gallery.py", "spec/test_rules.py"]
+)
+def test_the_tests_of_all_areas_know_it(
+    environment: dict[str, str], checkout: Path, tests: str
+) -> None:
+    """They ask the same of it as of all others."""
+    wanted = ["-k", "MANNERS or pushes"] if "rules" not in tests else []
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *wanted, checkout / "tests" / tests],
+        env=environment,
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
