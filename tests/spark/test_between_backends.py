@@ -53,7 +53,7 @@ def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> l
 def judged(scenarios: Sequence[Scenario], traces: Sequence[Trace]) -> list[str]:
     """What the rules that apply to Spark find wrong."""
     can = backend().capabilities
-    foreign = tuple(f"{rule.id}," for rule in rules().values() if not rule.needs <= can)
+    foreign = tuple(f"{rule.id}," for rule in rules().values() if not rule.applies_to(can))
     found = [violations(*pair) for pair in zip(scenarios, traces, strict=True)]
     return [text for each in found for text in each if not text.startswith(foreign)]
 

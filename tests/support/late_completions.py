@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from asyncwait.backends.pool._callbacks import PoolResultFuture
+from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
@@ -25,15 +25,15 @@ COMPLETED_LATE = Scenario(
 @contextmanager
 def raising_late_completions() -> Generator[None]:
     """Let every pool of this process raise at late completions."""
-    put = PoolResultFuture._put
+    put = Inbox.put
 
-    def strict(self: Any, outcome: Any) -> None:
-        if self._entry.results is not None:
+    def strict(self: Inbox, entry: Any, outcome: Any) -> None:
+        if entry.results is not None:
             raise RuntimeError("it is decided")
-        put(self, outcome)
+        put(self, entry, outcome)
 
-    PoolResultFuture._put = strict  # type: ignore[method-assign]
+    Inbox.put = strict  # type: ignore[method-assign]
     try:
         yield
     finally:
-        PoolResultFuture._put = put  # type: ignore[method-assign]
+        Inbox.put = put  # type: ignore[method-assign]

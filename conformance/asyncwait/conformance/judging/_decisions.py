@@ -52,25 +52,26 @@ def _by_deadline(
     """Return the request for each record that the handler was asked for, and who is blamed."""
     asked: dict[int, Request] = {}
     blamed: set[int] = set()
-    requests = _first_requests(ties)
+    times = _times_asked(ties)
     for tie, chosen in zip(ties.ties, explanation, strict=True):
         if not tie.requests:
             blamed.update(chosen)
-        for pos, (_, event) in zip(chosen, tie.requests, strict=False):
+        in_turn = sorted(chosen, key=lambda pos: facts.deadline(calls.of[pos]))
+        for pos, (_, event) in zip(in_turn, tie.requests, strict=False):
             # Of records with equal values that are due together, any may be the one that was asked
             # for first, and be out before the handler is asked again.
-            since, same = facts.deadline(calls.of[pos]), requests[calls.of[pos].identity]
+            since, same = facts.deadline(calls.of[pos]), times[calls.of[pos].identity]
             asked[pos] = same[bisect_left(same, (since, -1))][1], event
     return asked, blamed
 
 
-def _first_requests(ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
-    """Return the moments at which the handler is asked for a value, and the first request then."""
-    moments: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for tie in sorted(ties.ties, key=lambda tie: tie.at):
-        for seq, event in tie.requests[:1]:
-            moments[identity(event.value)].append((tie.at, seq))
-    return moments
+def _times_asked(ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
+    """Return when the handler is asked for a value, with the numbers of the events."""
+    times: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for tie in ties.ties:
+        for seq, event in tie.requests:
+            times[identity(event.value)].append((event.at, seq))
+    return {value: sorted(each) for value, each in times.items()}
 
 
 def _decide(facts: Facts, call: Call, request: Request | None, *, blamed: bool) -> Decision:
