@@ -88,6 +88,11 @@ def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot,
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):
             copies.put(_copy(Path(folder) / str(number)))
+        sound = copies.get()
+        for file in map(Path, TARGETS[target]):
+            if _is_killed(target, sound, file):
+                sys.exit(f"{file} is killed as it is, so nothing can be said of its mutants")
+        copies.put(sound)
 
         def attempt(spot: Spot) -> tuple[Spot, bool]:
             copy = copies.get()

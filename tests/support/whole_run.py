@@ -107,7 +107,7 @@ WHOLE = Trace(
                 SinkIntruded(20, "raised BusyResourceError"),
                 SinkGaveUp(20),
                 SinkTook(20.5, Snapshot(1, (Record("a"),))),
-                SinkLeft(20.5),
+                SinkLeft(20.5, raising=True),
                 Closed(20.5),
             ),
             1,

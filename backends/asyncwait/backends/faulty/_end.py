@@ -214,6 +214,20 @@ class PollsItsSource(SourceReader):
                     return None
 
 
+class TellsItsTasksWhatTheBodyRaised(Operator):
+    """Leaves its task group as if it were the body, and so wraps what that raised in a group."""
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await super().__aexit__(kind, error, traceback)
+        if isinstance(error, Exception):
+            raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
     Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
@@ -235,4 +249,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(SharesItsBacklog, rule="END-15"),
     Faulty(ClosesTheSourceFromOutside, rule="END-16"),
     Faulty(PollsItsSource, rule="END-17"),
+    Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
 )

@@ -135,6 +135,9 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
         changes["hook_error"] = chance.choice(["", "", "", "", "close", "open"])
     if scenario.source_error:
         changes["source_error"] = chance.choice(["own", "own", "contract", "cancelled"])
+    gives_up = any(step.does == "give_up" for step in scenario.sink)
+    if gives_up or scenario.crashes or scenario.cancel_at is not None:
+        changes["cancel"] = chance.choice(["once", "once", "scope"])
     if chance.choice(_RARELY):
         overtaken = any(isinstance(t.element, _OVERTAKING) for t in scenario.inputs)
         changes["company"] = chance.choice(
@@ -234,7 +237,7 @@ def _sink(chance: Chance, flavour: str) -> tuple[SinkStep, ...]:
         does, n = chance.choice(_CONSUMERS), chance.randint(1, 6)
         steps.append(SinkStep(does, n if does == "read" else 0 if does == "intrude" else n * TICK))
     if flavour == "leaving" and chance.choice(_EITHER):
-        steps.append(SinkStep("leave"))
+        steps.append(SinkStep(chance.choice(["leave", "raise"])))
     return tuple(steps)
 
 

@@ -32,6 +32,11 @@ from asyncwait.spec.scenario import (
 PATIENCE = 10
 """A leg may last this many times the longest legal duration of its scenario."""
 
+
+class PlannedBodyError(Exception):
+    """The error that the consumer raises in the body of the context."""
+
+
 NOT_AN_ELEMENT = "NotAnElement"
 """The error of a leg in which the operator put out something else than elements."""
 
@@ -49,12 +54,14 @@ class Consumer:
     Attributes:
         ending: how the leg has ended; None while it goes on.
         raised: the error that a read has raised.
+        body_error: what the consumer raises in the body, if that is planned.
         source_error: what the source has to raise in place of its end, if that is planned.
     """
 
     def __init__(self, plan: LegStart, recorder: Recorder) -> None:
         self.ending: Ending | None = None
         self.raised: BaseException | None = None
+        self.body_error = PlannedBodyError("planned")
         self.source_error = planned_source_error(plan.scenario)
         self._plan = plan
         self._recorder = recorder
@@ -127,6 +134,9 @@ class Consumer:
             error: what it raised.
             later: it is over already, and a failure of it says more.
         """
+        if error is self.body_error and self.ending is not None and self.ending.how == "left":
+            self.ending = replace(self.ending, unchanged=True)
+            return
         how = None if self.ending is None else self.ending.how
         # An error of closing is a note on the one that a read has raised, and comes out besides.
         besides = self.raised is not None and any(e is error for e in self._recorder.passing)
@@ -141,13 +151,18 @@ class Consumer:
         named = recorder.tracker.named
         return describe_failure(error, recorder.now(), recorder.raised, recorder.passing, named)
 
-    def end(self, how: EndingKind) -> bool:
-        """Note that the leg ends now by the will of its consumer, unless it has; return whether."""
+    def end(self, how: EndingKind, *, raising: bool = False) -> bool:
+        """Note that the leg ends now by the will of its consumer, unless it has; return whether.
+
+        Args:
+            how: it ends.
+            raising: by an error that the consumer raises in the body, its `body_error`.
+        """
         if self.ending is not None:
             return False
         self.ending = Ending(how, self._recorder.now())
         if how in {"crashed", "left"}:
-            self._recorder.events.append(SinkLeft(self._recorder.now()))
+            self._recorder.events.append(SinkLeft(self._recorder.now(), raising))
         return True
 
     def overdue(self, how: EndingKind, doing: str = "") -> None:

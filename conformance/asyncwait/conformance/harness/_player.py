@@ -190,6 +190,9 @@ class _LegPlayer:
                 self._recorder.block(step.n)
             case "leave":
                 self._consumer.end("left")
+            case "raise":
+                if self._consumer.end("left", raising=True):
+                    raise self._recorder.planned(self._consumer.body_error, passes=True)
             case "intrude":
                 await self._read_in_company()
             case "give_up":

@@ -226,7 +226,7 @@ class _Leg:
         """Return when the consumer leaves or is cancelled, at the earliest; None for never."""
         if self._plan.number:
             return None
-        scripted = any(step.does == "leave" for step in self._scenario.sink)
+        scripted = any(step.does in {"leave", "raise"} for step in self._scenario.sink)
         return 0 if scripted else self._scenario.cancel_at
 
     def _leaves_at(self) -> float | None:

@@ -158,7 +158,7 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
         case SinkGaveUp():
             return "", "", "(gave up waiting)"
         case SinkLeft():
-            return "", "", "(left)"
+            return "", "", "(left, raising)" if event.raising else "(left)"
         case SinkWaits() if event is _last_wait(leg):
             return "", "", "(waits)"
         case _:

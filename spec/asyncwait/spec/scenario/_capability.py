@@ -147,10 +147,14 @@ def _without_one_loop(scenario: Scenario) -> Scenario:
         tracked=False,
         company="none",
         cancel="once",
-        sink=tuple(SinkStep("read", 1) if s.does == "intrude" else s for s in scenario.sink),
+        sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
     )
     return scenario if fitting == scenario else fitting
+
+
+_ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
+"""What a consumer does instead that has no company, and no body round its operator."""
 
 
 def _uninterrupting(plan: Plan) -> Plan:

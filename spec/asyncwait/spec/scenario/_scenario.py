@@ -180,14 +180,14 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     Args:
         does: "read" `n` elements; "pause" for `n` ms; "block" the loop for `n` ms; "give_up": wait
             for one element, and cancel the wait after `n` ms; "intrude": read one while a second
-            task reads, too; "leave" the context.
+            task reads, too; "leave" the context; "raise" an error in its body.
         n: how many elements, or how many ms.
 
     Raises:
         InvalidConfig: `n` is negative.
     """
 
-    does: Literal["read", "pause", "block", "give_up", "intrude", "leave"]
+    does: Literal["read", "pause", "block", "give_up", "intrude", "leave", "raise"]
     n: Wait = 0
 
     def __post_init__(self) -> None:

@@ -193,10 +193,16 @@ class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True)
     at: Moment
 
 
-class SinkLeft(Struct, frozen=True, tag="left", forbid_unknown_fields=True):
-    """The consumer leaves the context before the end, is cancelled, or crashes."""
+class SinkLeft(Struct, frozen=True, tag="left", omit_defaults=True, forbid_unknown_fields=True):
+    """The consumer leaves the context before the end, is cancelled, or crashes.
+
+    Args:
+        at: ms since the leg began.
+        raising: it leaves by an error that is raised in the body of the context.
+    """
 
     at: Moment
+    raising: bool = False
 
 
 class Closed(Struct, frozen=True, tag="closed", forbid_unknown_fields=True):
@@ -253,7 +259,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         error: class name of the error that the consumer got.
         record: the input record that the error names.
         cause: class name of the error's cause.
-        unchanged: the source's error came out as the very object that was raised.
+        unchanged: the error of the source, of a hook or of the body came out as the very object
+            that was raised.
         again: what a further read gave before the context was left: "stop" for the end, "same" for
             the same error object, or a description of anything else; empty if there was none.
         after: the same, after the context was left.

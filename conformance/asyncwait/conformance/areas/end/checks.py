@@ -220,7 +220,7 @@ def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-13")
 def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Finding]:
     """If closing raises and nothing did before, the leg fails with that very object."""
-    if not _closing_raises(leg) or not leg.seen(Closed):
+    if not _closing_raises(leg) or not leg.seen(Closed) or _body_raised(leg):
         return
     ending = leg.ending
     if ending.how in {"finished", "left"}:
@@ -235,6 +235,10 @@ def _closing_raises(leg: LegHistory) -> bool:
     hooks = [event.hook for _, event in leg.seen(HookRun)]
     closes = leg.scenario.hook_error == "close" and "close" in hooks
     return closes or (leg.scenario.close_error and bool(leg.seen(SourceClosed)))
+
+
+def _body_raised(leg: LegHistory) -> bool:
+    return any(event.raising for _, event in leg.seen(SinkLeft))
 
 
 def _said(ending: Ending) -> str:
@@ -287,4 +291,18 @@ def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Findi
             yield "the read of the source was interrupted while the operator ran", event.at
             return
     if leg.seen(SourceAsked):
+        yield None
+
+
+@leg_check("END-18")
+def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
+    """If the consumer raises while the operator is open, leaving raises that very object."""
+    if not _body_raised(leg) or not leg.seen(Closed):
+        return
+    ending = leg.ending
+    if ending.how == "failed":
+        yield f"the body raised, and the leg {_said(ending)}", leg.end_at
+    elif ending.how == "left" and not ending.unchanged:
+        yield "the body raised, and nothing came out of leaving", leg.end_at
+    elif ending.how == "left":
         yield None

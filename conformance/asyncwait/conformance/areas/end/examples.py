@@ -425,4 +425,26 @@ EXAMPLES: tuple[Example, ...] = (
             source="generator",
         ),
     ),
+    Example(
+        "the-body-raises",
+        ("END-18", "END-3", "END-5"),
+        "The consumer raises at 40 while a call runs; that error comes out when all is closed.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), replies("b", 200, "b1")),
+            hooks="plain",
+            sink=(SinkStep("read", 1), SinkStep("raise")),
+        ),
+    ),
+    Example(
+        "the-body-raises-and-closing-does",
+        ("END-18",),
+        "What closing the source raises is no reason to forget why the context was left.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(replies("a", 40, "a1"),),
+            close_error=True,
+            sink=(SinkStep("read", 1), SinkStep("raise")),
+        ),
+    ),
 )

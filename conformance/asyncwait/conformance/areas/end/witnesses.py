@@ -66,6 +66,10 @@ _INTRUDED = Scenario(inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(Sin
 _BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
 _WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
+_RAISES = Scenario(
+    inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(SinkStep("read", 1), SinkStep("raise"))
+)
+
 _BEGINS: Events = (*waits(0), *taken(0, 0), *called(0, "a"))
 _CLOSED: Events = (SourceClosed(40), Closed(40))
 
@@ -452,5 +456,31 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text="the read of the source was interrupted while the operator ran",
+    ),
+    Witness(
+        "END-18",
+        violating=run(
+            _RAISES,
+            leg(
+                ends("failed", 40, error="ExceptionGroup"),
+                _BEGINS,
+                answered(40, 0, "a1"),
+                took(40, A1),
+                (SinkLeft(40, raising=True),),
+                _CLOSED,
+            ),
+        ),
+        legal=run(
+            _RAISES,
+            leg(
+                ends("left", 40, unchanged=True),
+                _BEGINS,
+                answered(40, 0, "a1"),
+                took(40, A1),
+                (SinkLeft(40, raising=True),),
+                _CLOSED,
+            ),
+        ),
+        text="the body raised, and the leg failed with ExceptionGroup",
     ),
 )
