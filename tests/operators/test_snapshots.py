@@ -54,6 +54,19 @@ async def test_many_requested_snapshots_keep_no_reader_from_the_source(
     ]
 
 
+async def test_a_snapshot_of_an_operator_that_has_only_just_opened_holds_what_it_was_given(
+    open_operator: OpenOperator,
+) -> None:
+    """Nobody has called anything yet, and nothing is lost."""
+    restore = Snapshot(1, (Record("a1"), Watermark(5), Record("b1")))
+
+    async with open_operator(OperatorConfig("ordered", 1), echo, Source(99), restore) as results:
+        results.request_snapshot(2)  # type: ignore[attr-defined]
+        first = await anext(results)
+
+    assert first == Snapshot(2, restore.in_flight, 0)
+
+
 async def test_a_snapshot_does_not_change_after_it_was_taken(open_operator: OpenOperator) -> None:
     """It is a value, and can't be changed by anybody else either."""
     async with open_operator(OperatorConfig(), Sleeper(), Source("a1", "b2", 99)) as results:

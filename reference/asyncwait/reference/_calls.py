@@ -100,7 +100,6 @@ class CallRunner:
     async def start(self, entry: RecordEntry) -> None:
         """Call the function for a record; return as soon as the call has begun."""
         await anyio.lowlevel.checkpoint_if_cancelled()  # nothing begins after leaving (END-10)
-        self.started += 1
         if self._parts.invoke is not None:
             self._start_callback(entry, self._parts.invoke)
         else:
@@ -125,13 +124,17 @@ class CallRunner:
     ) -> None:
         """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
         completion = Completion(entry, self._timers.now, self._post, self._on_outcome)
-        self._on_call(entry)
+        self._begin(entry)
         try:
             invoke(entry.element.value, completion)
         except BaseException as error:
             let_pass(error)
             outcome = Raised(error, self._timers.now(), by_callback=True)
             self._post(lambda: self._on_outcome(entry, outcome))
+
+    def _begin(self, entry: RecordEntry) -> None:
+        self.started += 1
+        self._on_call(entry)
 
     async def _start_task(self, entry: RecordEntry) -> None:
         """Start the task of a call, and wait for its first step.
@@ -157,7 +160,7 @@ class CallRunner:
     async def _invoke(self, call: Call) -> Outcome:
         await anyio.lowlevel.checkpoint_if_cancelled()  # END-10, as above
         call.begun.set()
-        self._on_call(call.entry)
+        self._begin(call.entry)
         record, function = call.entry.element, cast("Callable[..., Any]", self._parts.call)
         returned = await awaitable_of(record, function(record.value))
         return Returned(lambda: returned, self._timers.now())

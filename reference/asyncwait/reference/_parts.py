@@ -71,7 +71,7 @@ class OperatorParts(ABC):
         self._config = config
         self._parts = parts
         self._elements = elements
-        self._stored = stored
+        self._stored = stored  # until the operator begins to restore it
         self._backlog: deque[Element] = deque()  # taken or restored, and not admitted
         self._end: End | None = None  # of the input, once it has ended
         self._in_flight: int = 0

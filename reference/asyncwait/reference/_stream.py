@@ -112,7 +112,7 @@ class StreamHandling(RecordHandling):
         part is not among them: its other results come out before the snapshot.
         """
         waiting = (element for element in self._backlog if isinstance(element, Stored))
-        return (*self._queue.elements(), *waiting)
+        return (*self._queue.elements(), *waiting, *self._stored)
 
     # The source
 

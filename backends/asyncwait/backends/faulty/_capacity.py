@@ -71,6 +71,15 @@ class RemembersAllItHasCalled(CallRunner):
         await super().start(entry)
 
 
+class CountsDeadlinesThatNeverPassed(Operator):
+    """Counts a timeout for each deadline that it is done with, whether it has passed or not."""
+
+    def _cancel_deadline(self, entry: RecordEntry) -> None:
+        if entry.deadline is not None:
+            self._timeouts += 1
+        super()._cancel_deadline(entry)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
     Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
@@ -80,4 +89,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(CountsRecordsOnly, rule="CAP-5"),
     Faulty(TakesMarkersWithoutEnd, rule="CAP-6"),
     Faulty(RemembersAllItHasCalled, rule="CAP-7"),
+    Faulty(CountsDeadlinesThatNeverPassed, rule="CAP-8"),
 )

@@ -140,6 +140,17 @@ class KeepsSixteenResults(Operator):
         return super()._results_of(record, outcome)[:16]
 
 
+class AsksEverySupplier(Operator):
+    """Asks for the results of every completion, and looks then which of them was the first."""
+
+    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+        if isinstance(outcome, Returned):
+            with suppress(Exception):
+                given = list(outcome.supply())
+                outcome = Returned(lambda: given, outcome.at)
+        super()._on_outcome(entry, outcome)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWhenAllIsDecided, rule="RES-1"),
     Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
@@ -149,6 +160,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
     Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
     Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),
+    Faulty(AsksEverySupplier, rule="RES-7"),
     Faulty(ReadsResultsTwice, rule="RES-8"),
     Faulty(KeepsSixteenResults, rule="RES-1"),
 )

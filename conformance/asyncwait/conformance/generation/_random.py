@@ -134,10 +134,13 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
     if failing and scenario.hooks != "none":
         changes["hook_error"] = chance.choice(["", "", "", "", "close", "open"])
     if scenario.source_error:
-        changes["source_error"] = chance.choice(["own", "own", "contract", "cancelled"])
+        changes["source_error"] = chance.choice(
+            ["own", "own", "contract", "cancelled", "interrupt"]
+        )
     gives_up = any(step.does == "give_up" for step in scenario.sink)
     if gives_up or scenario.crashes or scenario.cancel_at is not None:
         changes["cancel"] = chance.choice(["once", "once", "scope"])
+        changes["shields"] = chance.choice(_RARELY)
     if chance.choice(_RARELY):
         overtaken = any(isinstance(t.element, _OVERTAKING) for t in scenario.inputs)
         changes["company"] = chance.choice(

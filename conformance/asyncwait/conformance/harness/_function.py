@@ -221,10 +221,14 @@ class _Callbacks:
             self._complete(call, step, result)
             if step.twice:
                 result.complete(["again"])
-                result.complete_with(lambda: ["again"])
+                result.complete_with(lambda: self._needless(call))
                 result.complete_exceptionally(Planned("again"))
         except Exception as error:
             self._recorder.refused = repr(error)
+
+    def _needless(self, call: int) -> Any:
+        self._recorder.misused("supplier-needless", f"the second supplier of call {call}")
+        return ["again"]
 
     def _complete(self, call: int, step: Step, result: ResultFuture) -> None:
         match step.does:

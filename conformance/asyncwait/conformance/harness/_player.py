@@ -21,7 +21,7 @@ from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
 from asyncwait.conformance.harness._telling import require_context, text_of, whole_number
-from asyncwait.spec import OpenOperator, SnapshotOnDemand
+from asyncwait.spec import OpenOperator, SnapshotOnDemand, Statistics
 from asyncwait.spec.scenario import (
     GRID,
     Closed,
@@ -123,9 +123,8 @@ class _LegPlayer:
             self._helpers.cancel_scope.cancel()
         # The harness's own tasks are gone now: what is still there is the operator's.
         left = Census.take().beyond(before) if is_over else Census()
-        abandoned = self._abandoned()
         return self._consumer.leg(
-            tasks_left=left.tasks, timers_left=left.timers, abandoned=abandoned
+            tasks_left=left.tasks, timers_left=left.timers, figures=self._figures()
         )
 
     def interrupted(self, error: BaseException) -> Leg:
@@ -146,7 +145,7 @@ class _LegPlayer:
                 raise
             # Opening or leaving the context raised: the operator's doing.
             consumer.failed(error)
-        if consumer.reads_after:
+        if consumer.reads_after and self._results is not None:
             self._doing = "while it is read after leaving"
             await self._read_again(left=True)
 
@@ -170,8 +169,8 @@ class _LegPlayer:
         restored = self._recorder.tracker.restored(plan.restored)
         try:
             opened = self._open_operator(plan.config, fn, source, restored)
+            self._set_alarms()
             async with require_context(opened) as self._results:
-                self._set_alarms()
                 self._keep_company()
                 for step in consumer.steps():
                     await self._do(step)
@@ -204,13 +203,15 @@ class _LegPlayer:
     async def _read(self) -> None:
         self._consumer.waits()
         try:
-            element = await self._results.__anext__()
+            with anyio.CancelScope(shield=self._plan.scenario.shields):
+                element = await self._results.__anext__()
         except BaseException as error:
             if is_for_the_harness(error):
                 raise
             self._consumer.read_raised(error)
         else:
-            self._consumer.took(element)
+            if self._consumer.ending is None:  # Who shields itself may have left meanwhile.
+                self._consumer.took(element)
 
     async def _read_in_company(self) -> None:
         """Read, and have a second task read while this one waits."""
@@ -275,7 +276,7 @@ class _LegPlayer:
     async def _request(self, request: SnapshotRequest) -> None:
         await anyio.sleep(request.at / 1000)
         recorder = self._recorder
-        if self._consumer.ending is None:
+        if self._consumer.ending is None and self._results is not None:
             recorder.events.append(SnapshotAsked(recorder.now(), request.checkpoint_id))
             try:
                 self._results.request_snapshot(request.checkpoint_id)
@@ -283,12 +284,17 @@ class _LegPlayer:
                 self._consumer.failed(error)
                 self._cancelling.cancel()
 
-    def _abandoned(self) -> int:
-        """Return the operator's own count; asking for it must not raise either."""
+    def _figures(self) -> Statistics | None:
+        """Return what the operator says of itself; asking for it must not raise either."""
         if self._results is None:
-            return 0
+            return None
         try:
-            return whole_number(self._results.statistics().abandoned, "statistics().abandoned")
+            told = self._results.statistics()
+            figures = {
+                name: whole_number(getattr(told, name), f"statistics().{name}")
+                for name in ("abandoned", "calls", "timeouts")
+            }
         except Exception as error:
             self._consumer.failed(error, later=True)
-            return 0
+            return None
+        return Statistics(**figures)

@@ -31,6 +31,8 @@ def planned_source_error(scenario: Scenario) -> BaseException | None:
             return CallFailed(Record("of an operator before"), "planned")
         case "cancelled":
             return asyncio.CancelledError("planned")
+        case "interrupt":
+            return KeyboardInterrupt("planned")
         case _:
             return None
 

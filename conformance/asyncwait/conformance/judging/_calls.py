@@ -66,5 +66,6 @@ def overloaded_at(facts: Facts) -> float:
     ending, capacity = facts.leg.ending, facts.leg.capacity
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
-    late = running_at((facts.due(call), call.ended_at) for call in facts.calls)
+    # It may notice a deadline before the loop is blocked, and the end of a call when it is free.
+    late = running_at((facts.instants(facts.deadline(c))[0], c.ended_at) for c in facts.calls)
     return next((at for at, running in late if running > capacity), NEVER)

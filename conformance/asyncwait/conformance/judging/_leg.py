@@ -162,6 +162,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """The items that ask for a Snapshot."""
         return [item for item in self.items if item.checkpoint_id is not None]
 
+    @property
+    def asked(self) -> int:
+        """How often the timeout handler was asked."""
+        return len(self.seen(HandlerAsked))
+
     @cached_property
     def named(self) -> frozenset[Item]:
         """The records that the leg's error may mean: all that are the same as the one it names."""
@@ -223,7 +228,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def rests(self) -> tuple[Rest, ...]:
         """The moments at which the clock moved."""
-        return rests(self.facts, self.items, self.snapshots, self.fail_at)
+        return rests(self.facts, self.items, self.snapshots, min(self.fail_at, self._stopped_at))
+
+    @property
+    def _stopped_at(self) -> float:
+        """When the source raised what ended the program; all that follows is clean-up."""
+        ended, how = self.source_ended, self.ending.how
+        return ended.at if how == "interrupted" and ended and ended.raised else NEVER
 
 
 class History(Struct, frozen=True, eq=False):

@@ -220,6 +220,8 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
         yield f"open and close take {scenario.hook_takes} ms each"
     if scenario.hook_error:
         yield f"{scenario.hook_error} raises"
+    if scenario.shields:
+        yield "the consumer shields its reads from being cancelled"
     if scenario.company != "none":
         yield f"another operator runs {scenario.company} this one"
 
@@ -236,6 +238,7 @@ _ERROR_OF = {
     "own": "",
     "contract": ": a CallFailed of its own",
     "cancelled": ": a CancelledError of its own",
+    "interrupt": ": a KeyboardInterrupt",
 }
 
 

@@ -5,7 +5,7 @@ changed for a backend that lacks it. The large ones are *profiles*: with a mode,
 operator already, and each profile is a further part of the specification that it may have.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -143,15 +143,19 @@ def _without_one_loop(scenario: Scenario) -> Scenario:
     fitting = replace(
         scenario,
         source="iterator",
-        source_error="own" if scenario.source_error == "cancelled" else scenario.source_error,
+        source_error=_SENT_AS.get(scenario.source_error, scenario.source_error),
         tracked=False,
         company="none",
         cancel="once",
+        shields=False,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
     )
     return scenario if fitting == scenario else fitting
 
+
+_SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own"}
+"""What a source raises instead that is not on the operator's loop."""
 
 _ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
 """What a consumer does instead that has no company, and no body round its operator."""

@@ -266,6 +266,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         cancel: how it is cancelled on asyncio, when it crashes or gives up, too: "once", as
             `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which does so again
             and again until it is left. On trio there is only the latter.
+        shields: the consumer shields its reads from a scope that is cancelled, and reads on until
+            it gets something.
         requests: snapshots on demand; in the first leg only.
         crashes: one for each leg but the last.
         restore: what the first leg starts from.
@@ -292,12 +294,13 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     hook_error: Literal["", "open", "close"] = ""
     source: Literal["iterator", "iterable", "generator", "scope"] = "iterator"
     source_ends_at: Wait = 0
-    source_error: Literal["", "own", "contract", "cancelled"] = ""
+    source_error: Literal["", "own", "contract", "cancelled", "interrupt"] = ""
     close_takes: Wait = 0
     close_error: bool = False
     sink: Items[SinkStep] = ()
     cancel_at: Wait | None = None
     cancel: Literal["once", "scope"] = "once"
+    shields: bool = False
     requests: Items[SnapshotRequest] = ()
     crashes: AllButOne[Crash] = ()
     restore: Snapshot | None = None

@@ -127,7 +127,9 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
     until: Annotated[float, Meta(ge=0)]
 
 
-MisuseKind: TypeAlias = Literal["supplier-thread", "read-twice", "copied", "interrupted"]
+MisuseKind: TypeAlias = Literal[
+    "supplier-thread", "supplier-needless", "read-twice", "copied", "interrupted"
+]
 """What an operator may not do with what it was given; each is a rule of its own."""
 
 
@@ -137,6 +139,7 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
     Args:
         at: ms since the leg began.
         what: "supplier-thread": it asks a supplier on another thread than the loop's;
+            "supplier-needless": it asks one whose completion does not count;
             "read-twice": it reads a collection of results a second time; "copied": it hands on a
             copy in place of the very object; "interrupted": it cancels the read of its source,
             which is right only when it is through.
@@ -295,6 +298,8 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         timers_left: timers likewise.
         abandoned: final figure of the operator's statistics: calls that ran on after their record
             was decided and their cancellation had its turn.
+        calls: the same of calls started; -1 if it is not told.
+        timeouts: the same of records decided by their deadline; -1 if it is not told.
         refused: what a completion in callback form raised at the user; empty for nothing.
         kept: objects that the operator was found to know without need, at most, where they are
             tracked.
@@ -311,6 +316,8 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     tasks_left: Count = 0
     timers_left: Count = 0
     abandoned: int = 0
+    calls: int = -1
+    timeouts: int = -1
     refused: str = ""
     kept: int = 0
     company: str = ""

@@ -71,7 +71,7 @@ class PartitionPlayer:
         self.leg = self._consumer.leg(
             tasks_left=side.tasks_left + threads,
             timers_left=side.timers_left,
-            abandoned=partition.statistics().abandoned,
+            figures=partition.statistics(),
         )
 
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:

@@ -1,10 +1,22 @@
 """CAP: examples of how much is taken in."""
 
-from asyncwait.conformance.evidence import Example, at, outlives, replies
+from asyncwait.conformance.evidence import Example, at, never, outlives, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "three-calls-and-two-deadlines",
+        ("CAP-8",),
+        "Three calls are started, and two of the records are decided by their deadline.",
+        Scenario(
+            mode="unordered",
+            timeout=80,
+            handled=True,
+            inputs=at(0, Record("a"), Record("b"), Record("a")),
+            plans=(never("a", "a?"), replies("b", 40, "b1")),
+        ),
+    ),
     Example(
         "finished-behind-a-slow-head",
         ("CAP-1",),
@@ -234,6 +246,19 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             capacity=3,
             inputs=tuple(Timed(0, Record("ab"[n % 2], n)) for n in range(600)),
+            plans=(replies("a", 0, "a1"), replies("b", 0, "b1", "b2")),
+            tracked=True,
+        ),
+    ),
+    Example(
+        "what-has-its-results-has-no-deadline",
+        ("CAP-7",),
+        "Of two hundred records with an hour's time each none is kept for its deadline.",
+        Scenario(
+            mode="unordered",
+            capacity=3,
+            timeout=3_600_000,
+            inputs=tuple(Timed(0, Record("ab"[n % 2], n)) for n in range(200)),
             plans=(replies("a", 0, "a1"), replies("b", 0, "b1", "b2")),
             tracked=True,
         ),

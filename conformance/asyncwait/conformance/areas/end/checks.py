@@ -13,6 +13,7 @@ from asyncwait.spec.scenario import (
     SinkGaveUp,
     SinkIntruded,
     SinkLeft,
+    SinkWaits,
     SourceAsked,
     SourceClosed,
 )
@@ -47,7 +48,7 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
 def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Finding]:
     """Calls that run when the consumer leaves are cancelled, and have ended before it has left."""
     closed = next((seq for seq, _ in leg.seen(Closed)), None)
-    if closed is None or leg.scenario.form == "callback":
+    if closed is None or leg.scenario.form == "callback" or _is_shielded(leg):
         return
     for call in leg.calls:
         if call.ended is None or call.ended_seq > closed:
@@ -56,6 +57,11 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
             yield f"call {call.number} of {call.value!r} was not cancelled", leg.end_at
         elif call.ended_at >= leg.end_at:
             yield None
+
+
+def _is_shielded(leg: LegHistory) -> bool:
+    """Whether the consumer goes on waiting where it was to leave."""
+    return leg.scenario.shields and leg.ending.how in {"left", "crashed"}
 
 
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
@@ -96,6 +102,9 @@ def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
         return
     hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
     names = [hook for _, hook in hooks]
+    left_while_opening = leg.ending.how in {"left", "crashed"} and not leg.seen(SinkWaits)
+    if left_while_opening and not names:
+        return
     if names != ["open", "close"]:
         yield f"expected open, then close, got {', then '.join(names) or 'none'}", leg.end_at
         return
@@ -169,7 +178,7 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
     """No call begins later than the instant in which the consumer left, or could leave at last."""
     left = next((event.at for _, event in leg.seen(SinkLeft)), None)
-    if left is None:
+    if left is None or _is_shielded(leg):
         return
     noticed = leg.facts.instants(left)[-1]  # A call that answers then may block the loop.
     late = next((call for call in leg.calls if call.at > noticed), None)
@@ -184,6 +193,8 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
     if leg.ending.how not in {"left", "crashed", "failed"} or not leg.end_at <= closed < NEVER:
+        return
+    if _is_shielded(leg):
         return
     due = _cleaned_up_at(leg) + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due:

@@ -117,7 +117,7 @@ def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iter
     ending = leg.ending
     source_raised = leg.source_ended is not None and leg.source_ended.raised
     ours = ending.error in _OWN and leg.scenario.source_error != "contract"
-    if not source_raised or leg.fail_at != NEVER or ours:
+    if not source_raised or leg.fail_at != NEVER or ours or ending.how == "interrupted":
         return
     if ending.how == "finished":
         yield "the source raised, and the stream ended as if it had not", ending.at
@@ -210,8 +210,10 @@ def _gave(seen: str) -> str:
 
 @leg_check("FAIL-11")
 def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
-    """If a call or handler raises what is for the program, the loop ends by that, all closed."""
+    """If user code raises what is for the program, the loop ends by that, and all is closed."""
     raised = {_for_the_program(leg, item) for item in leg.records} - {""}
+    if _is_interrupted_by_its_source(leg):
+        raised.add("KeyboardInterrupt")
     if not raised:
         return
     ending = leg.ending
@@ -226,6 +228,12 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
         yield f"{ending.error} ended the loop, and the function is not closed", ending.at
     else:
         yield None
+
+
+def _is_interrupted_by_its_source(leg: LegHistory) -> bool:
+    ended = leg.source_ended
+    interrupts = leg.scenario.source_error == "interrupt"
+    return interrupts and ended is not None and ended.raised and ended.at < leg.fail_at
 
 
 def _for_the_program(leg: LegHistory, item: Item) -> str:

@@ -127,10 +127,15 @@ def _is_broken(leg: LegHistory, item: Item) -> bool:
 
 @leg_check("RES-7")
 def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
-    """No supplier is asked on another thread than the function was called on."""
+    """No supplier is asked on another thread than the function was called on, or for nothing."""
     yield from _used_well(leg, "supplier-thread", "was asked on another thread")
+    yield from _used_well(leg, "supplier-needless", "was asked after the first completion")
     for call in leg.calls:
-        if call.step.supplied and call.ended is not None and leg.scenario.form == "callback":
+        if (
+            (call.step.supplied or call.step.twice)
+            and call.ended is not None
+            and leg.scenario.form == "callback"
+        ):
             yield None
 
 
