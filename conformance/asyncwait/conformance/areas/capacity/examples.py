@@ -238,4 +238,28 @@ EXAMPLES: tuple[Example, ...] = (
             tracked=True,
         ),
     ),
+    Example(
+        "keys-share-the-room",
+        ("CAP-1", "CAP-2"),
+        "Room is for all records together, however many keys they have.",
+        Scenario(
+            mode="unordered",
+            capacity=2,
+            inputs=at(0, *(Record("a", number, f"k{number}") for number in range(6))),
+            plans=(replies("a", 40, "a1"),),
+        ),
+    ),
+    Example(
+        "six-hundred-deadlines-are-let-go",
+        ("CAP-7",),
+        "Deadlines that are far away keep nothing of six hundred records that have answered.",
+        Scenario(
+            capacity=3,
+            timeout=60_000,
+            inputs=tuple(Timed(0, Record("ab"[n % 2], n)) for n in range(600)),
+            plans=(replies("a", 0, "a1"), replies("b", 0, "b1")),
+            handled=True,
+            tracked=True,
+        ),
+    ),
 )
