@@ -17,6 +17,7 @@ from asyncwait.reference import (
     Operator,
     OrderedQueue,
     Outcome,
+    Raised,
     RecordEntry,
     Returned,
     TaskMailbox,
@@ -140,6 +141,54 @@ class KeepsSixteenResults(Operator):
         return super()._results_of(record, outcome)[:16]
 
 
+class TakesNoneForNoResult(Operator):
+    """Leaves results out that are None."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        return tuple(r for r in super()._results_of(record, outcome) if r is not None)
+
+
+class MergesEqualResults(Operator):
+    """Gives results of a record that are equal once."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        merged: list[Any] = []
+        for result in super()._results_of(record, outcome):
+            if result not in merged:
+                merged.append(result)
+        return tuple(merged)
+
+
+class WakesNobodyForASilentRecord(Operator):
+    """Tells the consumer of results only, not of a record without any that was before others."""
+
+    def _decide(self, entry: RecordEntry, results: tuple[Any, ...]) -> None:
+        if results:
+            super()._decide(entry, results)
+            return
+        self._undecided -= 1
+        self._cancel_deadline(entry)
+        entry.outputs = deque()
+        self._queue.completed(entry)
+        self._release_empty()
+
+
+class TakesNothingForNoResults(Operator):
+    """Takes a forgotten `return` for an empty collection."""
+
+    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
+        return super()._collect(record, lambda: supply() or ())
+
+
+class LetsErrorsOverruleResults(Operator):
+    """Lets an error fail the operator that follows the results of the same call."""
+
+    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+        if isinstance(outcome, Raised):
+            self._results_of(entry.element, outcome)
+        super()._on_outcome(entry, outcome)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWhenAllIsDecided, rule="RES-1"),
     Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
@@ -151,4 +200,9 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),
     Faulty(ReadsResultsTwice, rule="RES-8"),
     Faulty(KeepsSixteenResults, rule="RES-1"),
+    Faulty(TakesNoneForNoResult, rule="RES-1"),
+    Faulty(MergesEqualResults, rule="RES-1"),
+    Faulty(WakesNobodyForASilentRecord, rule="RES-2"),
+    Faulty(TakesNothingForNoResults, rule="RES-3"),
+    Faulty(LetsErrorsOverruleResults, rule="RES-4"),
 )
