@@ -2,7 +2,7 @@
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import Operator
-from asyncwait.spec import Record, Stored, Watermark
+from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
 
 
 class RestoresTheRestLast(Operator):
@@ -96,6 +96,22 @@ class RestoresKeyByKey(Operator):
         await super()._restore()
 
 
+class RestoresNoStatuses(Operator):
+    """Restores records and watermarks, and forgets that a status is stored, too."""
+
+    async def _restore(self) -> None:
+        self._stored = tuple(e for e in self._stored if not isinstance(e, WatermarkStatus))
+        await super()._restore()
+
+
+class RestoresFromTheEnd(Operator):
+    """Takes stored elements off their end, as a list gives them cheaply."""
+
+    async def _restore(self) -> None:
+        self._stored = self._stored[::-1]
+        await super()._restore()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(RestoresTheRestLast, rule="REST-1"),
     Faulty(TimesRestoredCallsFromTheRestore, rule="REST-2"),
@@ -105,4 +121,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RestoresOnlyWhatFindsRoom, rule="REST-5"),
     Faulty(StoresWhatHasLeft, rule="REST-6"),
     Faulty(RestoresKeyByKey, rule="REST-7"),
+    Faulty(RestoresNoStatuses, rule="REST-3"),
+    Faulty(RestoresFromTheEnd, rule="REST-7"),
 )
