@@ -244,7 +244,7 @@ class WrapsErrorsOfTheSource(Operator):
 
 
 class KeepsABookByValue(Operator):
-    """Files what is in flight under its value, which not every value can be hashed for."""
+    """Files what is in flight under its value, and fails where a value can't be hashed."""
 
     def _admit(self, entry: Entry) -> None:
         super()._admit(entry)
@@ -290,27 +290,27 @@ class TakesExitsOfHandlersForTimeouts(Operator):
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
     Faulty(BlamesTheNewestRecord, rule="FAIL-1"),
+    Faulty(ForgetsWhatIsRaisedAfterCompletion, rule="FAIL-1"),
+    Faulty(BlamesAnEqualRecord, rule="FAIL-1"),
     Faulty(FailsWithoutWakingTheConsumer, rule="FAIL-2"),
     Faulty(LetsFailuresWaitForTheirTurn, rule="FAIL-2"),
+    Faulty(FailsWhenAllHasCleanedUp, rule="FAIL-2"),
     Faulty(EmitsWhatIsReadyAfterAFailure, rule="FAIL-3"),
+    Faulty(FinishesTheRecordAtHand, rule="FAIL-3"),
     Faulty(KeepsTheLastFailure, rule="FAIL-4"),
     Faulty(TakesStopAsyncIterationForTheEnd, rule="FAIL-5"),
     Faulty(LosesCallsThatCancelThemselves, rule="FAIL-5"),
+    Faulty(SendsErrorsAsPickles, rule="FAIL-5"),
     Faulty(FailsOnceOnly, rule="FAIL-6"),
+    Faulty(RaisesACopyEachTime, rule="FAIL-6"),
     Faulty(LetsSourceErrorsOvertake, rule="FAIL-7"),
+    Faulty(WrapsErrorsOfTheSource, rule="FAIL-7"),
     Faulty(FailsOnMailAfterTheEnd, rule="FAIL-8"),
+    Faulty(KeepsABookByValue, rule="FAIL-8"),
+    Faulty(ComparesWhatIsDueTogether, rule="FAIL-8"),
     Faulty(FailsWithAGroup, rule="FAIL-9"),
     Faulty(DropsTheCause, rule="FAIL-10"),
     Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
-    Faulty(ForgetsWhatIsRaisedAfterCompletion, rule="FAIL-1"),
-    Faulty(BlamesAnEqualRecord, rule="FAIL-1"),
-    Faulty(FailsWhenAllHasCleanedUp, rule="FAIL-2"),
-    Faulty(FinishesTheRecordAtHand, rule="FAIL-3"),
-    Faulty(SendsErrorsAsPickles, rule="FAIL-5"),
-    Faulty(RaisesACopyEachTime, rule="FAIL-6"),
-    Faulty(WrapsErrorsOfTheSource, rule="FAIL-7"),
-    Faulty(KeepsABookByValue, rule="FAIL-8"),
-    Faulty(ComparesWhatIsDueTogether, rule="FAIL-8"),
     Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),
     Faulty(TakesExitsOfHandlersForTimeouts, rule="FAIL-11"),
 )

@@ -129,11 +129,11 @@ class TriesFailedCallsAgain(CallRunner):
 
 FAULTY: tuple[Faulty, ...] = (
     Faulty(KnowsOneMode, rule="ORD-1"),
+    Faulty(OrdersByTime, rule="ORD-1"),
+    Faulty(NumbersRecordsInText, rule="ORD-1"),
     Faulty(EmitsOnePerCompletion, rule="ORD-2"),
     Faulty(EmitsWholeSegments, rule="ORD-3"),
     Faulty(StartsCallsInAnyOrder, rule="ORD-4", loop="trio"),
     Faulty(TakesEqualRecordsForOne, rule="ORD-5"),
-    Faulty(OrdersByTime, rule="ORD-1"),
-    Faulty(NumbersRecordsInText, rule="ORD-1"),
     Faulty(TriesFailedCallsAgain, rule="ORD-5"),
 )

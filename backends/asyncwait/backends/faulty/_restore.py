@@ -117,10 +117,10 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TimesRestoredCallsFromTheRestore, rule="REST-2"),
     Faulty(RestoresRecordsOnly, rule="REST-3"),
     Faulty(MakesUpWatermarks, rule="REST-3"),
+    Faulty(RestoresNoStatuses, rule="REST-3"),
     Faulty(RestoresBeyondCapacity, rule="REST-4"),
     Faulty(RestoresOnlyWhatFindsRoom, rule="REST-5"),
     Faulty(StoresWhatHasLeft, rule="REST-6"),
     Faulty(RestoresKeyByKey, rule="REST-7"),
-    Faulty(RestoresNoStatuses, rule="REST-3"),
     Faulty(RestoresFromTheEnd, rule="REST-7"),
 )

@@ -160,14 +160,14 @@ class LetsStatusesCancelEachOther(Operator):
 FAULTY: tuple[Faulty, ...] = (
     Faulty(PutsWatermarksAmongRecords, rule="WM-1"),
     Faulty(CountsItsOwnEpochOnly, rule="WM-1"),
+    Faulty(HasRoomForEightSegments, rule="WM-1"),
     Faulty(HasOneSidedFences, rule="WM-2"),
     Faulty(DropsWatermarksThatDoNotAdvance, rule="WM-3"),
+    Faulty(MergesWatermarksInARow, rule="WM-3"),
     Faulty(WakesNobodyForAFence, rule="WM-4"),
     Faulty(LetsAStatusOvertake, rule="WM-5"),
-    Faulty(DropsRepeatedStatuses, rule="WM-6"),
-    Faulty(KeepsAStatusForTheNextElement, rule="WM-7", loop="trio"),
-    Faulty(HasRoomForEightSegments, rule="WM-1"),
-    Faulty(MergesWatermarksInARow, rule="WM-3"),
     Faulty(LetsWatermarksPassStatuses, rule="WM-5"),
+    Faulty(DropsRepeatedStatuses, rule="WM-6"),
     Faulty(LetsStatusesCancelEachOther, rule="WM-6"),
+    Faulty(KeepsAStatusForTheNextElement, rule="WM-7", loop="trio"),
 )
