@@ -244,6 +244,16 @@ class ForgetsThatAbandonedCallsEnd(CallRunner):
         super()._on_ended(call, outcome)
 
 
+class BlamesTheHeadForATimeout(Operator):
+    """Names the first record in flight where a deadline has passed and there is no handler."""
+
+    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
+        if self._parts.timeout is None:
+            waiting = (e for e in self._queue.elements() if isinstance(e, Record))
+            record = next(waiting, record)
+        return super()._results_at_deadline(record)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
     Faulty(FiresNearDeadlinesTogether, rule="TIME-1"),
@@ -256,6 +266,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesOneResultFromTheHandler, rule="TIME-3"),
     Faulty(TakesATimeoutForAFailedCall, rule="TIME-4"),
     Faulty(SkipsRecordsWithoutSubstitute, rule="TIME-4"),
+    Faulty(BlamesTheHeadForATimeout, rule="TIME-4"),
     Faulty(LetsLateCallsRunOn, rule="TIME-5"),
     Faulty(CancelsAllCallsTogether, rule="TIME-5"),
     Faulty(AddsLateAnswersToTheHandlers, rule="TIME-6"),

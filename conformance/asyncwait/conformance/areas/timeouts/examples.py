@@ -336,4 +336,15 @@ EXAMPLES: tuple[Example, ...] = (
             source_ends_at=480,
         ),
     ),
+    Example(
+        "deadline-behind-an-answer-that-nobody-has-taken",
+        ("TIME-4", "TIME-10"),
+        "The head has answered at 40 and waits for its consumer when the second record is late.",
+        Scenario(
+            timeout=80,
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(replies("a", 40, "a1"), never("b")),
+            sink=(SinkStep("pause", 160),),
+        ),
+    ),
 )
