@@ -5,7 +5,7 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import CallRunner, Operator, Outcome, Output, RecordEntry, SourceReader
-from asyncwait.spec import LatencyMarker, Snapshot
+from asyncwait.spec import LatencyMarker, Snapshot, WatermarkStatus
 
 
 class FreesTheSlotOnCompletion(Operator):
@@ -138,6 +138,14 @@ class LeavesTimersOfAnsweredCalls(Operator):
         pass
 
 
+class GivesStatusesNoSlot(Operator):
+    """Lets a status take no slot, as Flink does after 2.3: CAP-8."""
+
+    def _has_room(self) -> bool:
+        counted = [e for e in self._queue.elements() if not isinstance(e, WatermarkStatus)]
+        return len(counted) + self._output.slots < self._config.capacity
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
     Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
@@ -149,6 +157,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),
     Faulty(WorksInBatches, rule="CAP-4"),
     Faulty(CountsRecordsOnly, rule="CAP-5"),
+    Faulty(GivesStatusesNoSlot, rule="CAP-5"),
     Faulty(TakesMarkersWithoutEnd, rule="CAP-6"),
     Faulty(BoundsMarkersAndSnapshotsApart, rule="CAP-6"),
     Faulty(RemembersAllItHasCalled, rule="CAP-7"),

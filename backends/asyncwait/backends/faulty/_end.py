@@ -13,7 +13,15 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import End, Entry, Operator, Output, SourceReader, TimerService
+from asyncwait.reference import (
+    End,
+    Entry,
+    Operator,
+    Output,
+    RecordEntry,
+    SourceReader,
+    TimerService,
+)
 from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
 
 
@@ -339,11 +347,24 @@ class ReadsEachElementInATask(SourceReader):
         return None
 
 
+class EndsWithItsLastTimer(Operator):
+    """Waits at the end for all its timers, as for tasks that sleep until their deadlines."""
+
+    def _cancel_deadline(self, entry: RecordEntry) -> None:
+        pass
+
+    async def _drain(self) -> None:
+        await super()._drain()
+        while len(self._timers) > 0:
+            await self._main.run_one()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
     Faulty(TakesSilenceForTheEnd, rule="END-1"),
     Faulty(DropsLateRecords, rule="END-1"),
     Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
+    Faulty(EndsWithItsLastTimer, rule="END-2"),
     Faulty(LeavesWithoutWaiting, rule="END-3"),
     Faulty(LeavesTimersBehind, rule="END-4"),
     Faulty(KeepsAHeartbeat, rule="END-4"),

@@ -287,6 +287,15 @@ class TakesExitsOfHandlersForTimeouts(Operator):
             raise CallTimedOut(record, "the handler raised") from error
 
 
+class RetellsTheCause(Operator):
+    """Makes an error of its own of what a call has raised, in the same words."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        if isinstance(outcome, Raised):
+            raise call_failed(record, RuntimeError(str(outcome.error)))
+        return super()._results_of(record, outcome)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
     Faulty(BlamesTheNewestRecord, rule="FAIL-1"),
@@ -310,6 +319,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(ComparesWhatIsDueTogether, rule="FAIL-8"),
     Faulty(FailsWithAGroup, rule="FAIL-9"),
     Faulty(DropsTheCause, rule="FAIL-10"),
+    Faulty(RetellsTheCause, rule="FAIL-10"),
     Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
     Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),
     Faulty(TakesExitsOfHandlersForTimeouts, rule="FAIL-11"),
