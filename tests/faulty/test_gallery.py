@@ -10,7 +10,7 @@ from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation, gallery
 from asyncwait.backends.faulty._gallery import operator_with
 from asyncwait.conformance import Backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
-from asyncwait.conformance.generation import QUICK, generate
+from asyncwait.conformance.generation import QUICK, generate, shapes
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import known_backends, open_backend
@@ -125,9 +125,10 @@ def _played(faulty: Faulty, scenarios: Iterable[Scenario]) -> Iterator[tuple[Sce
 
 
 def _quick_suite(rule: str) -> Iterator[Scenario]:
-    """Give the examples, those about `rule` first, and generated scenarios if they are needed."""
+    """Give the examples, those about `rule` first, then shapes, then generated scenarios."""
     examples = sorted(EXAMPLES, key=lambda example: rule not in example.rules)
     yield from (example.scenario for example in examples)
+    yield from (scenario for _, scenario in shapes(QUICK, seed=0))
     yield from _generated(QUICK)
 
 

@@ -1,13 +1,14 @@
 """ELEM: operators whose output does not belong to their input."""
 
 import copy
+from collections import deque
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import Entry, Operator, Outcome, Output, RecordEntry
-from asyncwait.spec import Element, LatencyMarker, Record
+from asyncwait.spec import Element, LatencyMarker, Record, Stored
 
 
 class KeepsTheLastTimestamp(Operator):
@@ -110,14 +111,78 @@ class CopiesWhatItIsGiven(Operator):
         await super()._process_record(Record(copied, record.timestamp, record.key))
 
 
+class TakesTimeZeroForNone(Operator):
+    """Asks whether a timestamp is truthy where it means to ask whether there is one."""
+
+    def _output_of(self, record: Record, result: Any) -> Record:
+        return Record(result, record.timestamp or None, record.key)
+
+
+class CountsTimeInSeconds(Operator):
+    """Keeps timestamps as seconds in a float, in which large ones lose their last digits."""
+
+    def _output_of(self, record: Record, result: Any) -> Record:
+        seconds = None if record.timestamp is None else record.timestamp / 1000
+        return Record(result, None if seconds is None else round(seconds * 1000), record.key)
+
+
+class TakesAnEmptyKeyForNone(Operator):
+    """Gives results a key only if it is truthy: an empty text is one, too."""
+
+    def _output_of(self, record: Record, result: Any) -> Record:
+        return Record(result, record.timestamp, record.key or None)
+
+
+class StacksResults(Output):
+    """Takes the results of a record off their end, as a list gives them cheaply."""
+
+    def _next_of(self, entry: Entry) -> Element | None:
+        if isinstance(entry, RecordEntry) and entry is not self._begun:
+            entry.outputs = deque(reversed(entry.outputs or ()))
+        return super()._next_of(entry)
+
+
+class WakesNobodyForAMarker(Output):
+    """Puts a latency marker ahead and tells nobody: it comes out with what is finished next."""
+
+    def put_ahead(self, element: Element) -> None:
+        if isinstance(element, LatencyMarker):
+            self._ahead.append(element)
+        else:
+            super().put_ahead(element)
+
+
+class EndsWhenItsQueueIsEmpty(Output):
+    """Ends when nothing is in the queue, and loses what overtook it and was not taken."""
+
+    async def take(self) -> Element:
+        if self._finished and not len(self._queue) + self.slots:
+            self._ahead.clear()
+        return await super().take()
+
+
+class StoresCopies(Operator):
+    """Copies what it stores, lest a value change between the snapshot and its way to the disk."""
+
+    def _in_flight_elements(self) -> tuple[Stored, ...]:
+        return copy.deepcopy(super()._in_flight_elements())
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(KeepsTheLastTimestamp, rule="ELEM-1"),
+    Faulty(TakesTimeZeroForNone, rule="ELEM-1"),
+    Faulty(CountsTimeInSeconds, rule="ELEM-1"),
     Faulty(KnowsOneCurrentKey, rule="ELEM-2"),
+    Faulty(TakesAnEmptyKeyForNone, rule="ELEM-2"),
     Faulty(EmitsLateResults, rule="ELEM-3"),
     Faulty(PutsOutPlainValues, rule="ELEM-3"),
     Faulty(RepeatsItselfAfterAWait, rule="ELEM-4"),
     Faulty(LetsMarkersBetweenResults, rule="ELEM-5"),
+    Faulty(StacksResults, rule="ELEM-5"),
     Faulty(QueuesMarkers, rule="ELEM-6", loop="trio"),
+    Faulty(WakesNobodyForAMarker, rule="ELEM-6"),
     Faulty(MergesEqualMarkers, rule="ELEM-7"),
+    Faulty(EndsWhenItsQueueIsEmpty, rule="ELEM-7"),
     Faulty(CopiesWhatItIsGiven, rule="ELEM-8"),
+    Faulty(StoresCopies, rule="ELEM-8"),
 )

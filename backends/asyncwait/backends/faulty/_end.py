@@ -1,19 +1,28 @@
 """END: operators that end wrongly, or not at all."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import End, Entry, Operator, Output, SourceReader, TimerService
-from asyncwait.spec import Element, Record
+from asyncwait.reference import (
+    End,
+    Entry,
+    Operator,
+    Output,
+    RecordEntry,
+    SourceReader,
+    TimerService,
+)
+from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
 
 
 class EndsWithCallsInFlight(Operator):
@@ -228,26 +237,174 @@ class TellsItsTasksWhatTheBodyRaised(Operator):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
+class TakesSilenceForTheEnd(Operator):
+    """Ends when its source has given nothing for a second."""
+
+    async def _next_arrived(self) -> bool:
+        with anyio.move_on_after(1):
+            return await super()._next_arrived()
+        return False
+
+
+class DropsLateRecords(Operator):
+    """Drops a record that is late by its watermark, as windows do, and ends without it."""
+
+    _time = -math.inf
+
+    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        self._time = max(self._time, getattr(fence, "timestamp", self._time))
+        await super()._process_fence(fence)
+
+    async def _process_record(self, record: Record) -> None:
+        if record.timestamp is not None and record.timestamp <= self._time:
+            self._leave_backlog()
+        else:
+            await super()._process_record(record)
+
+
+class KeepsAHeartbeat(Operator):
+    """Has a task beside its group, which it ends when the stream has ended well."""
+
+    async def __aenter__(self) -> Self:
+        self._heartbeat = asyncio.ensure_future(anyio.sleep_forever())
+        return await super().__aenter__()
+
+    def _finish(self) -> None:
+        self._heartbeat.cancel()
+        super()._finish()
+
+
+class ClosesTheSourceUnshielded(SourceReader):
+    """Closes the source in a task that is cancelled, where the first await in there ends it."""
+
+    async def run(self) -> None:
+        try:
+            self._on_end(End(await self._read_all()))
+        finally:
+            await self.close()
+
+
+class OpensInTheBackground(Operator):
+    """Runs `open` beside the first calls, to lose no time."""
+
+    async def _open(self) -> None:
+        pass
+
+    async def _restore(self) -> None:
+        self._spawn(super()._open)
+        await super()._restore()
+
+
+class SkipsCloseIfTheSourceMakesTrouble(Operator):
+    """Closes the source and then the function, unless the first of the two has raised."""
+
+    async def _close(self) -> Exception | None:
+        await self._source.close()
+        if self._source.trouble is not None:
+            return None
+        return await super()._close()
+
+
+class EndsWithAWaitThatIsGivenUp(Output):
+    """Gives elements as an async generator does, which is over when a wait for it is cancelled."""
+
+    async def take(self) -> Element:
+        try:
+            return await super().take()
+        except anyio.get_cancelled_exc_class():
+            self.cut(None)
+            raise
+
+
+class SleepsBeforeItCloses(Operator):
+    """Sleeps for a quarter of a second on leaving, so that connections have time to close."""
+
+    async def _close(self) -> Exception | None:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.25)
+        return await super()._close()
+
+
+class ClosesWhatItHasBegunToRead(SourceReader):
+    """Leaves a source as it is of which it has read nothing: no generator has begun then."""
+
+    async def close(self) -> None:
+        if self._iterator is not None:
+            await super().close()
+
+
+class QueuesItsReaders(Output):
+    """Lets a second task wait with a lock until the first has got its element."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._lock = anyio.Lock()
+
+    async def take(self) -> Element:
+        async with self._lock:
+            return await super().take()
+
+
+class ReadsEachElementInATask(SourceReader):
+    """Starts a task for each read of the source."""
+
+    async def _read_all(self) -> BaseException | None:
+        self._iterator = iterator = aiter(self._elements)
+        while not self._stopped:
+            try:
+                element = await asyncio.ensure_future(anext(iterator))
+            except StopAsyncIteration:
+                break
+            except Exception as error:
+                return error
+            await self._hand_over(element)
+        return None
+
+
+class EndsWithItsLastTimer(Operator):
+    """Waits at the end for all its timers, as for tasks that sleep until their deadlines."""
+
+    def _cancel_deadline(self, entry: RecordEntry) -> None:
+        pass
+
+    async def _drain(self) -> None:
+        await super()._drain()
+        while len(self._timers) > 0:
+            await self._main.run_one()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
+    Faulty(TakesSilenceForTheEnd, rule="END-1"),
+    Faulty(DropsLateRecords, rule="END-1"),
     Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
+    Faulty(EndsWithItsLastTimer, rule="END-2"),
     Faulty(LeavesWithoutWaiting, rule="END-3"),
     Faulty(LeavesTimersBehind, rule="END-4"),
+    Faulty(KeepsAHeartbeat, rule="END-4"),
     Faulty(LeavesTheSourceOpen, rule="END-5"),
+    Faulty(ClosesTheSourceUnshielded, rule="END-5"),
     Faulty(ClosesBeforeCallsHaveEnded, rule="END-6"),
     Faulty(OpensWithTheFirstCall, rule="END-6"),
+    Faulty(OpensInTheBackground, rule="END-6"),
+    Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
     Faulty(EndsOnceOnly, rule="END-7"),
     Faulty(FreesSlotsInSilence, rule="END-8"),
     Faulty(SpinsWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
+    Faulty(EndsWithAWaitThatIsGivenUp, rule="END-9"),
     Faulty(ReadsOnAfterLeaving, rule="END-10"),
     Faulty(LeavesWhenTheSourceSpeaks, rule="END-11"),
+    Faulty(SleepsBeforeItCloses, rule="END-11"),
     Faulty(CallsAlthoughOpenFailed, rule="END-12"),
+    Faulty(ClosesWhatItHasBegunToRead, rule="END-12"),
     Faulty(SwallowsErrorsOfClosing, rule="END-13"),
     Faulty(LetsTwoTasksWait, rule="END-14"),
+    Faulty(QueuesItsReaders, rule="END-14"),
     Faulty(SharesItsBacklog, rule="END-15"),
     Faulty(ClosesTheSourceFromOutside, rule="END-16"),
+    Faulty(ReadsEachElementInATask, rule="END-16"),
     Faulty(PollsItsSource, rule="END-17"),
     Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
 )

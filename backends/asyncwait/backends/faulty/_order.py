@@ -1,5 +1,7 @@
 """ORD: operators that get the order wrong, of results or of calls."""
 
+import math
+from collections import deque
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
@@ -82,10 +84,56 @@ class TakesEqualRecordsForOne(CallRunner):
                 self._on_outcome(entry, outcome)
 
 
+class OrdersByTime(OrderedQueue):
+    """Takes the order of timestamps for that of the input, as far as there are timestamps."""
+
+    def put(self, entry: Entry) -> None:
+        later: list[Entry] = []
+        while self._entries and self._time_of(self._entries[-1]) > self._time_of(entry):
+            later.append(self._entries.pop())
+        self._entries.extend([entry, *reversed(later)])
+
+    def _time_of(self, entry: Entry) -> float:
+        record = entry.element if isinstance(entry, RecordEntry) else None
+        return -math.inf if record is None or record.timestamp is None else record.timestamp
+
+
+class NumbersRecordsInText(OrderedQueue):
+    """Sorts by sequence numbers that are texts, of which "10" stands before "9"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = 0
+        self._numbers: dict[Entry, str] = {}
+
+    def put(self, entry: Entry) -> None:
+        self._numbers[entry] = str(self._count)
+        self._count += 1
+        super().put(entry)
+        self._entries = deque(sorted(self._entries, key=self._numbers.__getitem__))
+
+    def _remove(self, entry: Entry) -> None:
+        super()._remove(entry)
+        del self._numbers[entry]
+
+
+class TriesFailedCallsAgain(CallRunner):
+    """Calls once more where a call has failed: nearly always that helps."""
+
+    async def _invoke(self, call: Call) -> Outcome:
+        try:
+            return await super()._invoke(call)
+        except Exception:
+            return await super()._invoke(call)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(KnowsOneMode, rule="ORD-1"),
+    Faulty(OrdersByTime, rule="ORD-1"),
+    Faulty(NumbersRecordsInText, rule="ORD-1"),
     Faulty(EmitsOnePerCompletion, rule="ORD-2"),
     Faulty(EmitsWholeSegments, rule="ORD-3"),
     Faulty(StartsCallsInAnyOrder, rule="ORD-4", loop="trio"),
     Faulty(TakesEqualRecordsForOne, rule="ORD-5"),
+    Faulty(TriesFailedCallsAgain, rule="ORD-5"),
 )

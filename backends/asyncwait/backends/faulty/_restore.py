@@ -2,7 +2,7 @@
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import Operator
-from asyncwait.spec import Record, Stored, Watermark
+from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
 
 
 class RestoresTheRestLast(Operator):
@@ -96,13 +96,56 @@ class RestoresKeyByKey(Operator):
         await super()._restore()
 
 
+class RestoresNoStatuses(Operator):
+    """Restores records and watermarks, and forgets that a status is stored, too."""
+
+    async def _restore(self) -> None:
+        self._stored = tuple(e for e in self._stored if not isinstance(e, WatermarkStatus))
+        await super()._restore()
+
+
+class RestoresFromTheEnd(Operator):
+    """Takes stored elements off their end, as a list gives them cheaply."""
+
+    async def _restore(self) -> None:
+        self._stored = self._stored[::-1]
+        await super()._restore()
+
+
+class RestoresEqualRecordsOnce(Operator):
+    """Restores a record once that is stored several times, or that is equal across types."""
+
+    async def _restore(self) -> None:
+        stored: list[Stored] = []
+        for element in self._stored:
+            if not isinstance(element, Record) or element not in stored:
+                stored.append(element)
+        self._stored = tuple(stored)
+        await super()._restore()
+
+
+class HasRoomForAllThatWasStored(Operator):
+    """Makes its queue as large as the snapshot, if that is larger than the capacity."""
+
+    async def _restore(self) -> None:
+        self._size = max(len(self._stored), self._config.capacity)
+        await super()._restore()
+
+    def _has_room(self) -> bool:
+        return len(self._queue) + self._output.slots < self._size
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(RestoresTheRestLast, rule="REST-1"),
+    Faulty(RestoresEqualRecordsOnce, rule="REST-1"),
     Faulty(TimesRestoredCallsFromTheRestore, rule="REST-2"),
     Faulty(RestoresRecordsOnly, rule="REST-3"),
     Faulty(MakesUpWatermarks, rule="REST-3"),
+    Faulty(RestoresNoStatuses, rule="REST-3"),
     Faulty(RestoresBeyondCapacity, rule="REST-4"),
+    Faulty(HasRoomForAllThatWasStored, rule="REST-4"),
     Faulty(RestoresOnlyWhatFindsRoom, rule="REST-5"),
     Faulty(StoresWhatHasLeft, rule="REST-6"),
     Faulty(RestoresKeyByKey, rule="REST-7"),
+    Faulty(RestoresFromTheEnd, rule="REST-7"),
 )

@@ -17,6 +17,7 @@ from asyncwait.reference import (
     Operator,
     OrderedQueue,
     Outcome,
+    Raised,
     RecordEntry,
     Returned,
     TaskMailbox,
@@ -118,7 +119,7 @@ class AsksSuppliersWhereTheyAre(CallRunner):
 
     def _start_callback(self, entry: RecordEntry, invoke: Callable[..., None]) -> None:
         completion = _AsksAtOnce(entry, self._timers.now, self._post, self._on_outcome)
-        self._on_call(entry)
+        self._begin(entry)
         invoke(entry.element.value, completion)
 
 
@@ -151,16 +152,69 @@ class AsksEverySupplier(Operator):
         super()._on_outcome(entry, outcome)
 
 
+class TakesNoneForNoResult(Operator):
+    """Leaves results out that are None."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        return tuple(r for r in super()._results_of(record, outcome) if r is not None)
+
+
+class MergesEqualResults(Operator):
+    """Gives results of a record that are equal once."""
+
+    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+        merged: list[Any] = []
+        for result in super()._results_of(record, outcome):
+            if result not in merged:
+                merged.append(result)
+        return tuple(merged)
+
+
+class WakesNobodyForASilentRecord(Operator):
+    """Tells the consumer of results only, not of a record without any that was before others."""
+
+    def _decide(self, entry: RecordEntry, results: tuple[Any, ...]) -> None:
+        if results:
+            super()._decide(entry, results)
+            return
+        self._undecided -= 1
+        self._cancel_deadline(entry)
+        entry.outputs = deque()
+        self._queue.completed(entry)
+        self._release_empty()
+
+
+class TakesNothingForNoResults(Operator):
+    """Takes a forgotten `return` for an empty collection."""
+
+    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
+        return super()._collect(record, lambda: supply() or ())
+
+
+class LetsErrorsOverruleResults(Operator):
+    """Lets an error fail the operator that follows the results of the same call."""
+
+    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+        if isinstance(outcome, Raised):
+            self._results_of(entry.element, outcome)
+        super()._on_outcome(entry, outcome)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWhenAllIsDecided, rule="RES-1"),
+    Faulty(KeepsSixteenResults, rule="RES-1"),
+    Faulty(TakesNoneForNoResult, rule="RES-1"),
+    Faulty(MergesEqualResults, rule="RES-1"),
     Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
+    Faulty(WakesNobodyForASilentRecord, rule="RES-2"),
     Faulty(TakesATextForItsLetters, rule="RES-3"),
+    Faulty(TakesNothingForNoResults, rule="RES-3"),
     Faulty(LetsTheLastCompletionCount, rule="RES-4"),
     Faulty(RaisesAtLateCompletions, rule="RES-4"),
+    Faulty(LetsErrorsOverruleResults, rule="RES-4"),
     Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
     Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
     Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),
     Faulty(AsksEverySupplier, rule="RES-7"),
     Faulty(ReadsResultsTwice, rule="RES-8"),
-    Faulty(KeepsSixteenResults, rule="RES-1"),
 )

@@ -1,11 +1,15 @@
 """SNAP: operators whose snapshots hold too little or too much, or come at the wrong time."""
 
+from bisect import bisect
 from collections import deque
 from collections.abc import Iterator
 
+import anyio
+from msgspec.structs import replace
+
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import Entry, FenceEntry, Operator, OrderedQueue, Output, UnorderedQueue
-from asyncwait.spec import Barrier, Element, Snapshot, Stored
+from asyncwait.spec import Barrier, Element, LatencyMarker, Record, Snapshot, Stored
 
 
 class ReplacesSnapshotsNotYetTaken(Output):
@@ -125,18 +129,125 @@ class AnswersTheLatestRequestFirst(Output):
         self.tell()
 
 
+class TakesCheckpointZeroForNone(Operator):
+    """Asks whether the number of a checkpoint is truthy, and gives none for number zero."""
+
+    async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
+        if barrier.checkpoint_id:
+            await super()._process_barrier(barrier)
+        else:
+            self._leave_backlog()
+
+
+class StoresSixteenElements(Operator):
+    """Has room for sixteen elements in a snapshot, and drops what follows."""
+
+    def _in_flight_elements(self) -> tuple[Stored, ...]:
+        return super()._in_flight_elements()[:16]
+
+
+class FillsSnapshotsWhenTheyAreTaken(Output):
+    """Looks what is in flight when a snapshot is taken, not when its barrier was read."""
+
+    def _next(self) -> Element | None:
+        element = super()._next()
+        if isinstance(element, Snapshot) and element.read is None:
+            return replace(element, in_flight=tuple(self._queue.elements()))
+        return element
+
+
+class StoresFencesApart(Operator):
+    """Stores the records first and the fences behind them, in a list of state for each."""
+
+    def _in_flight_elements(self) -> tuple[Stored, ...]:
+        return tuple(sorted(super()._in_flight_elements(), key=lambda e: not isinstance(e, Record)))
+
+
+class WritesSnapshotsInTheBackground(Operator):
+    """Puts a snapshot out when it has been written, and what is behind its barrier goes on."""
+
+    async def _overtake(self, element: LatencyMarker | Snapshot) -> None:
+        if isinstance(element, Snapshot):
+            self._leave_backlog()
+            self._spawn(self._write, element)
+        else:
+            await super()._overtake(element)
+
+    async def _write(self, snapshot: Snapshot) -> None:
+        await anyio.sleep(0.02)
+        self._output.put_ahead(snapshot)
+
+
+class AnswersOneRequestAtATime(Output):
+    """Takes a request for answered if a snapshot for an earlier one has not been taken yet."""
+
+    def put_first(self, snapshot: Snapshot) -> None:
+        if not any(isinstance(e, Snapshot) and e.read is not None for e in self._ahead):
+            super().put_first(snapshot)
+
+
+class CountsStoredElementsAsRead(Operator):
+    """Counts what it restores among what it has read from the source."""
+
+    async def _restore(self) -> None:
+        self._read += len(self._stored)
+        await super()._restore()
+
+
+class CutsTheChainOfUpstreams(Operator):
+    """Carries the snapshot along that came in, and not the one that this carries itself."""
+
+    async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
+        if isinstance(barrier, Snapshot):
+            barrier = replace(barrier, upstream=None)
+        await super()._process_barrier(barrier)
+
+
+class KeepsTheLastUpstream(Operator):
+    """Keeps the last snapshot that came in, and carries it along for plain barriers, too."""
+
+    _upstream: Snapshot | None = None
+
+    async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
+        if isinstance(barrier, Snapshot):
+            self._upstream = barrier
+        elif self._upstream is not None:
+            barrier = replace(self._upstream, checkpoint_id=barrier.checkpoint_id)
+        await super()._process_barrier(barrier)
+
+
+class SortsRequestsByNumber(Output):
+    """Puts out the requested snapshots in the order of their numbers, not of the requests."""
+
+    def put_first(self, snapshot: Snapshot) -> None:
+        requested = [e for e in self._ahead if isinstance(e, Snapshot) and e.read is not None]
+        numbers = [e.checkpoint_id for e in requested]
+        self._ahead.insert(bisect(numbers, snapshot.checkpoint_id), snapshot)
+        self.tell()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(ReplacesSnapshotsNotYetTaken, rule="SNAP-1"),
+    Faulty(TakesCheckpointZeroForNone, rule="SNAP-1"),
     Faulty(StoresEqualRecordsOnce, rule="SNAP-2"),
     Faulty(ForgetsWhatWaitsForRoom, rule="SNAP-2"),
     Faulty(ForgetsFinishedRecords, rule="SNAP-2"),
+    Faulty(StoresSixteenElements, rule="SNAP-2"),
     Faulty(StoresWhatIsHandedOut, rule="SNAP-3"),
+    Faulty(FillsSnapshotsWhenTheyAreTaken, rule="SNAP-3"),
     Faulty(StoresInOrderOfCompletion, rule="SNAP-4"),
+    Faulty(StoresFencesApart, rule="SNAP-4"),
     Faulty(DrainsAtBarriers, rule="SNAP-5"),
+    Faulty(WritesSnapshotsInTheBackground, rule="SNAP-5"),
     Faulty(TearsResultsApartWithSnapshots, rule="SNAP-6"),
     Faulty(LetsReadyResultsOvertakeSnapshots, rule="SNAP-7"),
     Faulty(LetsRequestsWaitForRoom, rule="SNAP-8"),
+    Faulty(AnswersOneRequestAtATime, rule="SNAP-8"),
     Faulty(CountsOnlyWhatIsStored, rule="SNAP-9"),
+    Faulty(CountsStoredElementsAsRead, rule="SNAP-9"),
     Faulty(DropsTheUpstream, rule="SNAP-10"),
+    Faulty(CutsTheChainOfUpstreams, rule="SNAP-10"),
+    Faulty(KeepsTheLastUpstream, rule="SNAP-10"),
     Faulty(AnswersTheLatestRequestFirst, rule="SNAP-11"),
+    Faulty(SortsRequestsByNumber, rule="SNAP-11"),
 )

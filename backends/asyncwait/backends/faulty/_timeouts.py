@@ -6,8 +6,10 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
+    GRACE,
     Call,
     CallRunner,
+    Entry,
     Operator,
     Outcome,
     RecordEntry,
@@ -15,7 +17,7 @@ from asyncwait.reference import (
     Timer,
     TimerService,
 )
-from asyncwait.spec import CallFailed, Record
+from asyncwait.spec import CallFailed, CallTimedOut, Record
 
 
 class AsksTheHandlerForWhatHasAnswered(Operator):
@@ -155,20 +157,126 @@ class LooksAtDeadlinesNowAndThen(TimerService):
         return super().register(math.ceil(when * 10 - 1e-6) / 10, run)
 
 
+class FiresNearDeadlinesTogether(TimerService):
+    """Fires with a timer all those that are due within the next 5 ms, to wake up less often."""
+
+    def _run(self, due: list[Timer]) -> None:
+        soon = self.now() + 0.005
+        super()._run([timer for timer in self._timers if timer in due or timer.when <= soon])
+
+
+class KeepsTimersByTheirTime(TimerService):
+    """Has one timer for each time: of two deadlines at once the second replaces the first."""
+
+    def register(self, when: float, callback: Callable[[], object]) -> Timer:
+        self._timers = {t: None for t in self._timers if t.when != when}
+        return super().register(when, callback)
+
+
+class DropsDeadlinesThatAreLate(TimerService):
+    """Skips timers that fire late by more than 20 ms, as a scheduler does with jobs it missed."""
+
+    _grace = 0.02
+
+    def _run(self, due: list[Timer]) -> None:
+        missed = self.now() - self._grace
+        for timer in due:
+            if timer.when < missed:
+                self.cancel(timer)
+        super()._run(due)
+
+
+class SkipsRecordsWithoutSubstitute(Operator):
+    """Takes a handler that gives None for one that has nothing to put out for the record."""
+
+    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
+        try:
+            return super()._results_at_deadline(record)
+        except CallTimedOut:
+            if self._parts.timeout is None:
+                raise
+            return ()
+
+
+class CancelsAllCallsTogether(CallRunner):
+    """Has one scope round all calls, and cancels that at the first deadline."""
+
+    def cancel(self, entry: RecordEntry) -> None:
+        for running in {entry: None, **self._running}:
+            super().cancel(running)
+
+
+class DecidesWhoeverHasTheSlot(Operator):
+    """Knows records by the numbers of their slots: a late answer goes to who has the slot now."""
+
+    def _set_up(self) -> None:
+        super()._set_up()
+        self._number: dict[Entry, int] = {}
+        self._holder: dict[int, Any] = {}
+
+    def _admit(self, entry: Entry) -> None:
+        free = (n for n in range(self._config.capacity) if self._holder.get(n) is None)
+        self._number[entry] = next(free, -1)
+        self._holder[self._number[entry]] = entry
+        super()._admit(entry)
+
+    def _free_slot(self, entry: Entry) -> None:
+        super()._free_slot(entry)
+        self._holder[self._number[entry]] = None
+
+    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+        super()._on_outcome(self._holder[self._number[entry]] or entry, outcome)
+
+
+class LooksOnceWhetherACallEnds(CallRunner):
+    """Gives a cancelled call 5 ms to end, which may all be gone by when the loop is free again."""
+
+    def _watch(self, call: Call) -> None:
+        due = self._timers.now() + GRACE
+        call.overdue = self._timers.register(due, lambda: self._on_overdue(call))
+
+
+class ForgetsThatAbandonedCallsEnd(CallRunner):
+    """Counts the abandoned calls that there ever were against the capacity, not those that run."""
+
+    def _on_ended(self, call: Call, outcome: Outcome | None) -> None:
+        self._abandoned_now += call.abandoned
+        super()._on_ended(call, outcome)
+
+
+class BlamesTheHeadForATimeout(Operator):
+    """Names the first record in flight where a deadline has passed and there is no handler."""
+
+    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
+        if self._parts.timeout is None:
+            waiting = (e for e in self._queue.elements() if isinstance(e, Record))
+            record = next(waiting, record)
+        return super()._results_at_deadline(record)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
+    Faulty(FiresNearDeadlinesTogether, rule="TIME-1"),
     Faulty(LetsDeadlinesWaitForRoom, rule="TIME-2"),
     Faulty(DropsDeadlinesAtTheEndOfInput, rule="TIME-2"),
+    Faulty(LooksAtDeadlinesNowAndThen, rule="TIME-2"),
+    Faulty(KeepsTimersByTheirTime, rule="TIME-2"),
+    Faulty(DropsDeadlinesThatAreLate, rule="TIME-2"),
     Faulty(LetsLateAnswersReplaceTheHandlers, rule="TIME-3"),
     Faulty(TakesOneResultFromTheHandler, rule="TIME-3"),
     Faulty(TakesATimeoutForAFailedCall, rule="TIME-4"),
+    Faulty(SkipsRecordsWithoutSubstitute, rule="TIME-4"),
+    Faulty(BlamesTheHeadForATimeout, rule="TIME-4"),
     Faulty(LetsLateCallsRunOn, rule="TIME-5"),
+    Faulty(CancelsAllCallsTogether, rule="TIME-5"),
     Faulty(AddsLateAnswersToTheHandlers, rule="TIME-6"),
+    Faulty(LetsAnswersWinThatCameWithTheTimer, rule="TIME-6"),
+    Faulty(DecidesWhoeverHasTheSlot, rule="TIME-6"),
     Faulty(TimesTheWaitForRoom, rule="TIME-7"),
     Faulty(ForgetsAbandonedCalls, rule="TIME-8"),
     Faulty(TakesEveryCancelledCallForAbandoned, rule="TIME-8"),
+    Faulty(LooksOnceWhetherACallEnds, rule="TIME-8"),
     Faulty(PilesUpAbandonedCalls, rule="TIME-9"),
+    Faulty(ForgetsThatAbandonedCallsEnd, rule="TIME-9"),
     Faulty(TimesFinishedRecordsOut, rule="TIME-10"),
-    Faulty(LetsAnswersWinThatCameWithTheTimer, rule="TIME-6"),
-    Faulty(LooksAtDeadlinesNowAndThen, rule="TIME-2"),
 )

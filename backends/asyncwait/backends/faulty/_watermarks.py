@@ -4,7 +4,7 @@ from collections import deque
 from itertools import pairwise
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Entry, FenceEntry, Operator, Segment, UnorderedQueue
+from asyncwait.reference import Entry, FenceEntry, Operator, OrderedQueue, Segment, UnorderedQueue
 from asyncwait.spec import Watermark, WatermarkStatus
 
 
@@ -92,13 +92,82 @@ class KeepsAStatusForTheNextElement(UnorderedQueue):
         return None if is_status and len(self) == 1 else entry
 
 
+class HasRoomForEightSegments(UnorderedQueue):
+    """Has eight segments, and puts what comes behind the last of them into that."""
+
+    _most = 8
+
+    def _segment_for(self, entry: Entry) -> Segment:
+        if len(self._segments) < self._most:
+            return super()._segment_for(entry)
+        return self._segments[-1]
+
+
+class MergesWatermarksInARow(Operator):
+    """Lets a watermark take the place of the one before it that is still waiting."""
+
+    _last: FenceEntry | None = None
+
+    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        last = self._last
+        if isinstance(fence, Watermark) and last is not None and last.outputs:
+            last.element, last.outputs = fence, deque([fence])
+            self._leave_backlog()
+        else:
+            await super()._process_fence(fence)
+
+    def _admit(self, entry: Entry) -> None:
+        super()._admit(entry)
+        self._last = None
+        if isinstance(entry, FenceEntry) and isinstance(entry.element, Watermark):
+            self._last = entry
+
+
+class LetsWatermarksPassStatuses(OrderedQueue):
+    """Keeps watermarks and statuses apart, and looks for a watermark first."""
+
+    def put(self, entry: Entry) -> None:
+        statuses: list[Entry] = []
+        while (
+            self._entries
+            and isinstance(entry.element, Watermark)
+            and isinstance(self._entries[-1].element, WatermarkStatus)
+        ):
+            statuses.append(self._entries.pop())
+        self._entries.extend([entry, *reversed(statuses)])
+
+
+class LetsStatusesCancelEachOther(Operator):
+    """Drops an "idle" that is still waiting and the "active" behind it: nothing has changed."""
+
+    _last: Entry | None = None
+
+    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        last = self._last
+        if last is not None and last.outputs and fence == WatermarkStatus(idle=False):
+            last.outputs.clear()
+            self._release_empty()
+            self._leave_backlog()
+        else:
+            await super()._process_fence(fence)
+
+    def _admit(self, entry: Entry) -> None:
+        super()._admit(entry)
+        is_idle = entry.element == WatermarkStatus(idle=True)
+        self._last = entry if is_idle else None
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(PutsWatermarksAmongRecords, rule="WM-1"),
     Faulty(CountsItsOwnEpochOnly, rule="WM-1"),
+    Faulty(HasRoomForEightSegments, rule="WM-1"),
     Faulty(HasOneSidedFences, rule="WM-2"),
     Faulty(DropsWatermarksThatDoNotAdvance, rule="WM-3"),
+    Faulty(MergesWatermarksInARow, rule="WM-3"),
     Faulty(WakesNobodyForAFence, rule="WM-4"),
     Faulty(LetsAStatusOvertake, rule="WM-5"),
+    Faulty(LetsWatermarksPassStatuses, rule="WM-5"),
     Faulty(DropsRepeatedStatuses, rule="WM-6"),
+    Faulty(LetsStatusesCancelEachOther, rule="WM-6"),
     Faulty(KeepsAStatusForTheNextElement, rule="WM-7", loop="trio"),
 )

@@ -177,4 +177,29 @@ EXAMPLES: tuple[Example, ...] = (
             tracked=True,
         ),
     ),
+    Example(
+        "times-and-keys-at-the-edges",
+        ("ELEM-1", "ELEM-2"),
+        "Times of zero and of 63 bits, and keys that look like none, come out as they are.",
+        Scenario(
+            capacity=6,
+            inputs=at(
+                0,
+                Record("a", 0, ""),
+                Record("a", -1, 0),
+                Record("a", -(2**63), 7),
+                Record("a", 2**63 - 1, False),
+            ),
+            plans=(replies("a", 40, "x"),),
+        ),
+    ),
+    Example(
+        "markers-that-nobody-has-taken-at-the-end",
+        ("ELEM-7", "SNAP-1"),
+        "The input has ended and nothing is in flight, but markers and a snapshot wait.",
+        Scenario(
+            inputs=at(0, LatencyMarker(1), Barrier(1)) + at(40, LatencyMarker(2)),
+            sink=(SinkStep("pause", 120),),
+        ),
+    ),
 )

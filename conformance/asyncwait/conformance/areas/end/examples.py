@@ -447,4 +447,15 @@ EXAMPLES: tuple[Example, ...] = (
             sink=(SinkStep("read", 1), SinkStep("raise")),
         ),
     ),
+    Example(
+        "close-behind-a-source-that-raises-on-closing",
+        ("END-6", "END-13"),
+        "That the source can't be closed does not keep the function from being closed.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(replies("a", 40, "a1"),),
+            hooks="plain",
+            close_error=True,
+        ),
+    ),
 )

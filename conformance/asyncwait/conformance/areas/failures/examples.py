@@ -253,11 +253,11 @@ EXAMPLES: tuple[Example, ...] = (
         ("FAIL-11",),
         "The timeout handler raises SystemExit.",
         Scenario(
-            timeout=40,
+            timeout=80,
             inputs=at(0, Record("a"), Record("b")),
             plans=(
                 Plan("a", (Step("never"),), Handler("raise", error="SystemExit")),
-                replies("b", 80, "b1"),
+                replies("b", 40, "b1"),
             ),
             handled=True,
         ),
@@ -294,6 +294,30 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(replies("a", 80, "a1"),),
             source_error="cancelled",
             source_ends_at=40,
+        ),
+    ),
+    Example(
+        "failure-of-one-of-two-equal-records",
+        ("FAIL-1",),
+        "The second of two equal records fails while the first runs; its timestamp tells it apart.",
+        Scenario(
+            inputs=at(0, Record("a", 5), Record("a", 6)),
+            plans=(Plan("a", (Step(after=160), Step("raise", after=40, error="ValueError"))),),
+        ),
+    ),
+    Example(
+        "values-of-any-kind-fail-nothing",
+        ("FAIL-8", "ELEM-3"),
+        "Values that can't be hashed or compared, and some that are equal across types, in one go.",
+        Scenario(
+            mode="unordered",
+            capacity=12,
+            timeout=160,
+            inputs=at(
+                0,
+                *(Record(v, 1) for v in (["x"], {"k": 1}, None, "", 0, False, 1, True, 1.0, "a")),
+            ),
+            handled=True,
         ),
     ),
 )

@@ -158,4 +158,13 @@ EXAMPLES: tuple[Example, ...] = (
             sink=(SinkStep("pause", 120), SinkStep("give_up", 40)),
         ),
     ),
+    Example(
+        "timestamps-fall",
+        ("ORD-1",),
+        "The order is that of the input, also where event time goes back.",
+        Scenario(
+            inputs=at(0, Record("a", 30), Record("b", 20), Record("c"), Record("a", 10)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
+        ),
+    ),
 )

@@ -255,4 +255,23 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(replies("a", 40, *(f"a{n}" for n in range(40))), replies("b", 0, "b1")),
         ),
     ),
+    Example(
+        "a-single-result-that-looks-like-nothing",
+        ("RES-1",),
+        "A record whose only result is None, or a text without letters, has a result.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b"), Record("c")),
+            plans=(replies("a", 80, None), replies("b", 40, ""), replies("c", 40, None)),
+        ),
+    ),
+    Example(
+        "equal-results-of-one-record",
+        ("RES-1",),
+        "Results that are equal, be it across types, are as many as the record gave.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "x", "x"), replies("b", 80, 1, True, 1.0)),
+        ),
+    ),
 )

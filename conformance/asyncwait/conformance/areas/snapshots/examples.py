@@ -243,4 +243,51 @@ EXAMPLES: tuple[Example, ...] = (
             requests=tuple(SnapshotRequest(40 * n, 100 - n) for n in range(1, 4)),
         ),
     ),
+    Example(
+        "snapshot-with-fences-among-records",
+        ("SNAP-2", "SNAP-4"),
+        "Fences stand in the snapshot between the records between which they stood.",
+        Scenario(
+            capacity=8,
+            inputs=at(
+                0,
+                Record("a", 5),
+                Watermark(5),
+                Record("b", 6),
+                WatermarkStatus(True),
+                Record("a", 7),
+                Barrier(1),
+            ),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "snapshot-of-many",
+        ("SNAP-2", "SNAP-4"),
+        "Eighteen records are in flight, and all of them are stored.",
+        Scenario(
+            capacity=32,
+            inputs=at(0, *(Record("a", number) for number in range(18)), Barrier(1)),
+            plans=(replies("a", 80, "a1"),),
+        ),
+    ),
+    Example(
+        "snapshot-of-number-zero",
+        ("SNAP-1", "SNAP-2"),
+        "Zero, and what is below it, are numbers of checkpoints like any other.",
+        Scenario(
+            inputs=at(0, Record("a"), Barrier(0)) + at(40, Barrier(-1)),
+            plans=(replies("a", 80, "a1"),),
+            sink=(SinkStep("pause", 120),),
+        ),
+    ),
+    Example(
+        "barriers-round-a-snapshot-as-barrier",
+        ("SNAP-10", "SNAP-1"),
+        "What a snapshot carried along is not carried by the snapshot of the next plain barrier.",
+        Scenario(
+            inputs=at(0, Record("a"), Barrier(1), Snapshot(2, (Record("x", 5),)), Barrier(3)),
+            plans=(replies("a", 80, "a1"),),
+        ),
+    ),
 )

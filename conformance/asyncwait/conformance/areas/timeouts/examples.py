@@ -307,4 +307,44 @@ EXAMPLES: tuple[Example, ...] = (
             sink=(SinkStep("read", 1), SinkStep("block", 120)),
         ),
     ),
+    Example(
+        "late-completion-while-another-is-in-its-place",
+        ("TIME-3", "TIME-6"),
+        "When a is completed at 160 there is room for one, and b has it since 120.",
+        Scenario(
+            capacity=1,
+            timeout=120,
+            form="callback",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(
+                Plan("a", (Step(after=160, results=("a1",)),), Handler("reply", ("a-late",))),
+                Plan("b", (Step(after=80, results=("b1",)),), Handler("reply", ("b-late",))),
+            ),
+            handled=True,
+        ),
+    ),
+    Example(
+        "abandoned-calls-one-after-the-other",
+        ("TIME-8", "TIME-9"),
+        "Three calls outlive their records, as one may at a time: each ends before the next.",
+        Scenario(
+            capacity=1,
+            timeout=40,
+            inputs=at(0, Record("a")) + at(160, Record("a")) + at(320, Record("a")),
+            plans=(outlives("a", 80, "late", "a?"),),
+            handled=True,
+            source_ends_at=480,
+        ),
+    ),
+    Example(
+        "deadline-behind-an-answer-that-nobody-has-taken",
+        ("TIME-4", "TIME-10"),
+        "The head has answered at 40 and waits for its consumer when the second record is late.",
+        Scenario(
+            timeout=80,
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(replies("a", 40, "a1"), never("b")),
+            sink=(SinkStep("pause", 160),),
+        ),
+    ),
 )

@@ -208,4 +208,45 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(replies("a", 80, "a1"), replies("b", 200, "b1")),
         ),
     ),
+    Example(
+        "many-segments-behind-a-slow-record",
+        ("WM-1", "WM-2", "WM-3"),
+        "Nine segments stand behind a slow record, and in each of them one that is done or not.",
+        Scenario(
+            mode="unordered",
+            capacity=20,
+            inputs=at(0, Record("a"))
+            + tuple(
+                timed
+                for number in range(9)
+                for timed in at(0, Watermark(number), Record("bc"[number % 2], number + 1))
+            ),
+            plans=(replies("a", 120, "a1"), replies("b", 40, "b1"), replies("c", 200, "c1")),
+        ),
+    ),
+    Example(
+        "statuses-behind-a-slow-record",
+        ("WM-6",),
+        "The stream falls idle and wakes, and says so twice, while its last record runs.",
+        Scenario(
+            inputs=at(
+                0,
+                Record("a"),
+                WatermarkStatus(True),
+                WatermarkStatus(False),
+                WatermarkStatus(False),
+            ),
+            plans=(replies("a", 80, "a1"),),
+        ),
+    ),
+    Example(
+        "records-that-are-late-by-their-watermark",
+        ("WM-1", "END-1"),
+        "Records at or below the last watermark are called, and come out behind it, like others.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Watermark(10), Record("a", 10), Record("b", 5), Watermark(20)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
 )
