@@ -60,6 +60,7 @@ FULL = Scenario(
     hook_takes=5,
     hook_error="close",
     cancel="scope",
+    shields=True,
     source="generator",
     source_ends_at=60,
     source_error="own",

@@ -72,15 +72,6 @@ class RemembersAllItHasCalled(CallRunner):
         await super().start(entry)
 
 
-class CountsDeadlinesThatNeverPassed(Operator):
-    """Counts a timeout for each deadline that it is done with, whether it has passed or not."""
-
-    def _cancel_deadline(self, entry: RecordEntry) -> None:
-        if entry.deadline is not None:
-            self._timeouts += 1
-        super()._cancel_deadline(entry)
-
-
 class FreesASlotWithEachCompletion(Operator):
     """Gives a slot back with each completion, and so more than one where a record has two."""
 
@@ -170,6 +161,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesMarkersWithoutEnd, rule="CAP-6"),
     Faulty(BoundsMarkersAndSnapshotsApart, rule="CAP-6"),
     Faulty(RemembersAllItHasCalled, rule="CAP-7"),
-    Faulty(CountsDeadlinesThatNeverPassed, rule="CAP-8"),
     Faulty(LeavesTimersOfAnsweredCalls, rule="CAP-7"),
 )

@@ -134,9 +134,7 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
     if failing and scenario.hooks != "none":
         changes["hook_error"] = chance.choice(["", "", "", "", "close", "open"])
     if scenario.source_error:
-        changes["source_error"] = chance.choice(
-            ["own", "own", "contract", "cancelled", "interrupt"]
-        )
+        changes["source_error"] = chance.choice(["own", "own", "contract", "cancelled"])
     gives_up = any(step.does == "give_up" for step in scenario.sink)
     if gives_up or scenario.crashes or scenario.cancel_at is not None:
         changes["cancel"] = chance.choice(["once", "once", "scope"])

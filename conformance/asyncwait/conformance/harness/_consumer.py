@@ -15,7 +15,7 @@ from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._source import planned_source_error
 from asyncwait.conformance.harness._telling import no_element, text_of
-from asyncwait.spec import Element, Statistics
+from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     Ending,
     EndingKind,
@@ -204,15 +204,13 @@ class Consumer:
         """Note that `error`, which is for the whole program, has left the loop."""
         self.ending = Ending("interrupted", self._recorder.now(), error=type(error).__name__)
 
-    def leg(
-        self, *, tasks_left: int = 0, timers_left: int = 0, figures: Statistics | None = None
-    ) -> Leg:
+    def leg(self, *, tasks_left: int = 0, timers_left: int = 0, abandoned: int = 0) -> Leg:
         """Return what was observed.
 
         Args:
             tasks_left: see `Leg`.
             timers_left: see `Leg`.
-            figures: of the operator, at its end.
+            abandoned: see `Leg`.
         """
         plan, recorder = self._plan, self._recorder
         return Leg(
@@ -224,9 +222,7 @@ class Consumer:
             capacity=plan.config.capacity,
             tasks_left=tasks_left,
             timers_left=timers_left,
-            abandoned=0 if figures is None else figures.abandoned,
-            calls=-1 if figures is None else figures.calls,
-            timeouts=-1 if figures is None else figures.timeouts,
+            abandoned=abandoned,
             refused=recorder.refused,
             kept=recorder.tracker.kept,
             company=recorder.company,

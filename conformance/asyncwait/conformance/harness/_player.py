@@ -21,7 +21,7 @@ from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
 from asyncwait.conformance.harness._telling import require_context, text_of, whole_number
-from asyncwait.spec import OpenOperator, SnapshotOnDemand, Statistics
+from asyncwait.spec import OpenOperator, SnapshotOnDemand
 from asyncwait.spec.scenario import (
     GRID,
     Closed,
@@ -123,8 +123,9 @@ class _LegPlayer:
             self._helpers.cancel_scope.cancel()
         # The harness's own tasks are gone now: what is still there is the operator's.
         left = Census.take().beyond(before) if is_over else Census()
+        abandoned = self._abandoned()
         return self._consumer.leg(
-            tasks_left=left.tasks, timers_left=left.timers, figures=self._figures()
+            tasks_left=left.tasks, timers_left=left.timers, abandoned=abandoned
         )
 
     def interrupted(self, error: BaseException) -> Leg:
@@ -284,17 +285,12 @@ class _LegPlayer:
                 self._consumer.failed(error)
                 self._cancelling.cancel()
 
-    def _figures(self) -> Statistics | None:
-        """Return what the operator says of itself; asking for it must not raise either."""
+    def _abandoned(self) -> int:
+        """Return the operator's own count; asking for it must not raise either."""
         if self._results is None:
-            return None
+            return 0
         try:
-            told = self._results.statistics()
-            figures = {
-                name: whole_number(getattr(told, name), f"statistics().{name}")
-                for name in ("abandoned", "calls", "timeouts")
-            }
+            return whole_number(self._results.statistics().abandoned, "statistics().abandoned")
         except Exception as error:
             self._consumer.failed(error, later=True)
-            return None
-        return Statistics(**figures)
+            return 0

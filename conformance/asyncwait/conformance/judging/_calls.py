@@ -7,6 +7,7 @@ value. Where that is broken, ORD-4 says so.
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct
 
@@ -66,6 +67,8 @@ def overloaded_at(facts: Facts) -> float:
     ending, capacity = facts.leg.ending, facts.leg.capacity
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
+    surely = running_at((facts.due(call), call.ended_at) for call in facts.calls)
     # It may notice a deadline before the loop is blocked, and the end of a call when it is free.
-    late = running_at((facts.instants(facts.deadline(c))[0], c.ended_at) for c in facts.calls)
-    return next((at for at, running in late if running > capacity), NEVER)
+    maybe = running_at((facts.instants(facts.deadline(c))[0], c.ended_at) for c in facts.calls)
+    late = chain(surely, reversed([*maybe]))
+    return next((at for at, running in late if running > capacity and at <= ending.at), NEVER)

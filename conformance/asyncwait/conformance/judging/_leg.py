@@ -162,11 +162,6 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """The items that ask for a Snapshot."""
         return [item for item in self.items if item.checkpoint_id is not None]
 
-    @property
-    def asked(self) -> int:
-        """How often the timeout handler was asked."""
-        return len(self.seen(HandlerAsked))
-
     @cached_property
     def named(self) -> frozenset[Item]:
         """The records that the leg's error may mean: all that are the same as the one it names."""

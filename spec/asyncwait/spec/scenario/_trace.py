@@ -298,8 +298,6 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         timers_left: timers likewise.
         abandoned: final figure of the operator's statistics: calls that ran on after their record
             was decided and their cancellation had its turn.
-        calls: the same of calls started; -1 if it is not told.
-        timeouts: the same of records decided by their deadline; -1 if it is not told.
         refused: what a completion in callback form raised at the user; empty for nothing.
         kept: objects that the operator was found to know without need, at most, where they are
             tracked.
@@ -316,8 +314,6 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     tasks_left: Count = 0
     timers_left: Count = 0
     abandoned: int = 0
-    calls: int = -1
-    timeouts: int = -1
     refused: str = ""
     kept: int = 0
     company: str = ""

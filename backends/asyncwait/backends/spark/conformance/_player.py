@@ -71,7 +71,7 @@ class PartitionPlayer:
         self.leg = self._consumer.leg(
             tasks_left=side.tasks_left + threads,
             timers_left=side.timers_left,
-            figures=partition.statistics(),
+            abandoned=partition.statistics().abandoned,
         )
 
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:

@@ -127,26 +127,3 @@ def what_came_out_is_not_kept(leg: LegHistory) -> Iterator[Finding]:
         yield text, leg.end_at
     elif leg.records and leg.ran_to_its_end:
         yield None
-
-
-@leg_check("CAP-8")
-def the_figures_are_those_of_what_happened(leg: LegHistory) -> Iterator[Finding]:
-    """What the operator says that it has called, and timed out, was observed."""
-    told, started = leg.facts.leg, len(leg.calls)
-    if leg.ending.how not in {"finished", "left", "failed"}:
-        return
-    if told.calls not in {-1, started}:
-        yield f"statistics say {told.calls} calls, {started} were started", leg.end_at
-    elif told.timeouts != -1 and not leg.asked <= told.timeouts <= _most_timeouts(leg):
-        text = f"statistics say {told.timeouts} timeouts, the handler was asked {leg.asked} times"
-        yield text, leg.end_at
-    elif told.calls > 0:
-        yield None
-
-
-def _most_timeouts(leg: LegHistory) -> int:
-    """How many records may have been decided by their deadline, those of its instant included."""
-    return sum(
-        item.timed_out or (item.call is not None and leg.deadline(item) <= item.call.ended_at)
-        for item in leg.records
-    )

@@ -1,22 +1,10 @@
 """CAP: examples of how much is taken in."""
 
-from asyncwait.conformance.evidence import Example, at, never, outlives, replies
+from asyncwait.conformance.evidence import Example, at, outlives, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "three-calls-and-two-deadlines",
-        ("CAP-8",),
-        "Three calls are started, and two of the records are decided by their deadline.",
-        Scenario(
-            mode="unordered",
-            timeout=80,
-            handled=True,
-            inputs=at(0, Record("a"), Record("b"), Record("a")),
-            plans=(never("a", "a?"), replies("b", 40, "b1")),
-        ),
-    ),
     Example(
         "finished-behind-a-slow-head",
         ("CAP-1",),

@@ -222,36 +222,4 @@ WITNESSES: tuple[Witness, ...] = (
         ),
         text="65 values and results are kept of a stream of 1",
     ),
-    Witness(
-        "CAP-8",
-        violating=run(
-            _TRACKED,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                input_ended(40),
-                calls=2,
-                timeouts=0,
-            ),
-        ),
-        legal=run(
-            _TRACKED,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                input_ended(40),
-                calls=1,
-                timeouts=0,
-            ),
-        ),
-        text="statistics say 2 calls, 1 were started",
-    ),
 )
