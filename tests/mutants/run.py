@@ -2,6 +2,7 @@
 
     python tests/mutants/run.py operators      how many slips in pool and reference the suite sees
     python tests/mutants/run.py judge          how many slips in checks and judging its tests see
+    ... --again FILE                           those alone that survived in an earlier output
 
 Each mutant runs in a copy of the package, in as many processes as there are cores. What survives is
 printed with its place; `survivors.md` beside this file says of each why nobody can see it, or that
@@ -11,6 +12,7 @@ somebody should.
 import argparse
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -58,8 +60,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--least", type=float, default=0, help="per cent that have to be killed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--again", type=Path, help="try what survived in this output")
     arguments = parser.parse_args()
-    spots = drawn(arguments.target, arguments.count, arguments.seed)
+    if arguments.again is None:
+        spots = drawn(arguments.target, arguments.count, arguments.seed)
+    else:
+        spots = survived(arguments.target, arguments.again.read_text(encoding="utf-8"))
     survivors = []
     for number, (spot, killed) in enumerate(tried(arguments.target, spots, arguments.jobs), 1):
         print(f"{number}/{len(spots)} {'killed  ' if killed else 'SURVIVED'} {spot}", flush=True)
@@ -72,14 +78,25 @@ def main() -> None:
 
 def drawn(target: str, count: int, seed: int) -> list[Spot]:
     """Return so many mutants of the target's modules, drawn by the seed."""
-    found = [
+    found = every(target)
+    return random.Random(seed).sample(found, min(count, len(found)))
+
+
+def survived(target: str, output: str) -> list[Spot]:
+    """Return the mutants that survived in an earlier output, wherever their lines are now."""
+    told = re.findall(r"SURVIVED (\S+):\d+: (.*)", output)
+    return [spot for spot in every(target) if (str(spot.file), spot.mutant.slip) in told]
+
+
+def every(target: str) -> list[Spot]:
+    """Return all mutants of the target's modules."""
+    return [
         Spot(file.relative_to(ROOT), mutant)
         for folder in TARGETS[target]
         for file in sorted((ROOT / folder).rglob("*.py"))
         if file.name not in {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
         for mutant in mutants(file.read_text(encoding="utf-8"))
     ]
-    return random.Random(seed).sample(found, min(count, len(found)))
 
 
 def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot, bool]]:
@@ -96,7 +113,7 @@ def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot,
 
         def attempt(spot: Spot) -> tuple[Spot, bool]:
             copy = copies.get()
-            file = copy / spot.file
+            file = copy.joinpath(*spot.file.parts[1:])  # without the name of the portion
             sound = file.read_text(encoding="utf-8")
             try:
                 file.write_text(spot.mutant.source, encoding="utf-8")
@@ -109,14 +126,15 @@ def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot,
 
 
 def _copy(folder: Path) -> Path:
+    """Join the portions, as the wheel does: a package without `__init__` gives way to one with."""
     for portion in PORTIONS:
-        shutil.copytree(ROOT / portion, folder / portion)
+        shutil.copytree(ROOT / portion / "asyncwait", folder / "asyncwait", dirs_exist_ok=True)
+    shutil.copy(ROOT / "spec/_root/__init__.py", folder / "asyncwait")
     return folder
 
 
 def _is_killed(target: str, copy: Path, file: Path) -> bool:
-    path = os.pathsep.join(str(copy / portion) for portion in PORTIONS)
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     if target == "operators":
         killer = str(Path(__file__).with_name("kill.py"))
         command = [sys.executable, killer, "pool" if "pool" in file.parts else "reference"]
