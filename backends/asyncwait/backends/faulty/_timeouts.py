@@ -146,15 +146,15 @@ class TimesFinishedRecordsOut(Operator):
 class LetsAnswersWinThatCameWithTheTimer(TimerService):
     """Lets an answer win that was late, if the loop was busy when its deadline passed: TO-6."""
 
-    def run_before(self, when: float) -> None:
+    def run_before(self, time: float) -> None:
         pass
 
 
 class LooksAtDeadlinesNowAndThen(TimerService):
     """Looks at its deadlines every tenth of a second: good enough, as timeouts are long."""
 
-    def register(self, when: float, run: Callable[[], object]) -> Timer:
-        return super().register(math.ceil(when * 10 - 1e-6) / 10, run)
+    def register(self, when: float, callback: Callable[[], object]) -> Timer:
+        return super().register(math.ceil(when * 10 - 1e-6) / 10, callback)
 
 
 class FiresNearDeadlinesTogether(TimerService):

@@ -40,9 +40,11 @@ class Chance(Protocol):
 
     def choice(self, options: Sequence[T], /) -> T:
         """Return one of `options`, each as likely as another."""
+        ...
 
     def randint(self, least: int, most: int, /) -> int:
         """Return a number from `least` to `most`, both included."""
+        ...
 
 
 TICK = GRID
@@ -85,7 +87,7 @@ _CAPACITIES = {"abandoning": [1, 1, 2], "failing": [3, 1, 2, 3, 4, 4, 6, 6]}
 def scenario(chance: Chance) -> Scenario:
     """Return a scenario of any kind: calm, failing, crashing, left, full of abandoned calls."""
     flavour = chance.choice(_FLAVOURS)
-    timeouts = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
+    timeouts: list[int | None] = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
     timeout = chance.choice(timeouts)
     handled = timeout is not None and (flavour != "failing" or chance.choice(_SOMETIMES))
     # What comes in at once runs at once, and then several calls can fail.

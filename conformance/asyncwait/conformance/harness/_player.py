@@ -204,8 +204,7 @@ class _LegPlayer:
     async def _read(self) -> None:
         self._consumer.waits()
         try:
-            with anyio.CancelScope(shield=self._plan.scenario.shields):
-                element = await self._results.__anext__()
+            element = await self._take()
         except BaseException as error:
             if is_for_the_harness(error):
                 raise
@@ -213,6 +212,10 @@ class _LegPlayer:
         else:
             if self._consumer.ending is None:  # Who shields itself may have left meanwhile.
                 self._consumer.took(element)
+
+    async def _take(self) -> Any:
+        with anyio.CancelScope(shield=self._plan.scenario.shields):
+            return await self._results.__anext__()
 
     async def _read_in_company(self) -> None:
         """Read, and have a second task read while this one waits."""

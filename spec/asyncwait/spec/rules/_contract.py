@@ -72,7 +72,11 @@ def promises() -> tuple[Promise, ...]:
     Raises:
         UnheldPromise: a sentence has no answer, an answer has no sentence or names no rule.
     """
-    text = resources.files(__package__).joinpath("contract.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("asyncwait.spec.rules")
+        .joinpath("contract.toml")
+        .read_text(encoding="utf-8")
+    )
     answers: Mapping[str, Mapping[str, str]] = tomllib.loads(text)
     said = list(sentences())
     known = {(owner, sentence) for owner, sentence in said}
