@@ -54,6 +54,18 @@ RUNS = {
         plans=(Plan("a", (Step("misreturn", 80, error="none"),)), never("b")),
         sink=(SinkStep("pause", 80), SinkStep("block", 80)),
     ),
+    "a call and its handler both end the program, in one instant": Scenario(
+        timeout=120,
+        handled=True,
+        inputs=at(80, A),
+        plans=(
+            Plan(
+                "a",
+                (Step("raise", 120, error="KeyboardInterrupt"),),
+                Handler("raise", error="SystemExit"),
+            ),
+        ),
+    ),
     "what is for the program leaves the loop when all is closed": Scenario(
         timeout=40,
         handled=True,

@@ -211,7 +211,7 @@ def _gave(seen: str) -> str:
 @leg_check("FAIL-11")
 def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
     """If user code raises what is for the program, the loop ends by that, and all is closed."""
-    raised = {_for_the_program(leg, item) for item in leg.records} - {""}
+    raised = {error for item in leg.records for error in _for_the_program(leg, item)}
     if _is_interrupted_by_its_source(leg):
         raised.add("KeyboardInterrupt")
     if not raised:
@@ -236,16 +236,15 @@ def _is_interrupted_by_its_source(leg: LegHistory) -> bool:
     return interrupts and ended is not None and ended.raised and ended.at < leg.fail_at
 
 
-def _for_the_program(leg: LegHistory, item: Item) -> str:
+def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
     """Return what the call of `item` raised, or its handler, if it is meant for the program."""
     if item.call is None or item.decided_at > leg.fail_at:
-        return ""
-    if item.asked_at != NEVER:
-        handler = leg.scenario.handler(item.call.value)
-        error = handler.error if handler is not None else ""
-    else:
-        error = item.call.step.error if _is_raised(leg, item.call) else ""
-    return error if error in _FOR_THE_PROGRAM else ""
+        return set()
+    handler = leg.scenario.handler(item.call.value) if item.asked_at != NEVER else None
+    errors = {"" if handler is None else handler.error}
+    if _is_raised(leg, item.call):
+        errors.add(item.call.step.error)
+    return errors & _FOR_THE_PROGRAM
 
 
 def _is_raised(leg: LegHistory, call: Call) -> bool:
