@@ -7,7 +7,7 @@ It knows no timeouts, watermarks, snapshots or callbacks, and says so:
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from asyncwait.spec import (
     awaitable_of,
     call_failed,
     collect_results,
+    join_errors,
     run_hook,
 )
 
@@ -124,6 +125,19 @@ async def close(elements: Any) -> None:
         await elements.aclose()
 
 
+async def undisturbed(work: Coroutine[Any, Any, None]) -> None:
+    """Do `work` to its end, however often this task is cancelled meanwhile."""
+    task, cancelled = asyncio.create_task(work), None
+    while not task.done():
+        try:
+            _ = await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
+
+
 @asynccontextmanager
 async def open_operator(
     config: OperatorConfig,
@@ -137,17 +151,29 @@ async def open_operator(
     try:
         await run_hook(parts.open)
     except BaseException:
-        await close(elements)
+        await undisturbed(close(elements))
         raise
-    window = window_class(config, parts, elements)
+    window, raised = window_class(config, parts, elements), None
     try:
-        await asyncio.sleep(0)  # the reader has begun, and will close what it reads
+        await undisturbed(asyncio.sleep(0))  # the reader has begun, and will close what it reads
         yield window
+    except BaseException as error:
+        raised = error
+        raise
     finally:
         try:
-            await window.leave()
-        finally:
-            await run_hook(parts.close)
+            await undisturbed(end(window, parts))
+        except Exception as error:
+            if join_errors(raised, error) is error:
+                raise
+
+
+async def end(window: SlidingWindow, parts: FunctionParts) -> None:
+    """Leave the window, and close the function behind it."""
+    try:
+        await window.leave()
+    finally:
+        await run_hook(parts.close)
 
 
 def backend() -> StreamBackend:

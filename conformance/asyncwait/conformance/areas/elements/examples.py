@@ -182,7 +182,7 @@ EXAMPLES: tuple[Example, ...] = (
         ("ELEM-1", "ELEM-2"),
         "Times of zero and of 63 bits, and keys that look like none, come out as they are.",
         Scenario(
-            capacity=6,
+            capacity=8,
             inputs=at(
                 0,
                 Record("a", 0, ""),
