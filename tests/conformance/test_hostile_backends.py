@@ -13,6 +13,9 @@ from remains import wait_until_gone
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.running import _crew
 
+# On a busy machine a child is given ten times as long.
+pytestmark = pytest.mark.timeout(300)
+
 PATIENCE = 0.5
 VERDICT = re.compile(r": (not conformant|inconclusive) ")
 
