@@ -33,7 +33,8 @@ _SWARMED = -1  # in place of the status of a child
 _SWARMED_CODE = 125
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+# Python ignores the first two, and shells have what runs in the background ignore the others.
+_MAYBE_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)
 
 
 def main(control: int, folder: str, memory: int, command: list[str]) -> NoReturn:
@@ -90,7 +91,7 @@ def _become(command: list[str], memory: int, keeper: int) -> NoReturn:
     """Turn into the child."""
     try:
         os.setsid()
-        for number in _IGNORED_BY_PYTHON:
+        for number in _MAYBE_IGNORED:
             signal.signal(number, signal.SIG_DFL)
         if memory:
             _limit(memory)
