@@ -320,4 +320,16 @@ EXAMPLES: tuple[Example, ...] = (
             handled=True,
         ),
     ),
+    Example(
+        "source-that-ends-the-program",
+        ("FAIL-11",),
+        "A KeyboardInterrupt that the source raises is no error of the stream.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(40, Record("b")),
+            plans=(replies("a", 0, "a1"), replies("b", 0, "b1")),
+            hooks="plain",
+            source_ends_at=80,
+            source_error="interrupt",
+        ),
+    ),
 )
