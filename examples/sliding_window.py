@@ -49,8 +49,9 @@ class SlidingWindow:
                 self._news.set()
         except (Exception, asyncio.CancelledError) as error:
             self._read_out = error
-        self._news.set()
-        await close(elements)
+        finally:
+            self._news.set()
+            await close(elements)
 
     async def _call(self, record: Record) -> deque[Record]:
         try:
