@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, TROUBLED, Folder
-from remains import wait_until, wait_until_gone
+from remains import linux, wait_until, wait_until_gone
 
 from asyncwait.conformance._commands import _listing, asyncwait
 from asyncwait.conformance.harness import play
@@ -534,7 +534,7 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...]) -> Non
     assert "rror" not in said
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only there nothing is left over")
+@linux
 @pytest.mark.parametrize(
     ("number", "code"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from hostile import ALL, PROGRAMS, Hostile, Program
-from remains import wait_until_gone
+from remains import linux, wait_until_gone
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.running import _crew
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.timeout(300)
 PATIENCE = 0.5
 VERDICT = re.compile(r": (not conformant|inconclusive) ")
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only there nothing is left over")
 each_backend = pytest.mark.parametrize("hostile", ALL, ids=[each.name for each in ALL])
 each_program = pytest.mark.parametrize("program", PROGRAMS, ids=[each.name for each in PROGRAMS])
 

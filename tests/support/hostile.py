@@ -167,6 +167,7 @@ AT_MODULE = (
     at_module("forks and leaves", "if os.fork(): os._exit(0)", "(ended|died): exit code 0"),
     at_module("hides a grandchild", f"{HIDES}\nos._exit(0)", f"{ENDED}exit code 0"),
     at_module("hides many", f"[{HIDES} for _ in range(9)]\n{HANGS}", LATE),
+    # The first process alone forks, so that there are 400 and no more, whoever ends them.
     at_module(
         "swarms",
         f"[os.fork() or time.sleep(3600) for _ in range(400)]\n{HANGS}",

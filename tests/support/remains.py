@@ -1,9 +1,15 @@
 """What is left of the processes that a test has started, known by their environment."""
 
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+import pytest
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows and adopts orphans")
+"""Elsewhere what leaves the session of its child is left over, and nothing tells of it."""
 
 SECONDS = 30.0
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from remains import carrying, wait_until_gone
+from remains import carrying, linux, wait_until_gone
 
 from asyncwait.conformance.running import ChildProcess, _process
 from asyncwait.conformance.running._process import MARK, Words, mark_of
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows and adopts orphans")
 SECONDS = 30.0
 """Only a broken test waits so long."""
 
@@ -233,6 +232,7 @@ def test_a_child_knows_its_mark(start: Start) -> None:
 @linux
 def test_a_child_that_swarms_is_ended(mark: str, start: Start) -> None:
     """Before it takes the machine down."""
+    # The first process alone forks: it takes a while until a machine without a keeper is full.
     child = start(python("while True: os.fork() or time.sleep(600)"))
 
     assert [*lines_of(child)] == []

@@ -56,9 +56,6 @@ VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
 ODD_VALUES: tuple[Any, ...] = (True, ["x"], {"k": 1}, None, "", 0, 1.0)
 """Equal across types, falsy, unhashable: what an opaque value may be, too."""
 
-_OVERTAKING = Barrier | Snapshot | LatencyMarker
-"""What an operator before this one would put out in another order."""
-
 _KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"]
 _SIZES = [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 11, 14]
 _GAPS = [0, 0, 0, 0, 0, 1, 1, 2, 4]
@@ -142,9 +139,8 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
         changes["cancel"] = chance.choice(["once", "once", "scope"])
         changes["shields"] = chance.choice(_RARELY)
     if chance.choice(_RARELY):
-        overtaken = any(isinstance(t.element, _OVERTAKING) for t in scenario.inputs)
         changes["company"] = chance.choice(
-            ["beside", "inside", "beside" if overtaken else "before"]
+            ["beside", "inside", "beside" if scenario.is_overtaken else "before"]
         )
     return replace(scenario, **changes)
 

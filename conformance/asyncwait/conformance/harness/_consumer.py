@@ -32,16 +32,15 @@ from asyncwait.spec.scenario import (
 PATIENCE = 10
 """A leg may last this many times the longest legal duration of its scenario."""
 
-
-class PlannedBodyError(Exception):
-    """The error that the consumer raises in the body of the context."""
-
-
 NOT_AN_ELEMENT = "NotAnElement"
 """The error of a leg in which the operator put out something else than elements."""
 
 _BOUNDS = {"hung", "livelock", "error"}
 """Endings that the harness has set, and that nothing changes any more."""
+
+
+class PlannedBodyError(Exception):
+    """The error that the consumer raises in the body of the context."""
 
 
 class Consumer:

@@ -13,6 +13,7 @@ from asyncwait.spec.scenario._declaration import (
     declared,
     profiles_of,
 )
+from asyncwait.spec.scenario._files import scenarios_from_json, scenarios_to_json
 from asyncwait.spec.scenario._identity import ID_DIGITS, id_of, key_of, size_of
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
@@ -27,8 +28,6 @@ from asyncwait.spec.scenario._scenario import (
     StepKind,
     Timed,
     identity,
-    scenarios_from_json,
-    scenarios_to_json,
 )
 from asyncwait.spec.scenario._trace import (
     Blocked,

@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig
@@ -23,7 +22,6 @@ from asyncwait.spec._elements import (
     Snapshot,
 )
 from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec.scenario._json import decoded
 from asyncwait.spec.scenario._limits import (
     LIMITS,
     AllButOne,
@@ -258,7 +256,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             async "generator", or a generator with a cancel "scope" of its own round its yields.
         source_ends_at: the end of input is not known before this time, in ms since the run began.
         source_error: in place of its end the source raises an error of its "own", one of the
-            "contract" (a CallFailed), or a "cancelled" error; empty for none.
+            "contract" (a CallFailed), a "cancelled" error, or a KeyboardInterrupt to "interrupt"
+            the program; empty for none.
         close_takes: closing the source takes so many ms.
         close_error: closing the source raises.
         sink: the consumer's script in the first leg; without one it reads to the end.
@@ -316,9 +315,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         for earlier, later in pairwise(timed.at for timed in self.inputs):
             if later < earlier:
                 raise InvalidConfig.of("inputs", [earlier, later], "in the order of their times")
-        if self.company == "before" and any(
-            isinstance(t.element, _OVERTAKING) for t in self.inputs
-        ):
+        if self.company == "before" and self.is_overtaken:
             expected = "another one where barriers, snapshots or markers come in: they overtake"
             raise InvalidConfig.of("company", self.company, expected)
         if self.horizon > LIMITS.duration:
@@ -358,6 +355,11 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         """Whether the source has to wait for the time of an element, or of its end."""
         return bool(self.source_ends_at) or any(timed.at for timed in self.inputs)
 
+    @property
+    def is_overtaken(self) -> bool:
+        """Whether something comes in that an operator before this one would put out earlier."""
+        return any(isinstance(t.element, Barrier | Snapshot | LatencyMarker) for t in self.inputs)
+
     @cached_property
     def horizon(self) -> int:
         """An upper bound of the legal duration of a leg, in ms, where every call answers."""
@@ -383,9 +385,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return min(ends, default=0) + step.blocks + step.clean_up
 
 
-_OVERTAKING = Barrier | Snapshot | LatencyMarker
-"""What an operator before this one would put out in another order."""
-
 _CANONICAL = json.JSONEncoder(sort_keys=True)
 
 
@@ -397,23 +396,3 @@ def identity(value: Any) -> str:
         return _CANONICAL.encode(value)
     except (TypeError, ValueError):
         return repr(value)
-
-
-def scenarios_to_json(scenarios: tuple[Scenario, ...]) -> bytes:
-    """Return `scenarios` as JSON."""
-    return msgspec.json.encode(scenarios)
-
-
-def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
-    """Read scenarios from JSON.
-
-    Raises:
-        InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
-    """
-    scenarios: tuple[Scenario, ...] = decoded(
-        data,
-        tuple[Scenario, ...],
-        "the scenarios break their schema",
-        "the scenarios are not JSON",
-    )
-    return scenarios
