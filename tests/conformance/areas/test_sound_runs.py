@@ -74,6 +74,27 @@ RUNS = {
         inputs=at(0, A),
         plans=(Plan("a", never("a").steps, Handler("raise", error="KeyboardInterrupt")),),
     ),
+    "the loop that is ended cancels the closing of the source, too": Scenario(
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 40, error="KeyboardInterrupt"),)),),
+        close_takes=80,
+        company="beside",
+        sink=(SinkStep("read", 1),),
+    ),
+    "a deadline comes in the instant in which another call ends the program": Scenario(
+        timeout=120,
+        inputs=at(0, A, A) + at(40, A),
+        source_ends_at=400,
+        plans=(Plan("a", (Step("raise", 120, error="SystemExit", supplied=True),)),),
+        close_takes=40,
+    ),
+    "a supplier of what is for the program is late, and nobody asks it": Scenario(
+        form="callback",
+        timeout=80,
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 120, error="KeyboardInterrupt", supplied=True),)),),
+        sink=(SinkStep("pause", 200),),
+    ),
 }
 
 

@@ -56,28 +56,28 @@ VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
 ODD_VALUES: tuple[Any, ...] = (True, ["x"], {"k": 1}, None, "", 0, 1.0)
 """Equal across types, falsy, unhashable: what an opaque value may be, too."""
 
-_KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"]
+_KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"] * 2
 _SIZES = [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 11, 14]
 _GAPS = [0, 0, 0, 0, 0, 1, 1, 2, 4]
 _AT_ONCE = [0] * 9 + [1, 2, 4]
 _DURATIONS = [0, 1, 1, 2, 2, 3, 3, 5, 8]
-_COUNTS = [1, 1, 1, 1, 0, 2, 3]
+_COUNTS = [1, 1, 1, 1, 0, 2, 3] * 5 + [20]
 _HARDLY_EVER = [False] * 15 + [True]
 _RARELY = [False] * 5 + [True]
 _SOMETIMES = [False, False, True]
 _EITHER = [False, True]
 _ERRORS = ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
-_MISRETURNS = ["none", "text", "bytes", "number", "broken", "broken", "broken"]
+_MISRETURNS = ["none", "none", "text", "bytes", "number", "broken", "broken", "broken"]
 _FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
-_BLOCKS = [0] * 20 + [TICK, 2 * TICK]
+_BLOCKS = [0] * 14 + [TICK, 2 * TICK]
 _CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
-_FLAVOURS = ["calm"] + ["crash"] * 3 + ["failing"] * 3 + ["leaving", "abandoning"]
+_FLAVOURS = ["crash"] * 3 + ["failing"] * 4 + ["abandoning"] * 2 + ["calm", "leaving"]
 _KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
 """What event time begins with, in ms."""
 _STAMPS = [None, 0, 1, 1, 2]
 _TICKS = range(13)
-_CAPACITY = [1, 2, 2, 3, 3, 4, 6]
+_CAPACITY = [1, 2, 2, 3, 3, 4, 6] * 3 + [12]
 _CAPACITIES = {"abandoning": [1, 1, 2], "failing": [3, 1, 2, 3, 4, 4, 6, 6]}
 
 
@@ -173,12 +173,13 @@ def _element(kind: str, record: Record, stamp: int, step: int | None, number: in
             return Watermark(stamp)
         case "barrier":
             if step == 0:
-                return Snapshot(number, (Record("upstream", stamp),))
+                upstream = Snapshot(number, (Record("source", stamp),)) if number % 2 else None
+                return Snapshot(number, (Record("upstream", stamp),), upstream=upstream)
             return Barrier(number)
         case "status":
-            return WatermarkStatus(idle=step is None)
+            return WatermarkStatus(idle=number % 2 == 0)
         case "marker":
-            return LatencyMarker(number)
+            return LatencyMarker(number // 3)
         case _:
             return record
 
@@ -194,6 +195,7 @@ def _plan(chance: Chance, value: Any, flavour: str, *, endless: bool) -> Plan:
         handler = chance.choice(
             [
                 Handler("none"),
+                Handler("none"),
                 Handler("raise", error="ValueError"),
                 Handler("raise", error=chance.choice(_FOR_THE_PROGRAM)),
                 Handler("misreturn", error="text"),
@@ -205,6 +207,8 @@ def _plan(chance: Chance, value: Any, flavour: str, *, endless: bool) -> Plan:
 def _step(chance: Chance, name: str, flavour: str, *, endless: bool) -> Step:
     after = chance.choice(_DURATIONS) * TICK
     results = tuple(f"{name}.{part}" for part in range(chance.choice(_COUNTS)))
+    if chance.choice(_HARDLY_EVER):
+        results = (name,) * len(results)
     if flavour == "abandoning" and not chance.choice(_SOMETIMES):
         return Step("reply", after + 3 * TICK, results, clean_up=chance.randint(3, 9) * TICK)
     blocks, supplied = chance.choice(_BLOCKS), chance.choice(_SOMETIMES)
@@ -212,7 +216,7 @@ def _step(chance: Chance, name: str, flavour: str, *, endless: bool) -> Step:
         if chance.choice(_RARELY):
             return Step("raise", results=results, error="ValueError", throws=True)
         if chance.choice(_EITHER):
-            errors = _FOR_THE_PROGRAM if chance.choice(_HARDLY_EVER) else _ERRORS
+            errors = _FOR_THE_PROGRAM if chance.choice(_RARELY) else _ERRORS
             error = chance.choice(errors)
             return Step("raise", after, error=error, blocks=blocks, supplied=supplied)
         return Step("misreturn", after, error=chance.choice(_MISRETURNS), supplied=supplied)
@@ -232,6 +236,8 @@ def _sink(chance: Chance, flavour: str) -> tuple[SinkStep, ...]:
     if flavour == "failing" and not chance.choice(_RARELY):
         # Long enough for a second failure behind the first.
         steps.append(SinkStep("pause", 12 * TICK))
+    elif chance.choice(_RARELY):
+        steps += (SinkStep("read", 1), SinkStep("pause", 12 * TICK))  # Amid a record, say.
     for _ in range(chance.choice([0, 0, 1, 2, 3, 5])):
         does, n = chance.choice(_CONSUMERS), chance.randint(1, 6)
         steps.append(SinkStep(does, n if does == "read" else 0 if does == "intrude" else n * TICK))
@@ -243,8 +249,9 @@ def _sink(chance: Chance, flavour: str) -> tuple[SinkStep, ...]:
 def _requests(chance: Chance) -> tuple[SnapshotRequest, ...]:
     if not chance.choice(_SOMETIMES):
         return ()
-    ticks = sorted(chance.choice(_TICKS) for _ in range(chance.randint(1, 2)))
-    return tuple(SnapshotRequest(tick * TICK, 100 + i) for i, tick in enumerate(ticks))
+    ticks = sorted(chance.choice(_TICKS) for _ in range(chance.choice([1, 1, 2, 2, 4])))
+    step = chance.choice([1, -1])
+    return tuple(SnapshotRequest(tick * TICK, 100 + step * i) for i, tick in enumerate(ticks))
 
 
 def _crashes(chance: Chance) -> tuple[Crash, ...]:
@@ -261,7 +268,7 @@ def _crashes(chance: Chance) -> tuple[Crash, ...]:
 def _restore(chance: Chance) -> Snapshot:
     stored: list[Stored] = []
     for number in range(chance.randint(0, 5)):
-        stored.append(Record(chance.choice(VALUES), number))
+        stored.append(Record(chance.choice(VALUES), number // 2))
         if chance.choice(_RARELY):
-            stored.append(Watermark(number))
+            stored.append(chance.choice([Watermark(number), WatermarkStatus(idle=True)]))
     return Snapshot(99, tuple(stored))

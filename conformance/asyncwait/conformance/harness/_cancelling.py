@@ -24,7 +24,7 @@ class Cancelling(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Cancel the consumer, which is in the context, from another task."""
+        """Cancel the consumer from another task, unless it has left the context."""
         ...
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
@@ -55,14 +55,15 @@ class Once:
             if not self._called:
                 raise
         finally:
-            if self._called:
+            self._task = None
+            for _ in range(task.cancelling()):
                 task.uncancel()
 
     def cancel(self) -> None:
         """See `Cancelling`."""
-        assert self._task is not None
-        self._called = True
-        self._task.cancel()
+        if self._task is not None:
+            self._called = True
+            self._task.cancel()
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
         """See `Cancelling`."""

@@ -324,8 +324,13 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
             raise recorder.planned(Planned(hook), passes=True)
 
     async def coroutine() -> None:
-        await anyio.lowlevel.checkpoint()
-        await anyio.sleep(scenario.hook_takes / 1000)
+        try:
+            await anyio.lowlevel.checkpoint()
+            await anyio.sleep(scenario.hook_takes / 1000)
+        except anyio.get_cancelled_exc_class():
+            if recorder.is_cut:
+                plain()
+            raise
         plain()
 
     return plain if scenario.hooks == "plain" else coroutine

@@ -42,6 +42,8 @@ _ERRAND_ENDS = 10.0
 _TURNS = 20
 """Turns of the loop after which a read that has nothing to give waits, whoever runs it."""
 
+_LEAVING = "while it is left"
+
 _AFTER_THE_END = -1
 """Id of a snapshot that is asked for when there is nothing left to save."""
 
@@ -178,7 +180,7 @@ class _LegPlayer:
                 if consumer.reads_again:
                     self._doing = "while it is read again"
                     await self._read_again(left=False)
-                self._doing = "while it is left"
+                self._doing = _LEAVING
         finally:
             self._recorder.events.append(Closed(self._recorder.now()))
 
@@ -274,7 +276,10 @@ class _LegPlayer:
     async def _end_at(self, at: int, how: EndingKind) -> None:
         await anyio.sleep(at / 1000)
         if self._consumer.end(how):
-            self._doing = "while it is left"
+            self._doing = _LEAVING
+            self._cancelling.cancel()
+        elif self._doing == _LEAVING:
+            self._recorder.cut_at = self._recorder.now()
             self._cancelling.cancel()
 
     async def _request(self, request: SnapshotRequest) -> None:

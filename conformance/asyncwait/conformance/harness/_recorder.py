@@ -1,5 +1,6 @@
 """Writes the events of a leg; everything that is observed goes through here."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -47,6 +48,7 @@ class Recorder:
         raised: every planned error of calls that was raised, each the very object.
         passing: those of the source and of hooks, which pass as they are.
         tracker: knows the objects that stand for values.
+        cut_at: when the consumer was cancelled although it was leaving already, in ms.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Recorder:
         self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
+        self.cut_at = math.nan
         self.tracker = Tracker(partial(self.misused, "copied"), is_on=scenario.tracked)
         self._scenario = scenario
         self._clock = clock
@@ -73,6 +76,15 @@ class Recorder:
         self._calls = 0
         self._blocked = 0
         self._ordinals: Counter[str] = Counter()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether what is cancelled now, while it closes something, is so by consumer or loop.
+
+        A loop that an error of the plan ends cancels all tasks that there are.
+        """
+        ended = any(isinstance(error, KeyboardInterrupt | SystemExit) for error in self.raised)
+        return ended or self.now() == self.cut_at
 
     @property
     def is_on_grid(self) -> bool:

@@ -98,12 +98,20 @@ class WatchedSource:
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once that is done."""
         self._refuse_company("aclose")
-        scenario = self._plan.scenario
-        if scenario.close_takes and not self._is_closed:
-            await anyio.sleep(scenario.close_takes / 1000)
+        takes = 0 if self._is_closed else self._plan.scenario.close_takes
+        try:
+            if takes:
+                await anyio.sleep(takes / 1000)
+        except anyio.get_cancelled_exc_class():
+            if self._recorder.is_cut:
+                self._close()
+            raise
+        self._close()
+
+    def _close(self) -> None:
         self._recorder.events.append(SourceClosed(self._recorder.now()))
         is_closed, self._is_closed = self._is_closed, True
-        if scenario.close_error and not is_closed:
+        if self._plan.scenario.close_error and not is_closed:
             raise self._recorder.planned(PlannedSourceError("closing"), passes=True)
 
     def _refuse_company(self, name: str) -> None:

@@ -17,6 +17,7 @@ from asyncwait.conformance.judging._common import (
     first_stray,
     untimely_request,
 )
+from asyncwait.conformance.judging._decisions import TURN
 from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._identity import (
     Identity,
@@ -34,6 +35,7 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "NEVER",
+    "TURN",
     "Call",
     "Check",
     "Checks",

@@ -28,7 +28,7 @@ class Decision(Struct, frozen=True, eq=False):
 UNDECIDED = Decision()
 
 TURN = 20.0
-"""Milliseconds that an operator may take to tell that a call is abandoned (TIME-8)."""
+"""Milliseconds that a cancelled call has to end in before it is abandoned for sure (TIME-8)."""
 
 
 def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> dict[int, Decision]:

@@ -261,7 +261,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         close_takes: closing the source takes so many ms.
         close_error: closing the source raises.
         sink: the consumer's script in the first leg; without one it reads to the end.
-        cancel_at: the consumer's task is cancelled then, in ms; in the first leg only.
+        cancel_at: the consumer's task is cancelled then, in ms, even if it is leaving already; in
+            the first leg only.
         cancel: how it is cancelled on asyncio, when it crashes or gives up, too: "once", as
             `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which does so again
             and again until it is left. On trio there is only the latter.

@@ -242,15 +242,19 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
         return set()
     handler = leg.scenario.handler(item.call.value) if item.asked_at != NEVER else None
     errors = {"" if handler is None else handler.error}
-    if _is_raised(leg, item.call):
+    if _is_raised(leg, item, item.call):
         errors.add(item.call.step.error)
     return errors & _FOR_THE_PROGRAM
 
 
-def _is_raised(leg: LegHistory, call: Call) -> bool:
-    """Whether `call` raised in the operator's own task; a completion with an error does not."""
+def _is_raised(leg: LegHistory, item: Item, call: Call) -> bool:
+    """Whether `call` raised in the operator's own task; a completion with an error does not.
+
+    Nor does its supplier if the completion was late: nobody asks it.
+    """
     if call.ended is None or call.ended.how != "raised":
         return False
     step = call.step
     at_once = step.after == 0 and not step.thread
-    return leg.scenario.form == "coroutine" or at_once or step.supplied
+    asked = step.supplied and call.ended_at <= item.decided_at
+    return leg.scenario.form == "coroutine" or at_once or asked

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
     NEVER,
+    TURN,
     Call,
     Finding,
     Item,
@@ -15,9 +16,6 @@ from asyncwait.conformance.judging import (
     untimely_request,
 )
 from asyncwait.spec.scenario import identity
-
-_TURN = 20.0
-"""Milliseconds that a cancelled call has to end in before it must be counted as abandoned."""
 
 
 @leg_check("TIME-1")
@@ -53,8 +51,8 @@ def _blamed_unasked(leg: LegHistory) -> frozenset[Item]:
 
 def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Finding]:
     """Without a handler: the operator fails at the first deadline, unless it was over by then."""
-    if leg.fail_at > leg.over_at:
-        return
+    if leg.fail_at > leg.over_at or leg.ending.how == "interrupted":
+        return  # What ends the program leaves nobody to be told.
     waits = (rest.at for rest in leg.rests if rest.waiting and rest.at >= leg.fail_at)
     unnoticed = next(waits, leg.end_at if leg.ran_to_its_end else None)
     for item in due:
@@ -188,7 +186,7 @@ def _is_abandoned(leg: LegHistory, call: Call) -> bool:
     """Whether the call ran on after its deadline for so long that the operator must know."""
     until = min(call.ended_at, leg.over_at, leg.end_at)
     # A loop that is blocked gives nobody a turn.
-    return call.cancelled_at + _TURN + leg.facts.blocked_between(call.cancelled_at, until) < until
+    return call.cancelled_at + TURN + leg.facts.blocked_between(call.cancelled_at, until) < until
 
 
 @leg_check("TIME-9")
@@ -212,7 +210,7 @@ def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
     """Return the most calls that surely were abandoned at once, and since when."""
     abandoned = [call for call in leg.calls if _is_abandoned(leg, call)]
     # From when the operator must know of it: a loop that is blocked gives nobody a turn.
-    known = ((leg.facts.instants(c.cancelled_at)[-1], c.ended_at - _TURN) for c in abandoned)
+    known = ((leg.facts.instants(c.cancelled_at)[-1], c.ended_at - TURN) for c in abandoned)
     most, since = 0, NEVER
     for at, running in running_at(span for span in known if span[0] < span[1]):
         if running > most:
