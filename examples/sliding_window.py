@@ -21,6 +21,7 @@ from asyncwait.spec import (
     Statistics,
     awaitable_of,
     call_failed,
+    check_arguments,
     collect_results,
     join_errors,
     run_hook,
@@ -148,7 +149,7 @@ async def open_operator(
     window_class: type[SlidingWindow] = SlidingWindow,
 ) -> AsyncIterator[SlidingWindow]:
     """Open a sliding window."""
-    parts = FunctionParts.of(fn)
+    parts = check_arguments(config, fn, elements, restore, "the sliding window")
     try:
         await run_hook(parts.open)
     except BaseException:

@@ -442,7 +442,7 @@ async def test_an_operator_leaves_nothing_for_the_garbage_collector_to_complain_
     [
         ({"config": "ordered"}, "config must be an OperatorConfig, got 'ordered' (str)"),
         ({"fn": 7}, "fn must be a coroutine function or have async_invoke(), got 7 (int)"),
-        ({"elements": [1]}, "elements must be an async iterable, got [1] (list)"),
+        ({"elements": [1]}, "elements must be an async iterable of elements, got [1] (list)"),
         ({"restore": b"x"}, "restore must be a Snapshot or None, got b'x' (bytes)"),
         (
             {"restore": Snapshot(1, (7,))},  # type: ignore[arg-type]

@@ -73,6 +73,7 @@ FULL = Scenario(
     restore=Snapshot(0, (Record("a"), Watermark(0)), 3, Snapshot(0)),
     tracked=True,
     company="beside",
+    wrong_argument="restore",
     name="everything",
 )
 

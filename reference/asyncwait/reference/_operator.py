@@ -15,14 +15,12 @@ import anyio
 from asyncwait.reference._stream import StreamHandling
 from asyncwait.spec import (
     Element,
-    FunctionParts,
-    InvalidConfig,
     OpenOperator,
     OperatorConfig,
     Snapshot,
     Statistics,
     Stored,
-    check_restore,
+    check_arguments,
     join_errors,
     plain_error,
     run_hook,
@@ -56,14 +54,9 @@ class Operator(StreamHandling):
         elements: AsyncIterable[Element],
         restore: Snapshot | None = None,
     ) -> None:
-        if not isinstance(config, OperatorConfig):
-            raise InvalidConfig.of("config", config, "an OperatorConfig")
-        config.require_only("the reference operator")
-        if not isinstance(elements, AsyncIterable):
-            raise InvalidConfig.of("elements", elements, "an async iterable of elements")
-        check_restore(restore)
+        parts = check_arguments(config, fn, elements, restore, "the reference operator")
         stored = () if restore is None else restore.in_flight
-        super().__init__(config, FunctionParts.of(fn), elements, stored)
+        super().__init__(config, parts, elements, stored)
 
     # The consumer's side
 

@@ -50,6 +50,7 @@ from asyncwait.spec._operator import (
     OperatorResults,
     SnapshotOnDemand,
     Statistics,
+    check_arguments,
     check_restore,
     close_source,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "WatermarkStatus",
     "awaitable_of",
     "call_failed",
+    "check_arguments",
     "check_restore",
     "close_source",
     "collect_results",

@@ -9,6 +9,7 @@ from msgspec import Struct
 from asyncwait.spec._config import OperatorConfig
 from asyncwait.spec._elements import Element, Snapshot, Stored
 from asyncwait.spec._errors import InvalidConfig, join_errors
+from asyncwait.spec._function import FunctionParts
 from asyncwait.spec._loop import let_pass
 
 
@@ -80,7 +81,8 @@ class OpenOperator(Protocol):
     Leaving the context before the end is cancel: nothing more is emitted, running calls are
     cancelled and waited for, and `elements` is closed. That takes no longer than these need to
     clean up, however silent the input is; a cancellation from outside, before or meanwhile, cuts
-    none of it short, and passes. So do KeyboardInterrupt and SystemExit of whatever user code.
+    none of it short but what the cancelled task itself awaits on asyncio, be it a hook, and passes.
+    So do KeyboardInterrupt and SystemExit of whatever user code.
 
     What closing `elements` raises, or `close()` of the function, is raised plainly on leaving. If
     something was raised before, by the body or by the other of the two, that comes out and the
@@ -116,6 +118,32 @@ class OpenOperator(Protocol):
     ) -> AbstractAsyncContextManager[OperatorResults]:
         """Open an operator."""
         ...
+
+
+def check_arguments(
+    config: Any, fn: Any, elements: Any, restore: Any, operator: str, *supported: str
+) -> FunctionParts:
+    """Refuse what an operator can't be opened with (END-19), and return the parts of `fn`.
+
+    Args:
+        config: as it was given to `OpenOperator`; so are the next three.
+        fn: see `AsyncFunction`.
+        elements: the input.
+        restore: a snapshot, or None.
+        operator: its name, for messages.
+        supported: names of optional settings that it knows.
+
+    Raises:
+        InvalidConfig: one of the four is not what it should be, or `config` asks for what is not
+            among `supported`.
+    """
+    if not isinstance(config, OperatorConfig):
+        raise InvalidConfig.of("config", config, "an OperatorConfig")
+    config.require_only(operator, *supported)
+    if not isinstance(elements, AsyncIterable):
+        raise InvalidConfig.of("elements", elements, "an async iterable of elements")
+    check_restore(restore)
+    return FunctionParts.of(fn)
 
 
 def check_restore(restore: Any) -> None:

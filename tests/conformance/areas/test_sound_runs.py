@@ -95,6 +95,13 @@ RUNS = {
         plans=(Plan("a", (Step("raise", 120, error="KeyboardInterrupt", supplied=True),)),),
         sink=(SinkStep("pause", 200),),
     ),
+    "a supplier of what is for the program comes with the deadline, and behind it": Scenario(
+        form="callback",
+        timeout=120,
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 120, error="SystemExit", supplied=True),)),),
+        sink=(SinkStep("pause", 480),),
+    ),
 }
 
 

@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -22,7 +22,7 @@ from asyncwait.reference import (
     SourceReader,
     TimerService,
 )
-from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
+from asyncwait.spec import Element, Record, Snapshot, Watermark, WatermarkStatus
 
 
 class EndsWithCallsInFlight(Operator):
@@ -237,6 +237,30 @@ class TellsItsTasksWhatTheBodyRaised(Operator):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
+class ChecksNothing(Operator):
+    """Takes whatever it is opened with, and sees what comes of it."""
+
+    def __init__(
+        self, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
+    ) -> None:
+        if not isinstance(elements, AsyncIterable):
+            elements = _nothing()
+        super().__init__(config, fn, elements, restore)
+
+
+async def _nothing() -> AsyncIterator[Element]:
+    return
+    yield
+
+
+class StopsClosingWhenCancelled(Operator):
+    """Closes nothing any more if it is cancelled while it waits for calls to clean up."""
+
+    async def _close(self) -> Exception | None:
+        task = asyncio.current_task()
+        return None if task is not None and task.cancelling() else await super()._close()
+
+
 class TakesSilenceForTheEnd(Operator):
     """Ends when its source has given nothing for a second."""
 
@@ -388,6 +412,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(OpensWithTheFirstCall, rule="END-6"),
     Faulty(OpensInTheBackground, rule="END-6"),
     Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
+    Faulty(StopsClosingWhenCancelled, rule="END-6"),
     Faulty(EndsOnceOnly, rule="END-7"),
     Faulty(FreesSlotsInSilence, rule="END-8"),
     Faulty(SpinsWhileThereIsNoRoom, rule="END-8", blocks=True),
@@ -407,4 +432,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(ReadsEachElementInATask, rule="END-16"),
     Faulty(PollsItsSource, rule="END-17"),
     Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
+    Faulty(ChecksNothing, rule="END-19"),
 )

@@ -15,10 +15,9 @@ from asyncwait.backends.pool._workers import CallbackCrew, CoroutineCrew, Crew
 from asyncwait.spec import (
     Element,
     FunctionParts,
-    InvalidConfig,
     OperatorConfig,
     Snapshot,
-    check_restore,
+    check_arguments,
     join_errors,
     plain_error,
     plain_wait,
@@ -41,13 +40,8 @@ def open_operator(
     Raises:
         InvalidConfig: an argument is not what it should be, or asks for retries or `max_held`.
     """
-    if not isinstance(config, OperatorConfig):
-        raise InvalidConfig.of("config", config, "an OperatorConfig")
-    config.require_only("pool")
-    if not isinstance(elements, AsyncIterable):
-        raise InvalidConfig.of("elements", elements, "an async iterable")
-    check_restore(restore)
-    return _Pool(config, FunctionParts.of(fn), elements, restore)
+    parts = check_arguments(config, fn, elements, restore, "pool")
+    return _Pool(config, parts, elements, restore)
 
 
 ordered_wait = plain_wait(open_operator, "ordered")

@@ -56,12 +56,13 @@ VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
 ODD_VALUES: tuple[Any, ...] = (True, ["x"], {"k": 1}, None, "", 0, 1.0)
 """Equal across types, falsy, unhashable: what an opaque value may be, too."""
 
-_KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"] * 2
-_SIZES = [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 11, 14]
+_KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"] * 3
+_SIZES = [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 11, 12, 14]
 _GAPS = [0, 0, 0, 0, 0, 1, 1, 2, 4]
 _AT_ONCE = [0] * 9 + [1, 2, 4]
 _DURATIONS = [0, 1, 1, 2, 2, 3, 3, 5, 8]
 _COUNTS = [1, 1, 1, 1, 0, 2, 3] * 5 + [20]
+_MANY = [0, 2, 3]
 _HARDLY_EVER = [False] * 15 + [True]
 _RARELY = [False] * 5 + [True]
 _SOMETIMES = [False, False, True]
@@ -71,7 +72,7 @@ _MISRETURNS = ["none", "none", "text", "bytes", "number", "broken", "broken", "b
 _FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
 _BLOCKS = [0] * 14 + [TICK, 2 * TICK]
 _CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
-_FLAVOURS = ["crash"] * 3 + ["failing"] * 4 + ["abandoning"] * 2 + ["calm", "leaving"]
+_FLAVOURS = ["crash"] * 3 + ["failing"] * 5 + ["abandoning"] * 2 + ["calm", "leaving"]
 _KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
 """What event time begins with, in ms."""
@@ -86,13 +87,21 @@ def scenario(chance: Chance) -> Scenario:
     flavour = chance.choice(_FLAVOURS)
     timeouts: list[int | None] = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
     timeout = chance.choice(timeouts)
-    handled = timeout is not None and (flavour != "failing" or chance.choice(_SOMETIMES))
+    handled = timeout is not None and (flavour != "failing" or chance.choice(_EITHER))
     # What comes in at once runs at once, and then several calls can fail.
     inputs = _inputs(chance, _AT_ONCE if flavour == "failing" else _GAPS)
     restore = _restore(chance) if chance.choice(_RARELY) else None
+    # The consumer stops amid the results of a record.
+    stops = flavour != "crash" and chance.choice(_RARELY)
     # Made whether they are used or not: what comes later must not change when inputs go.
     made = [
-        _plan(chance, value, flavour, endless=handled or flavour == "leaving")
+        _plan(
+            chance,
+            value,
+            flavour,
+            counts=_MANY if stops else _COUNTS,
+            endless=handled or flavour == "leaving",
+        )
         for value in VALUES[: chance.randint(1, len(VALUES))]
     ]
     used = _values(inputs, restore)
@@ -110,7 +119,7 @@ def scenario(chance: Chance) -> Scenario:
         hooks=chance.choice(["none", "none", "none", "plain", "coroutine"]),
         source_ends_at=chance.choice(_TICKS) * TICK if chance.choice(_RARELY) else 0,
         source_error="own" if flavour == "failing" and chance.choice(_SOMETIMES) else "",
-        sink=_sink(chance, flavour) if flavour != "crash" else (),
+        sink=_sink(chance, flavour, stops=stops) if flavour != "crash" else (),
         cancel_at=chance.choice(_TICKS) * TICK if flavour == "leaving" else None,
         requests=_requests(chance),
         crashes=_crashes(chance) if flavour == "crash" else (),
@@ -184,14 +193,16 @@ def _element(kind: str, record: Record, stamp: int, step: int | None, number: in
             return record
 
 
-def _plan(chance: Chance, value: Any, flavour: str, *, endless: bool) -> Plan:
+def _plan(
+    chance: Chance, value: Any, flavour: str, *, counts: Sequence[int], endless: bool
+) -> Plan:
     steps = tuple(
-        _step(chance, f"{value}{number}", flavour, endless=endless)
+        _step(chance, f"{value}{number}", flavour, counts=counts, endless=endless)
         for number in range(chance.choice([1, 1, 1, 2, 3]))
     )
     fallback = tuple(f"{value}?{part}" for part in range(chance.choice(_COUNTS)))
     handler = Handler("reply", fallback, blocks=chance.choice(_BLOCKS))
-    if flavour == "failing" and chance.choice(_SOMETIMES):
+    if flavour == "failing" and chance.choice(_EITHER):
         handler = chance.choice(
             [
                 Handler("none"),
@@ -204,9 +215,9 @@ def _plan(chance: Chance, value: Any, flavour: str, *, endless: bool) -> Plan:
     return Plan(value, steps, handler)
 
 
-def _step(chance: Chance, name: str, flavour: str, *, endless: bool) -> Step:
+def _step(chance: Chance, name: str, flavour: str, *, counts: Sequence[int], endless: bool) -> Step:
     after = chance.choice(_DURATIONS) * TICK
-    results = tuple(f"{name}.{part}" for part in range(chance.choice(_COUNTS)))
+    results = tuple(f"{name}.{part}" for part in range(chance.choice(counts)))
     if chance.choice(_HARDLY_EVER):
         results = (name,) * len(results)
     if flavour == "abandoning" and not chance.choice(_SOMETIMES):
@@ -216,7 +227,7 @@ def _step(chance: Chance, name: str, flavour: str, *, endless: bool) -> Step:
         if chance.choice(_RARELY):
             return Step("raise", results=results, error="ValueError", throws=True)
         if chance.choice(_EITHER):
-            errors = _FOR_THE_PROGRAM if chance.choice(_RARELY) else _ERRORS
+            errors = _FOR_THE_PROGRAM if chance.choice(_SOMETIMES) else _ERRORS
             error = chance.choice(errors)
             return Step("raise", after, error=error, blocks=blocks, supplied=supplied)
         return Step("misreturn", after, error=chance.choice(_MISRETURNS), supplied=supplied)
@@ -231,13 +242,13 @@ def _step(chance: Chance, name: str, flavour: str, *, endless: bool) -> Step:
     return Step("reply", after, results, twice=twice, blocks=blocks, supplied=supplied)
 
 
-def _sink(chance: Chance, flavour: str) -> tuple[SinkStep, ...]:
+def _sink(chance: Chance, flavour: str, *, stops: bool) -> tuple[SinkStep, ...]:
     steps: list[SinkStep] = []
-    if flavour == "failing" and not chance.choice(_RARELY):
+    if stops:
+        steps += (SinkStep("read", chance.randint(1, 3)), SinkStep("pause", 12 * TICK))
+    elif flavour == "failing" and not chance.choice(_SOMETIMES):
         # Long enough for a second failure behind the first.
         steps.append(SinkStep("pause", 12 * TICK))
-    elif chance.choice(_RARELY):
-        steps += (SinkStep("read", 1), SinkStep("pause", 12 * TICK))  # Amid a record, say.
     for _ in range(chance.choice([0, 0, 1, 2, 3, 5])):
         does, n = chance.choice(_CONSUMERS), chance.randint(1, 6)
         steps.append(SinkStep(does, n if does == "read" else 0 if does == "intrude" else n * TICK))

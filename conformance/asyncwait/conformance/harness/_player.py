@@ -170,8 +170,11 @@ class _LegPlayer:
         plan, consumer = self._plan, self._consumer
         fn = planned_function(plan.scenario, self._recorder, self._helpers.start_soon)
         restored = self._recorder.tracker.restored(plan.restored)
+        arguments = {"config": plan.config, "fn": fn, "elements": source, "restore": restored}
+        if plan.scenario.wrong_argument:
+            arguments[plan.scenario.wrong_argument] = "something else"
         try:
-            opened = self._open_operator(plan.config, fn, source, restored)
+            opened = self._open_operator(*arguments.values())
             self._set_alarms()
             async with require_context(opened) as self._results:
                 self._keep_company()

@@ -222,6 +222,8 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
         yield f"{scenario.hook_error} raises"
     if scenario.shields:
         yield "the consumer shields its reads from being cancelled"
+    if scenario.wrong_argument:
+        yield f"the operator is opened with a wrong {scenario.wrong_argument}"
     if scenario.company != "none":
         yield f"another operator runs {scenario.company} this one"
 

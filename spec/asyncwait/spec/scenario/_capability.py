@@ -146,6 +146,7 @@ def _without_one_loop(scenario: Scenario) -> Scenario:
         source_error=_SENT_AS.get(scenario.source_error, scenario.source_error),
         tracked=False,
         company="none",
+        wrong_argument="",
         cancel="once",
         shields=False,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),

@@ -275,6 +275,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         company: another operator on the same loop: none, one "beside" this one, one "before" it,
             whose output is this one's source (then nothing comes in that overtakes), or one
             "inside" the first call.
+        wrong_argument: the one that is of another type than it can be when the operator is opened;
+            empty for none.
         name: for reports.
 
     Raises:
@@ -306,6 +308,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     restore: Snapshot | None = None
     tracked: bool = False
     company: Literal["none", "beside", "before", "inside"] = "none"
+    wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     name: str = field(default="")
 
     def __post_init__(self) -> None:

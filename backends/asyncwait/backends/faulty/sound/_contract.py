@@ -14,7 +14,6 @@ from asyncwait.spec import (
     Barrier,
     Element,
     FunctionParts,
-    InvalidConfig,
     LatencyMarker,
     OperatorConfig,
     Record,
@@ -22,7 +21,6 @@ from asyncwait.spec import (
     Stored,
     TooManyAbandonedCalls,
     call_failed,
-    check_restore,
     close_source,
     collect_results,
     let_pass,
@@ -91,21 +89,6 @@ def raising(error: BaseException) -> Answer:
         raise error
 
     return answer
-
-
-def checked(config: Any, fn: Any, elements: Any, restore: Any) -> FunctionParts:
-    """Refuse wrong arguments; return the parts of `fn`.
-
-    Raises:
-        InvalidConfig: an argument is not what it should be.
-    """
-    if not isinstance(config, OperatorConfig):
-        raise InvalidConfig.of("config", config, "an OperatorConfig")
-    config.require_only("this operator")
-    if not isinstance(elements, AsyncIterable):
-        raise InvalidConfig.of("elements", elements, "an async iterable of elements")
-    check_restore(restore)
-    return FunctionParts.of(fn)
 
 
 def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:

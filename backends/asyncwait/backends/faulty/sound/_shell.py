@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.backends.faulty.sound._contract import Reply, Source, checked
+from asyncwait.backends.faulty.sound._contract import Reply, Source
 from asyncwait.spec import (
     Element,
     OperatorConfig,
@@ -14,6 +14,7 @@ from asyncwait.spec import (
     Snapshot,
     Statistics,
     Stored,
+    check_arguments,
     join_errors,
     run_hook,
 )
@@ -29,7 +30,7 @@ class Shell(ABC):
         elements: AsyncIterable[Element],
         restore: Snapshot | None = None,
     ) -> None:
-        self._parts = checked(config, fn, elements, restore)
+        self._parts = check_arguments(config, fn, elements, restore, "this operator")
         self._config = config
         self._source = Source(elements)
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())

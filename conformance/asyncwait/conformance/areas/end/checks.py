@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import NEVER, Call, Finding, LegHistory, leg_check
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
     Blocked,
     CallEnded,
@@ -86,8 +87,8 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
     """When the context was left, the source was closed before."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    if left is None or leg.ending.how in {"hung", "livelock"}:
-        return  # nobody leaves a run that never ends: it is torn down
+    if left is None or leg.ending.how in {"hung", "livelock"} or leg.scenario.wrong_argument:
+        return  # Nobody leaves a run that never ends: it is torn down. Nor one that never began.
     if any(seq < left for seq, _ in leg.seen(SourceClosed)):
         yield None
     else:
@@ -98,7 +99,9 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     """`open` runs before the first call, `close` after the last has ended and before leaving."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    if leg.scenario.hooks == "none" or left is None or leg.scenario.hook_error == "open":
+    if leg.scenario.hooks == "none" or left is None or leg.scenario.wrong_argument:
+        return
+    if leg.scenario.hook_error == "open":
         return
     hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
     names = [hook for _, hook in hooks]
@@ -316,4 +319,19 @@ def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
     elif ending.how == "left" and not ending.unchanged:
         yield "the body raised, and nothing came out of leaving", leg.end_at
     elif ending.how == "left":
+        yield None
+
+
+@leg_check("END-19")
+def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
+    """Opened with what is no such argument, the leg fails with InvalidConfig before anything."""
+    wrong = leg.scenario.wrong_argument
+    if not wrong:
+        return
+    if (leg.ending.how, leg.ending.error) != ("failed", InvalidConfig.__name__):
+        text = f"expected InvalidConfig for a wrong {wrong}, the leg {_said(leg.ending)}"
+        yield text, leg.end_at
+    elif leg.seen(SourceAsked) or leg.calls or leg.seen(HookRun):
+        yield f"the wrong {wrong} was refused when work had begun", leg.end_at
+    else:
         yield None

@@ -1,11 +1,20 @@
 """END: examples of how an operator ends, and of what it leaves behind."""
 
+from typing import Literal
+
 from asyncwait.conformance.evidence import Example, at, never, outlives, raises, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
 _SIX = at(0, *(Record(value, number) for number, value in enumerate("abcabc")))
 _QUICK_AND_SLOW = (replies("a", 80, "a1"), replies("b", 40, "b1", "b2"))
+
+_ARGUMENTS: tuple[Literal["config", "fn", "elements", "restore"], ...] = (
+    "config",
+    "fn",
+    "elements",
+    "restore",
+)
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -311,6 +320,31 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "cancelled-while-calls-clean-up",
+        ("END-3", "END-5", "END-6"),
+        "The consumer leaves at 80, and is cancelled at 120, while a call cleans up.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(60_000, Record("b")),
+            plans=(Plan("a", (Step("never", clean_up=80),)),),
+            hooks="plain",
+            sink=(SinkStep("pause", 80), SinkStep("leave")),
+            cancel_at=120,
+        ),
+    ),
+    Example(
+        "cancelled-while-all-is-closed",
+        ("END-5", "END-6"),
+        "The stream has failed; the consumer is cancelled while the source is being closed.",
+        Scenario(
+            inputs=at(0, Record("a")) + at(60_000, Record("b")),
+            plans=(raises("a", 40),),
+            hooks="coroutine",
+            hook_takes=40,
+            close_takes=80,
+            cancel_at=120,
+        ),
+    ),
+    Example(
         "open-that-raises",
         ("END-12",),
         "The function can't be opened.",
@@ -457,5 +491,14 @@ EXAMPLES: tuple[Example, ...] = (
             hooks="plain",
             close_error=True,
         ),
+    ),
+    *(
+        Example(
+            f"wrong-{argument}",
+            ("END-19",),
+            f"The operator is opened with a text in place of its `{argument}`.",
+            Scenario(inputs=at(0, Record("a")), hooks="plain", wrong_argument=argument),
+        )
+        for argument in _ARGUMENTS
     ),
 )

@@ -64,6 +64,7 @@ _CANNOT_OPEN = Scenario(inputs=at(0, A), hooks="plain", hook_error="open")
 _CANNOT_CLOSE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), close_error=True)
 _INTRUDED = Scenario(inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(SinkStep("intrude"),))
 _BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
+_WRONG_INPUT = Scenario(inputs=at(0, A), wrong_argument="elements")
 _WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
 _RAISES = Scenario(
@@ -482,5 +483,15 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text="the body raised, and the leg failed with ExceptionGroup",
+    ),
+    Witness(
+        "END-19",
+        # A text is no input, and fails where it is read.
+        violating=run(
+            _WRONG_INPUT,
+            leg(ends("failed", 0, error="AttributeError"), waits(0), (Closed(0),)),
+        ),
+        legal=run(_WRONG_INPUT, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),))),
+        text="expected InvalidConfig for a wrong elements, the leg failed with AttributeError",
     ),
 )

@@ -142,8 +142,10 @@ def _is_gone(item: Item, snapshots: set[int]) -> bool:
 
 @leg_check("FAIL-8")
 def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
-    """A leg that fails has a record, a source or a hook that did."""
+    """A leg that fails has a record, a source or a hook that did, or was opened wrongly."""
     ending = leg.ending
+    if leg.scenario.wrong_argument:
+        return
     if ending.how == "finished":
         yield None
     if ending.how != "failed":
@@ -256,5 +258,5 @@ def _is_raised(leg: LegHistory, item: Item, call: Call) -> bool:
         return False
     step = call.step
     at_once = step.after == 0 and not step.thread
-    asked = step.supplied and call.ended_at <= item.decided_at
+    asked = step.supplied and not item.timed_out
     return leg.scenario.form == "coroutine" or at_once or asked
