@@ -256,7 +256,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=1_500)
+@settings(max_examples=2_000)
 @given(mutated() | st.binary())
 def test_whatever_the_bytes_they_are_read_or_refused_in_words(data: bytes) -> None:
     """And what is read can be written."""
