@@ -188,6 +188,7 @@ class Operator(StreamHandling):
             finally:
                 self._stop()
         if interruption is not None:
+            self._output.interrupt()
             raise interruption  # in a group asyncio would not let it out
 
     def _fail(self, error: BaseException) -> None:

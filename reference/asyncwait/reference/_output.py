@@ -104,7 +104,7 @@ class Output:
         self._held = True
 
     def interrupt(self) -> None:
-        """End, because the operator is cancelled from outside.
+        """End, because the operator is cancelled from outside, or something ends the program.
 
         So is the consumer as a rule; one that shields itself must not wait for ever.
         """

@@ -253,6 +253,13 @@ async def _nothing() -> AsyncIterator[Element]:
     yield
 
 
+class ForgetsShieldedConsumers(Output):
+    """Wakes nobody up when it is cancelled from outside: whoever reads is cancelled as well."""
+
+    def interrupt(self) -> None:
+        pass
+
+
 class StopsClosingWhenCancelled(Operator):
     """Closes nothing any more if it is cancelled while it waits for calls to clean up."""
 
@@ -422,6 +429,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(ReadsOnAfterLeaving, rule="END-10"),
     Faulty(LeavesWhenTheSourceSpeaks, rule="END-11"),
     Faulty(SleepsBeforeItCloses, rule="END-11"),
+    Faulty(ForgetsShieldedConsumers, rule="END-11", loop="trio"),
     Faulty(CallsAlthoughOpenFailed, rule="END-12"),
     Faulty(ClosesWhatItHasBegunToRead, rule="END-12"),
     Faulty(SwallowsErrorsOfClosing, rule="END-13"),

@@ -1,5 +1,6 @@
 """Plays a scenario on an operator, leg by leg, and returns the trace."""
 
+import math
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
@@ -109,6 +110,7 @@ class _LegPlayer:
         self._helpers: Any = None
         self._alone = anyio.Event()
         self._alone.set()
+        self._bound = math.inf
         self._doing = ""
         """What the harness waits for the operator to do; empty while it only consumes."""
 
@@ -118,7 +120,9 @@ class _LegPlayer:
         async with anyio.create_task_group() as self._helpers:
             if self._recorder.is_on_grid:
                 self._helpers.start_soon(self._recorder.measure_lateness)
-            host = Host(self._loop, spin, self._consumer.limit / 1000, self._overdue)
+            limit = self._consumer.limit / 1000
+            self._bound = anyio.current_time() + limit
+            host = Host(self._loop, spin, limit, self._overdue)
             is_over = await host.run(self._live)
             with anyio.move_on_after(_ERRAND_ENDS):
                 await self._alone.wait()
@@ -219,8 +223,11 @@ class _LegPlayer:
                 self._consumer.took(element)
 
     async def _take(self) -> Any:
-        with anyio.CancelScope(shield=self._plan.scenario.shields):
+        # Whoever shields itself is no safer than others from the bound of its leg.
+        with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
             return await self._results.__anext__()
+        await anyio.sleep_forever()
+        return None
 
     async def _read_in_company(self) -> None:
         """Read, and have a second task read while this one waits."""

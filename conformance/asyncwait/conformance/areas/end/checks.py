@@ -195,24 +195,27 @@ def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
 def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
-    if leg.ending.how not in {"left", "crashed", "failed"} or not leg.end_at <= closed < NEVER:
+    over = leg.fail_at if leg.ending.how == "interrupted" else leg.end_at
+    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or _is_shielded(leg):
         return
-    if _is_shielded(leg):
-        return
-    due = _cleaned_up_at(leg) + leg.scenario.close_takes + leg.scenario.hook_takes
+    due = _cleaned_up_at(leg, over) + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due:
-        took, least = closed - leg.end_at, due - leg.end_at
+        took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
-        yield f"{text} {least:g} ms", leg.end_at
+        yield f"{text} {least:g} ms", over
     else:
         yield None
 
 
-def _cleaned_up_at(leg: LegHistory) -> float:
-    """When the last call has ended that ran at the end, and the last block of the loop is over."""
-    ends = [call.ended_at for call in leg.calls if leg.end_at <= call.ended_at < NEVER]
+_LEAVING = {"left", "crashed", "failed", "interrupted"}
+"""How a leg ends whose operator has to go at once."""
+
+
+def _cleaned_up_at(leg: LegHistory, over: float) -> float:
+    """When the last call has ended that ran when all was over, and the last block of the loop."""
+    ends = [call.ended_at for call in leg.calls if over <= call.ended_at < NEVER]
     blocks = [event.until for _, event in leg.seen(Blocked)]
-    return max([leg.end_at, *ends, *blocks])
+    return max([over, *ends, *blocks])
 
 
 @leg_check("END-12")

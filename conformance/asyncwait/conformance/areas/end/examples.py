@@ -320,6 +320,17 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "program-ends-while-a-shielded-consumer-waits",
+        ("END-11", "FAIL-11"),
+        "A call exits at 40; the consumer shields its read, to which nobody will give anything.",
+        Scenario(
+            inputs=at(0, Record("a")),
+            plans=(raises("a", 40, "SystemExit"),),
+            source_ends_at=400,
+            shields=True,
+        ),
+    ),
+    Example(
         "cancelled-while-calls-clean-up",
         ("END-3", "END-5", "END-6"),
         "The consumer leaves at 80, and is cancelled at 120, while a call cleans up.",
