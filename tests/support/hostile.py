@@ -12,6 +12,7 @@ import msgspec
 
 from asyncwait.conformance import StreamBackend
 from asyncwait.reference import open_operator as sound
+from asyncwait.spec import check_arguments
 from asyncwait.spec.scenario import Ending, Leg, Trace
 
 {module}
@@ -19,6 +20,7 @@ from asyncwait.spec.scenario import Ending, Leg, Trace
 
 @asynccontextmanager
 async def open_operator(config, fn, elements, restore=None):
+    check_arguments(config, fn, elements, restore, "a hostile operator")
     if config.capacity == 8:
         {opening}
     async with sound(config, {fn}, elements, restore) as results:

@@ -14,6 +14,7 @@ from asyncwait.spec import (
     Snapshot,
     Watermark,
     WatermarkStatus,
+    check_arguments,
 )
 from asyncwait.spec.scenario import Capability
 
@@ -51,6 +52,7 @@ def refusing(*lacked: Capability) -> OpenOperator:
     def open_refusing(
         config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
     ) -> AbstractAsyncContextManager[Any]:
+        check_arguments(config, fn, elements, restore, "an operator that refuses")
         for each in lacked:
             if each in ASKED and ASKED[each](config, fn, restore):
                 raise Refused(each)

@@ -49,7 +49,7 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
         if output.at > noticed:
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
             return
-    if leg.ending.how == "failed":
+    if leg.ending.how in {"failed", "interrupted"}:
         yield None
 
 
