@@ -3,7 +3,7 @@
 import pytest
 
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.evidence import at, never, raises
+from asyncwait.conformance.evidence import at, never, raises, replies
 from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
@@ -94,6 +94,17 @@ RUNS = {
         inputs=at(0, A),
         plans=(Plan("a", (Step("raise", 120, error="KeyboardInterrupt", supplied=True),)),),
         sink=(SinkStep("pause", 200),),
+    ),
+    "a call ends the program when its record was decided long ago": Scenario(
+        timeout=80,
+        handled=True,
+        inputs=at(0, A) + at(400, B),
+        plans=(
+            Plan("a", (Step("raise", 120, error="KeyboardInterrupt", blocks=80),), REPLIES),
+            replies("b", 0),
+        ),
+        sink=(SinkStep("pause", 40), SinkStep("block", 200)),
+        close_takes=40,
     ),
     "a supplier of what is for the program comes with the deadline, and behind it": Scenario(
         form="callback",

@@ -182,7 +182,22 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         In that very instant everything else may have happened, or not.
         """
         gone = self.ending.how in {"failed", "left", "crashed"}
-        return min(self.fail_at, self.overloaded_at, self.end_at if gone else NEVER)
+        gone_at = self.end_at if gone else self.interrupted_at
+        return min(self.fail_at, self.overloaded_at, gone_at)
+
+    @cached_property
+    def interrupted_at(self) -> float:
+        """When something was raised that ended the program, in ms; NEVER if nothing was.
+
+        A call may do that long after its record was decided. All that follows is clean-up.
+        """
+        if self.ending.how != "interrupted":
+            return NEVER
+        error, ended = self.ending.error, self.source_ended
+        calls = [(c.ended_at, c.ended) for c in self.calls if c.step.error == error]
+        raised = [at for at, end in calls if end is not None and end.how == "raised"]
+        raised += [ended.at] if ended and ended.raised else []
+        return min(raised, default=self.end_at)
 
     @cached_property
     def may_be_over_at(self) -> float:
@@ -223,13 +238,8 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def rests(self) -> tuple[Rest, ...]:
         """The moments at which the clock moved."""
-        return rests(self.facts, self.items, self.snapshots, min(self.fail_at, self._stopped_at))
-
-    @property
-    def _stopped_at(self) -> float:
-        """When the source raised what ended the program; all that follows is clean-up."""
-        ended, how = self.source_ended, self.ending.how
-        return ended.at if how == "interrupted" and ended and ended.raised else NEVER
+        stopped_at = min(self.fail_at, self.interrupted_at)
+        return rests(self.facts, self.items, self.snapshots, stopped_at)
 
 
 class History(Struct, frozen=True, eq=False):

@@ -195,7 +195,7 @@ def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
 def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
-    over = leg.fail_at if leg.ending.how == "interrupted" else leg.end_at
+    over = leg.over_at if leg.ending.how == "interrupted" else leg.end_at
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or _is_shielded(leg):
         return
     due = _cleaned_up_at(leg, over) + leg.scenario.close_takes + leg.scenario.hook_takes

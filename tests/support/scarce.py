@@ -1,6 +1,6 @@
 """In how many of 20 seeds 300 generated scenarios alone convict each operator of the gallery.
 
-    python tests/faulty/measure_scarce.py      writes scarce.md; takes a quarter of an hour
+    python tests/support/scarce.py      writes tests/faulty/scarce.md; takes a quarter of an hour
 
 Those that fewer than 19 seeds find are listed there, each with the reason that `scarce.toml` gives.
 One without a reason ends this with an error, and so does a reason that is needed no longer.
@@ -28,13 +28,13 @@ SCENARIOS, SEEDS, ENOUGH = 300, 20, 19
 PLAYED = [faulty for faulty in FAULTY if not faulty.blocks]
 """Those that block their loop can't be played without a process around them."""
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "faulty"
 HEAD = f"""# What generated scenarios rarely find
 
 Of the {{played}} operators of the gallery that can be played in one process, {SCENARIOS} generated
 scenarios alone convict {{found}} by their rule in at least {ENOUGH} of {SEEDS} seeds. The others
 are here. Each is convicted by an example, and what begins beyond small scenarios by the shapes too,
-which come on top of these. Written by `measure_scarce.py`.
+which come on top of these. Written by `tests/support/scarce.py`.
 
 | rule | operator | seeds of {SEEDS} | what it takes |
 |---|---|---|---|
