@@ -253,6 +253,20 @@ async def _nothing() -> AsyncIterator[Element]:
     yield
 
 
+class KeepsCancellationsToItself(Operator):
+    """Leaves in good order when it is cancelled, and lets its consumer go on behind it."""
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        with suppress(asyncio.CancelledError):
+            await super().__aexit__(kind, error, traceback)
+        return isinstance(error, asyncio.CancelledError)
+
+
 class ForgetsShieldedConsumers(Output):
     """Wakes nobody up when it is cancelled from outside: whoever reads is cancelled as well."""
 
@@ -441,4 +455,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(PollsItsSource, rule="END-17"),
     Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
     Faulty(ChecksNothing, rule="END-19"),
+    Faulty(KeepsCancellationsToItself, rule="END-20"),
 )

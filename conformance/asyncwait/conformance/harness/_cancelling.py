@@ -17,7 +17,15 @@ from asyncwait.spec.scenario import Scenario
 
 
 class Cancelling(Protocol):
-    """A way to cancel a consumer."""
+    """A way to cancel a consumer.
+
+    Attributes:
+        repeats: it cancels each wait until the consumer has left, and not one alone.
+        swallowed: the consumer was cancelled once, and left the context as if it were not.
+    """
+
+    repeats: bool
+    swallowed: bool
 
     def around(self) -> AbstractContextManager[None]:
         """Return a context in which the consumer can be cancelled, and which swallows that."""
@@ -40,7 +48,10 @@ def way_to_cancel(scenario: Scenario, loop: LoopName) -> Cancelling:
 class Once:
     """As asyncio does."""
 
+    repeats = False
+
     def __init__(self) -> None:
+        self.swallowed = False
         self._task: asyncio.Task[Any] | None = None
         self._called = False
 
@@ -54,6 +65,8 @@ class Once:
         except asyncio.CancelledError:
             if not self._called:
                 raise
+        else:
+            self.swallowed = self._called
         finally:
             self._task = None
             for _ in range(task.cancelling()):
@@ -76,7 +89,9 @@ class Once:
 
 
 class Scope:
-    """As trio and anyio do."""
+    """As trio and anyio do; what is swallowed here comes again in the next wait."""
+
+    repeats, swallowed = True, False
 
     def __init__(self) -> None:
         self._scope = anyio.CancelScope()

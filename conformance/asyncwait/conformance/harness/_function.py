@@ -328,7 +328,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
             await anyio.lowlevel.checkpoint()
             await anyio.sleep(scenario.hook_takes / 1000)
         except anyio.get_cancelled_exc_class():
-            if recorder.is_cut:
+            if hook == "close" and recorder.is_cut:
                 plain()
             raise
         plain()

@@ -110,7 +110,7 @@ class _LegPlayer:
         self._helpers: Any = None
         self._alone = anyio.Event()
         self._alone.set()
-        self._bound = math.inf
+        self._bound = self._cancelled_at = math.inf
         self._doing = ""
         """What the harness waits for the operator to do; empty while it only consumes."""
 
@@ -147,6 +147,8 @@ class _LegPlayer:
         try:
             with self._cancelling.around():
                 await self._use()
+            if self._cancelling.swallowed and self._recorder.now() > self._cancelled_at:
+                self._recorder.misused("swallowed", "the cancellation of the consumer")
         except BaseException as error:
             if is_for_the_harness(error):
                 raise
@@ -285,12 +287,19 @@ class _LegPlayer:
 
     async def _end_at(self, at: int, how: EndingKind) -> None:
         await anyio.sleep(at / 1000)
-        if self._consumer.end(how):
-            self._doing = _LEAVING
-            self._cancelling.cancel()
-        elif self._doing == _LEAVING:
-            self._recorder.cut_at = self._recorder.now()
-            self._cancelling.cancel()
+        is_first = self._consumer.end(how)
+        if is_first or self._doing == _LEAVING:
+            self._cancel(again=not is_first)
+
+    def _cancel(self, *, again: bool) -> None:
+        """Cancel the consumer, be it leaving already, and know what that may cut short."""
+        self._doing = _LEAVING
+        self._cancelled_at = now = self._recorder.now()
+        if self._cancelling.repeats and self._loop == "asyncio":
+            self._recorder.cuts = now, math.inf
+        elif again:
+            self._recorder.cuts = now, now
+        self._cancelling.cancel()
 
     async def _request(self, request: SnapshotRequest) -> None:
         await anyio.sleep(request.at / 1000)

@@ -48,7 +48,8 @@ class Recorder:
         raised: every planned error of calls that was raised, each the very object.
         passing: those of the source and of hooks, which pass as they are.
         tracker: knows the objects that stand for values.
-        cut_at: when the consumer was cancelled although it was leaving already, in ms.
+        cuts: from when until when what the consumer awaits may be cut short while it leaves, in
+            ms.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Recorder:
         self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
-        self.cut_at = math.nan
+        self.cuts = math.inf, -math.inf
         self.tracker = Tracker(partial(self.misused, "copied"), is_on=scenario.tracked)
         self._scenario = scenario
         self._clock = clock
@@ -84,7 +85,7 @@ class Recorder:
         A loop that an error of the plan ends cancels all tasks that there are.
         """
         ended = any(isinstance(error, KeyboardInterrupt | SystemExit) for error in self.raised)
-        return ended or self.now() == self.cut_at
+        return ended or self.cuts[0] <= self.now() <= self.cuts[1]
 
     @property
     def is_on_grid(self) -> bool:

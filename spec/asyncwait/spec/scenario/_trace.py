@@ -128,7 +128,7 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
 
 
 MisuseKind: TypeAlias = Literal[
-    "supplier-thread", "supplier-needless", "read-twice", "copied", "interrupted"
+    "supplier-thread", "supplier-needless", "read-twice", "copied", "interrupted", "swallowed"
 ]
 """What an operator may not do with what it was given; each is a rule of its own."""
 
@@ -142,7 +142,8 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
             "supplier-needless": it asks one whose completion does not count;
             "read-twice": it reads a collection of results a second time; "copied": it hands on a
             copy in place of the very object; "interrupted": it cancels the read of its source,
-            which is right only when it is through.
+            which is right only when it is through; "swallowed": it lets nothing come out of leaving
+            although its consumer was cancelled.
         detail: what it was, in words.
     """
 

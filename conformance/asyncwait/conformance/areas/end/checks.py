@@ -338,3 +338,16 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
         yield f"the wrong {wrong} was refused when work had begun", leg.end_at
     else:
         yield None
+
+
+@leg_check("END-20")
+def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
+    """Where the consumer was cancelled by another task, it does not go on behind the operator."""
+    for _, event in leg.seen(Misuse):
+        if event.what == "swallowed":
+            yield "the consumer was cancelled, and leaving let it go on", event.at
+            return
+    scenario, how = leg.scenario, leg.ending.how
+    cancelled = how == "crashed" or (how == "left" and scenario.cancel_at is not None)
+    if cancelled and scenario.cancel == "once" and leg.seen(Closed):
+        yield None

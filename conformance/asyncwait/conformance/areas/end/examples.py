@@ -332,7 +332,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "cancelled-while-calls-clean-up",
-        ("END-3", "END-5", "END-6"),
+        ("END-3", "END-5", "END-6", "END-20"),
         "The consumer leaves at 80, and is cancelled at 120, while a call cleans up.",
         Scenario(
             inputs=at(0, Record("a")) + at(60_000, Record("b")),

@@ -64,6 +64,9 @@ _CANNOT_OPEN = Scenario(inputs=at(0, A), hooks="plain", hook_error="open")
 _CANNOT_CLOSE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), close_error=True)
 _INTRUDED = Scenario(inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(SinkStep("intrude"),))
 _BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
+_CANCELLED = Scenario(
+    inputs=at(0, A), plans=(Plan("a", (Step("never", clean_up=40),)),), cancel_at=40
+)
 _WRONG_INPUT = Scenario(inputs=at(0, A), wrong_argument="elements")
 _WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
@@ -493,5 +496,37 @@ WITNESSES: tuple[Witness, ...] = (
         ),
         legal=run(_WRONG_INPUT, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),))),
         text="expected InvalidConfig for a wrong elements, the leg failed with AttributeError",
+    ),
+    Witness(
+        "END-20",
+        violating=run(
+            _CANCELLED,
+            leg(
+                ends("left", 40, after="stop"),
+                _BEGINS,
+                (
+                    SinkLeft(40),
+                    SourceClosed(40),
+                    CallCancelled(40, 0),
+                    CallEnded(80, 0, "cancelled"),
+                ),
+                (Closed(80), Misuse(80, "swallowed", "the cancellation of the consumer")),
+            ),
+        ),
+        legal=run(
+            _CANCELLED,
+            leg(
+                ends("left", 40, after="stop"),
+                _BEGINS,
+                (
+                    SinkLeft(40),
+                    SourceClosed(40),
+                    CallCancelled(40, 0),
+                    CallEnded(80, 0, "cancelled"),
+                ),
+                (Closed(80),),
+            ),
+        ),
+        text="the consumer was cancelled, and leaving let it go on",
     ),
 )
