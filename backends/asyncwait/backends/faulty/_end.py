@@ -22,7 +22,7 @@ from asyncwait.reference import (
     SourceReader,
     TimerService,
 )
-from asyncwait.spec import Element, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec import Element, Record, Snapshot, Watermark, WatermarkStatus, close_source
 
 
 class EndsWithCallsInFlight(Operator):
@@ -253,6 +253,14 @@ async def _nothing() -> AsyncIterator[Element]:
     yield
 
 
+class ClosesItsSourceTwice(SourceReader):
+    """Closes its source where it has read it, and to be sure again where it leaves."""
+
+    async def close(self) -> None:
+        await super().close()
+        await close_source(self._elements)
+
+
 class KeepsCancellationsToItself(Operator):
     """Leaves in good order when it is cancelled, and lets its consumer go on behind it."""
 
@@ -429,6 +437,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(KeepsAHeartbeat, rule="END-4"),
     Faulty(LeavesTheSourceOpen, rule="END-5"),
     Faulty(ClosesTheSourceUnshielded, rule="END-5"),
+    Faulty(ClosesItsSourceTwice, rule="END-5"),
     Faulty(ClosesBeforeCallsHaveEnded, rule="END-6"),
     Faulty(OpensWithTheFirstCall, rule="END-6"),
     Faulty(OpensInTheBackground, rule="END-6"),

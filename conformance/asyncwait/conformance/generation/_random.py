@@ -74,7 +74,7 @@ _FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
 _BLOCKS = [0] * 14 + [TICK, 2 * TICK]
 _CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
 _FLAVOURS = ["crash"] * 3 + ["failing"] * 5 + ["abandoning", "leaving"] * 2 + ["calm"]
-_KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None]
+_KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None, ["k"]]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
 """What event time begins with, in ms."""
 _STAMPS = [None, 0, 1, 1, 2]

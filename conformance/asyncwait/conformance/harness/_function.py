@@ -267,13 +267,16 @@ def _raise(error: BaseException) -> Any:
 
 
 class _Once:
-    """An iterable of results that notes each reading but the first."""
+    """An iterable of results that notes each reading but the first, and has no truth value."""
 
     def __init__(self, recorder: Recorder, call: int, results: tuple[Any, ...]) -> None:
         self._recorder = recorder
         self._call = call
         self._results = results
         self._is_read = False
+
+    def __bool__(self) -> bool:
+        raise TypeError("an iterable of results is neither true nor false")
 
     def __iter__(self) -> Iterator[Any]:
         if self._is_read:

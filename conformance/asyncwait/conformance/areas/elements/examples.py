@@ -178,6 +178,15 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "keys-without-a-hash",
+        ("ELEM-1", "SNAP-2"),
+        "A key may be a list or a mapping: nobody needs to hash it.",
+        Scenario(
+            inputs=at(0, Record("a", 1, ["k"]), Record("b", 2, {"k": [1]}), Barrier(1)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
         "times-and-keys-at-the-edges",
         ("ELEM-1", "ELEM-2"),
         "Times of zero and of 63 bits, and keys that look like none, come out as they are.",

@@ -85,14 +85,17 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-5")
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
-    """When the context was left, the source was closed before."""
+    """When the context was left, the source was closed before, once as far as it is one object."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
     if left is None or leg.ending.how in {"hung", "livelock"} or leg.scenario.wrong_argument:
         return  # Nobody leaves a run that never ends: it is torn down. Nor one that never began.
-    if any(seq < left for seq, _ in leg.seen(SourceClosed)):
-        yield None
-    else:
+    closed = leg.seen(SourceClosed)
+    if not any(seq < left for seq, _ in closed):
         yield "the operator is gone, and its source is not closed", leg.end_at
+    elif len(closed) > (2 if leg.scenario.source == "iterable" else 1):
+        yield f"the source was closed {len(closed)} times", closed[-1][1].at
+    else:
+        yield None
 
 
 @leg_check("END-6")

@@ -12,7 +12,7 @@ from asyncwait.conformance.judging import (
     first_failures,
     leg_check,
 )
-from asyncwait.spec.scenario import HookRun, SourceClosed
+from asyncwait.spec.scenario import HandlerAsked, HookRun, SourceClosed
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
 _FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
@@ -224,12 +224,23 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
     if ending.how != "interrupted" or ending.error not in raised:
         said = f"{ending.how} {ending.error}".rstrip()
         yield f"expected {_either(raised)} to end the loop, the leg {said}", ending.at
+    elif _is_raised_again(leg):
+        return  # What comes while all is being closed ends that, too.
     elif not leg.seen(SourceClosed):
         yield f"{ending.error} ended the loop, and the source is not closed", ending.at
     elif leg.scenario.hooks != "none" and "close" not in [e.hook for _, e in leg.seen(HookRun)]:
         yield f"{ending.error} ended the loop, and the function is not closed", ending.at
     else:
         yield None
+
+
+def _is_raised_again(leg: LegHistory) -> bool:
+    """Whether user code raised more than once what is for the program."""
+    calls = [c for c in leg.calls if c.ended is not None and c.ended.how == "raised"]
+    errors = [call.step.error for call in calls]
+    handlers = [leg.scenario.handler(asked.value) for _, asked in leg.seen(HandlerAsked)]
+    errors += [handler.error for handler in handlers if handler is not None]
+    return sum(error in _FOR_THE_PROGRAM for error in errors) > 1
 
 
 def _is_interrupted_by_its_source(leg: LegHistory) -> bool:

@@ -61,6 +61,16 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "a-thousand-silent-records-behind-a-slow-head",
+        ("RES-2",),
+        "They wait for their turn, and then go without a step of the stack for each.",
+        Scenario(
+            capacity=1_200,
+            inputs=at(0, Record("a"), *(Record("b") for _ in range(1_100)), Record("c")),
+            plans=(replies("a", 80, "a1"), replies("b", 0), replies("c", 40, "c1")),
+        ),
+    ),
+    Example(
         "silent-records-and-one-slot",
         ("RES-2",),
         "A row of records without results leaves room, for one that has some, and for the end.",

@@ -29,6 +29,17 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "handler-after-two-days",
+        ("TIME-1", "TIME-2", "TIME-3"),
+        "A deadline is kept however late it is.",
+        Scenario(
+            timeout=172_800_000,
+            inputs=at(0, Record("a")),
+            plans=(never("a", "a-late"),),
+            handled=True,
+        ),
+    ),
+    Example(
         "handler-gives-an-empty-collection",
         ("TIME-1", "TIME-2", "TIME-5"),
         "A handler may decide that a late record has no results.",
