@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 import msgspec
@@ -36,11 +35,11 @@ from asyncwait.spec.scenario import (
 @click.option(
     "--json",
     "file",
-    type=click.File("wb"),
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
     metavar="FILE",
     help="Write the scenarios into FILE as JSON, to standard output for -, and play nothing.",
 )
-def play_command(backend: str, scenario: str, here: bool, file: BinaryIO | None) -> None:
+def play_command(backend: str, scenario: str, here: bool, file: str | None) -> None:
     """Play SCENARIO on BACKEND once more; draw and judge what happens.
 
     SCENARIO is the id of a scenario that failed, the name of an example, a file, - for standard
@@ -56,7 +55,7 @@ def play_command(backend: str, scenario: str, here: bool, file: BinaryIO | None)
     with usage_errors():
         planned = find_scenarios(scenario)
         if file is not None:
-            file.write(scenarios_to_json(planned) + b"\n")
+            _write(file, scenarios_to_json(planned) + b"\n")
             return
         folder = str(Path.cwd())
         with (open_here if here else open_backend)(backend, folder=folder) as opened:
@@ -66,6 +65,14 @@ def play_command(backend: str, scenario: str, here: bool, file: BinaryIO | None)
     pairs = zip(cases, played, strict=True)
     words: list[Word] = [show_run(case, run, by, opened.exceptions) for case, run in pairs]
     sys.exit(EXIT_CODES[worst(words)])
+
+
+def _write(file: str, data: bytes) -> None:
+    try:
+        with click.open_file(file, "wb") as opened:
+            opened.write(data)
+    except OSError as error:
+        raise click.UsageError(f"--json {file}: {error.strerror}") from error
 
 
 @asyncwait.command("judge")

@@ -29,6 +29,9 @@ from asyncwait.spec import MissingExtra
 
 T = TypeVar("T")
 
+MOST = 1_000_000
+"""Generated scenarios; more are a matter of other seeds."""
+
 
 @asyncwait.command("verify")
 @click.argument("backends", nargs=-1)
@@ -37,7 +40,7 @@ T = TypeVar("T")
     "--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines."
 )
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
-@click.option("--count", type=click.IntRange(1), help="Exactly so many generated scenarios.")
+@click.option("--count", type=click.IntRange(1, MOST), help="Exactly so many generated scenarios.")
 @click.option(
     "--exhaustive",
     is_flag=True,
@@ -84,6 +87,7 @@ def verify_command(
 
     Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
+    _require_one(**{"--full": full, "--count": count is not None, "--exhaustive": exhaustive})
     named = (*backends, *([] if program is None else [exec_name(program)]))
     lineup = _Lineup(named, shipped_backends() if every else ())
     if not lineup.names:
@@ -96,6 +100,17 @@ def verify_command(
         served = lineup.gather(lambda name: stack.enter_context(opened(name)))
         verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan))
     _report(list(verdicts.values()), lineup.left_out)
+
+
+def _require_one(**given: bool) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        UsageError: more than one of them is given.
+    """
+    found = [name for name, is_given in given.items() if is_given]
+    if len(found) > 1:
+        raise click.UsageError(f"{' and '.join(found)} contradict each other: give one of them")
 
 
 class _Lineup:

@@ -126,6 +126,7 @@ class _LegPlayer:
             is_over = await host.run(self._live)
             with anyio.move_on_after(_ERRAND_ENDS):
                 await self._alone.wait()
+                await self._forgive_company()
             self._helpers.cancel_scope.cancel()
         # The harness's own tasks are gone now: what is still there is the operator's.
         left = Census.take().beyond(before) if is_over else Census()
@@ -278,6 +279,12 @@ class _LegPlayer:
                 self._helpers.start_soon(go, ERRAND)
             case "inside":
                 self._recorder.visit = lambda: go(0)
+
+    async def _forgive_company(self) -> None:
+        """Blame nobody's company for what it gives alone, too: other rules say what is wrong."""
+        found = self._recorder.company
+        if found and found == await errand(self._open_operator, self._plan.config, takes=ERRAND):
+            self._recorder.company = ""
 
     def _set_alarms(self) -> None:
         for at, how in self._consumer.planned_ends:

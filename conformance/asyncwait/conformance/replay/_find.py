@@ -2,6 +2,7 @@
 
 import re
 import sys
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from asyncwait.conformance._nearest import nearest
@@ -28,7 +29,9 @@ def find_scenarios(text: str) -> tuple[Scenario, ...]:
     if text.lstrip().startswith(("[", "{")):
         return _read(text.encode())
     if (file := Path(text)).is_file():
-        return _read(file.read_bytes())
+        return _read(file.read_bytes().removeprefix(BOM_UTF8))
+    if file.exists():
+        raise InvalidConfig(f"{text!r} is no file that can be read: a folder, a pipe or a device")
     by_name = {example.name: example.scenario for example in EXAMPLES}
     if text in by_name:
         return (by_name[text],)
@@ -52,4 +55,7 @@ def _by_id(wanted: str) -> tuple[Scenario, ...]:
 
 def _read(data: bytes) -> tuple[Scenario, ...]:
     stripped = data.strip()
-    return scenarios_from_json(b"[%b]" % stripped if stripped.startswith(b"{") else stripped)
+    found = scenarios_from_json(b"[%b]" % stripped if stripped.startswith(b"{") else stripped)
+    if not found:
+        raise InvalidConfig("expected a scenario, or a list of some, got an empty list")
+    return found

@@ -99,10 +99,12 @@ def _text(value: object) -> str:
 class _Line:
     """The pipes to the parent, out of the backend's way.
 
-    What the backend prints goes to its own pipe, standard error, and it has no standard input.
+    What the backend prints goes to its own pipe, standard error, and it has no standard input. A
+    process that it forks, and that comes back from the backend's code, must not answer as well.
     """
 
     def __init__(self) -> None:
+        self._owner = os.getpid()
         self._mark = mark_of(os.environ.get(MARK, ""))
         self._output = os.dup(2)
         self._replies: BinaryIO = os.fdopen(os.dup(1), "wb")
@@ -117,13 +119,19 @@ class _Line:
 
     def say(self, told: Told | Hello | Refused | Listed | None) -> None:
         """Send a line; an empty one for None."""
+        self._end_a_fork()
         self._replies.write((b"" if told is None else _encode(told)) + b"\n")
         self._replies.flush()
 
     def asked(self) -> Iterator[Asked | None]:
         """Yield what is asked for; None where a batch is complete."""
+        self._end_a_fork()
         for line in self.requests:
             yield _decode(line) if line.strip() else None
+
+    def _end_a_fork(self) -> None:
+        if os.getpid() != self._owner:
+            os._exit(0)
 
     def mark(self) -> None:
         """Mark the end of what was printed until now."""

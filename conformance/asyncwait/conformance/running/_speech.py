@@ -121,7 +121,9 @@ class InPython(Struct, frozen=True):
 def python_command(name: str, folder: str = "") -> tuple[str, ...]:
     """Return the command of a child of ours; see `_child.main`."""
     module = "asyncwait.conformance.running._child"
-    return (sys.executable, "-P", "-m", module, name, *filter(None, (*sys.path, folder)))
+    # The package imports the module, too, and runpy warns of that.
+    options = ("-P", "-W", "ignore::RuntimeWarning:runpy", "-m")
+    return (sys.executable, *options, module, name, *filter(None, (*sys.path, folder)))
 
 
 class Program(Struct, frozen=True):

@@ -62,7 +62,7 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
 
 def _is_shielded(leg: LegHistory) -> bool:
     """Whether the consumer goes on waiting where it was to leave."""
-    return leg.scenario.shields and leg.ending.how in {"left", "crashed"}
+    return leg.scenario.shields and leg.ending.how in {"left", "crashed", "hung"}
 
 
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
@@ -151,8 +151,8 @@ def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     how = {
         "hung": "nothing happens any more",
         "livelock": "the loop turns for ever without time moving",
-        "blocked": "the loop is blocked by something that is not asynchronous",
-        "died": "the process died",
+        "blocked": "the loop is blocked by something that is not asynchronous, or all is silent:",
+        "died": "the process died:",
     }.get(ending.how)
     if how is None:
         yield None
