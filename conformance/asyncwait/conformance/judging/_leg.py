@@ -196,7 +196,8 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         error, ended = self.ending.error, self.source_ended
         calls = [(c.ended_at, c.ended) for c in self.calls if c.step.error == error]
         raised = [at for at, end in calls if end is not None and end.how == "raised"]
-        raised += [ended.at] if ended and ended.raised else []
+        if self.scenario.source_error == "interrupt" and ended and ended.raised:
+            raised.append(ended.at)
         return min(raised, default=self.end_at)
 
     @cached_property
