@@ -220,6 +220,8 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
         yield f"open and close take {scenario.hook_takes} ms each"
     if scenario.hook_error:
         yield f"{scenario.hook_error} raises"
+    if scenario.cancel == "scope":
+        yield "the consumer is cancelled by a scope of anyio: in each wait until it is out of it"
     if scenario.shields:
         yield "the consumer shields its reads from being cancelled"
     if scenario.wrong_argument:
