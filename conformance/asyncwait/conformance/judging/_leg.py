@@ -189,12 +189,14 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def interrupted_at(self) -> float:
         """When something was raised that ended the program, in ms; NEVER if nothing was.
 
-        A call may do that long after its record was decided. All that follows is clean-up.
+        A call may do that long after its record was decided, if it is a coroutine; what completes
+        a record late raises nothing. All that follows is clean-up.
         """
         if self.ending.how != "interrupted":
             return NEVER
         error, ended = self.ending.error, self.source_ended
-        calls = [(c.ended_at, c.ended) for c in self.calls if c.step.error == error]
+        late = self.scenario.form == "coroutine"
+        calls = [(c.ended_at, c.ended) for c in self.calls if late and c.step.error == error]
         raised = [at for at, end in calls if end is not None and end.how == "raised"]
         if self.scenario.source_error == "interrupt" and ended and ended.raised:
             raised.append(ended.at)
