@@ -183,7 +183,6 @@ class Operator(StreamHandling):
                 self._output.interrupt()
                 raise
             except (KeyboardInterrupt, SystemExit) as error:
-                self._output.hold()
                 interruption = error
             finally:
                 self._stop()

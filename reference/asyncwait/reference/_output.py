@@ -36,7 +36,7 @@ class Output:
         self._begun: Entry | None = None  # of which some outputs were taken, and some not
         self._news: anyio.Event | None = None
         self._error: BaseException | None = None
-        self._finished = self._cut = self._told = self._interrupted = self._held = False
+        self._finished = self._cut = self._told = self._interrupted = False
 
     @property
     def slots(self) -> int:
@@ -66,7 +66,7 @@ class Output:
         while True:
             if self._cut:
                 self._raise_end()
-            element = None if self._held else self._next()
+            element = self._next()
             if element is not None:
                 if isinstance(element, LatencyMarker | Snapshot):
                     self._on_overtaker_taken()
@@ -98,10 +98,6 @@ class Output:
             self._error = error
         self._cut = True
         self.tell()
-
-    def hold(self) -> None:
-        """Give nothing more; what ends the program is on its way to the consumer (FAIL-11)."""
-        self._held = True
 
     def interrupt(self) -> None:
         """End, because the operator is cancelled from outside, or something ends the program.

@@ -269,7 +269,7 @@ class KeepsCancellationsToItself(Operator):
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool:
+    ) -> Any:
         with suppress(asyncio.CancelledError):
             await super().__aexit__(kind, error, traceback)
         return isinstance(error, asyncio.CancelledError)

@@ -204,13 +204,6 @@ class FailsWhenAllHasCleanedUp(Operator):
             super()._fail(self._failure)
 
 
-class GoesOnWhileTheProgramEnds(Output):
-    """Takes requests until everything is closed, although what ends the program is on its way."""
-
-    def hold(self) -> None:
-        pass
-
-
 class FinishesTheRecordAtHand(Output):
     """Puts out the rest of a record that was taken in part, although the operator has failed."""
 
@@ -313,7 +306,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWhenAllHasCleanedUp, rule="FAIL-2"),
     Faulty(EmitsWhatIsReadyAfterAFailure, rule="FAIL-3"),
     Faulty(FinishesTheRecordAtHand, rule="FAIL-3"),
-    Faulty(GoesOnWhileTheProgramEnds, rule="FAIL-3"),
     Faulty(KeepsTheLastFailure, rule="FAIL-4"),
     Faulty(TakesStopAsyncIterationForTheEnd, rule="FAIL-5"),
     Faulty(LosesCallsThatCancelThemselves, rule="FAIL-5"),

@@ -283,5 +283,6 @@ def _restore(chance: Chance) -> Snapshot:
     for number in range(chance.randint(0, 5)):
         stored.append(Record(chance.choice(VALUES), number // 2))
         if chance.choice(_RARELY):
-            stored.append(chance.choice([Watermark(number), WatermarkStatus(idle=True)]))
+            fences: list[Stored] = [Watermark(number), WatermarkStatus(idle=True)]
+            stored.append(chance.choice(fences))
     return Snapshot(99, tuple(stored))

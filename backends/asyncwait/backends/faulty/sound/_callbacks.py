@@ -160,9 +160,8 @@ class RunsOnCallbacks(AsyncioShell):
                 self._expire(entry)
 
     def _on_deadline(self, entry: _Entry) -> None:
-        assert entry.call is not None
-        if entry.reply.came_by(entry.deadline):
-            return  # the loop was busy, and now the answer is on its way
+        if entry.call is None or entry.reply.came_by(entry.deadline):
+            return  # making it has ended the program; or the loop was busy, and it has answered
         entry.call.cancel()
         entry.timer = self._loop.call_later(_GRACE, self._look, entry.call, _TURNS)
         self._expire(entry)

@@ -160,8 +160,11 @@ class SpeaksThroughChannels(TrioShell):
 
     async def _live(self, entry: _Entry, call: _Call, decided: _Decided) -> None:
         """Wait for the answer or for the deadline, and see to it that a late call ends."""
-        with trio.move_on_at(call.deadline), suppress(trio.EndOfChannel):
-            await call.answers.receive()
+        try:
+            with trio.move_on_at(call.deadline):
+                await call.answers.receive()
+        except trio.EndOfChannel:
+            return  # It raised what ends the program.
         with decided:
             try:
                 entry.outputs = deque(self._outputs(call))

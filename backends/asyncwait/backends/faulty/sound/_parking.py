@@ -31,6 +31,7 @@ class _Entry:
     """A record or a fence that was admitted."""
 
     element: Stored
+    before: "_Entry | None" = None  # the record that was admitted before
     is_called: bool = False
     is_over: bool = False  # its call
     reply: Reply = field(default_factory=Reply)
@@ -48,6 +49,7 @@ class ParksEachRecord(TrioShell):
         self._offered: deque[_Entry] = deque()
         self._ahead: deque[Element] = deque()
         self._abandoned_now = 0
+        self._last: _Entry | None = None
         self._source_end: tuple[BaseException | None] | None = None
         await super()._start()
 
@@ -90,7 +92,9 @@ class ParksEachRecord(TrioShell):
         while self._backlog:
             await self._until(self._has_room)
             element = self._backlog.popleft()
-            entry = _Entry(element, is_called=not isinstance(element, Record))
+            entry = _Entry(element, self._last)
+            if isinstance(element, Record):
+                self._last = entry
             self._inside[entry] = None
             self._most = max(self._most, len(self._records()))
             self._nursery.start_soon(self._live, entry)
@@ -119,13 +123,14 @@ class ParksEachRecord(TrioShell):
 
     def _is_its_turn(self, entry: _Entry) -> bool:
         if self._config.mode == "ordered" or not isinstance(entry.element, Record):
-            return not any(True for _ in self._before(entry))
+            return next(iter(self._inside)) is entry
         return all(isinstance(other.element, Record) for other in self._before(entry))
 
     async def _outputs(self, entry: _Entry, element: Stored) -> tuple[Element, ...]:
         if not isinstance(element, Record):
             return (element,)
-        await self._until(lambda: all(other.is_called for other in self._before(entry)))
+        await self._until(lambda: entry.before is None or entry.before.is_called)
+        entry.before = None
         scope = trio.CancelScope()
         self._nursery.start_soon(self._call, entry, element, scope)
         await self._until(lambda: entry.is_called)

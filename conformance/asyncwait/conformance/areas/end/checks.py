@@ -337,7 +337,7 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
     if (leg.ending.how, leg.ending.error) != ("failed", InvalidConfig.__name__):
         text = f"expected InvalidConfig for a wrong {wrong}, the leg {_said(leg.ending)}"
         yield text, leg.end_at
-    elif leg.seen(SourceAsked) or leg.calls or leg.seen(HookRun):
+    elif leg.calls or any(leg.seen(kind) for kind in (SourceAsked, HookRun)):
         yield f"the wrong {wrong} was refused when work had begun", leg.end_at
     else:
         yield None

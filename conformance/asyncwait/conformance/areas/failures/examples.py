@@ -2,7 +2,7 @@
 
 from asyncwait.conformance.evidence import Example, at, never, raises, replies
 from asyncwait.spec import Barrier, Record, Watermark
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, SnapshotRequest, Step
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
 
 def _odd(name: str, error: str, after: int) -> Example:
@@ -260,20 +260,6 @@ EXAMPLES: tuple[Example, ...] = (
                 replies("b", 40, "b1"),
             ),
             handled=True,
-        ),
-    ),
-    Example(
-        "snapshot-requested-while-the-program-ends",
-        ("FAIL-11", "FAIL-3"),
-        "The handler exits at 80, closing takes until 160, and a snapshot is asked for at 120.",
-        Scenario(
-            timeout=80,
-            inputs=at(0, Record("a")),
-            plans=(Plan("a", (Step("never"),), Handler("raise", error="SystemExit")),),
-            handled=True,
-            close_takes=80,
-            source_ends_at=400,
-            requests=(SnapshotRequest(120, 1),),
         ),
     ),
     Example(
