@@ -73,7 +73,7 @@ _MISRETURNS = ["none", "none", "text", "bytes", "number", "broken", "broken", "b
 _FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
 _BLOCKS = [0] * 14 + [TICK, 2 * TICK]
 _CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
-_FLAVOURS = ["crash"] * 3 + ["failing"] * 5 + ["abandoning", "leaving"] * 2 + ["calm"]
+_FLAVOURS = ["crash", "failing"] * 4 + ["abandoning", "leaving", "calm"] * 2
 _KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None, ["k"]]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
 """What event time begins with, in ms."""

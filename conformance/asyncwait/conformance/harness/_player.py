@@ -1,6 +1,8 @@
 """Plays a scenario on an operator, leg by leg, and returns the trace."""
 
+import gc
 import math
+import warnings
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
@@ -91,7 +93,20 @@ def play_leg(
         planned = interruption(error)
         if planned is None:
             raise
-        return players[0].interrupted(planned)
+        leg = players.pop().interrupted(planned)
+    _forget(planned)
+    return leg
+
+
+def _forget(interruption: BaseException) -> None:
+    """Drop what a loop that was ended has left, some of it not even begun, without a word on it.
+
+    That it is so is the plan's doing. Else Python warns of it, whenever it comes across it.
+    """
+    interruption.__traceback__ = interruption.__context__ = interruption.__cause__ = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        gc.collect()
 
 
 class _LegPlayer:
