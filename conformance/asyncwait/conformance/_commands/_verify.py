@@ -29,8 +29,8 @@ from asyncwait.spec import MissingExtra
 
 T = TypeVar("T")
 
-MOST = 1_000_000
-"""Generated scenarios; more are a matter of other seeds."""
+MOST_GENERATED = 1_000_000
+"""Scenarios of one run; whoever wants more takes another seed."""
 
 
 @asyncwait.command("verify")
@@ -40,7 +40,9 @@ MOST = 1_000_000
     "--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines."
 )
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
-@click.option("--count", type=click.IntRange(1, MOST), help="Exactly so many generated scenarios.")
+@click.option(
+    "--count", type=click.IntRange(1, MOST_GENERATED), help="Exactly so many generated scenarios."
+)
 @click.option(
     "--exhaustive",
     is_flag=True,
@@ -87,7 +89,9 @@ def verify_command(
 
     Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
-    _require_one(**{"--full": full, "--count": count is not None, "--exhaustive": exhaustive})
+    _refuse_contradictions(
+        **{"--full": full, "--count": count is not None, "--exhaustive": exhaustive}
+    )
     named = (*backends, *([] if program is None else [exec_name(program)]))
     lineup = _Lineup(named, shipped_backends() if every else ())
     if not lineup.names:
@@ -102,7 +106,7 @@ def verify_command(
     _report(list(verdicts.values()), lineup.left_out)
 
 
-def _require_one(**given: bool) -> None:
+def _refuse_contradictions(**given: bool) -> None:
     """Refuse options that contradict each other.
 
     Raises:

@@ -194,12 +194,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """
         if self.ending.how != "interrupted":
             return NEVER
-        error, ended = self.ending.error, self.source_ended
-        late = self.scenario.form == "coroutine"
-        calls = [(c.ended_at, c.ended) for c in self.calls if late and c.step.error == error]
-        raised = [at for at, end in calls if end is not None and end.how == "raised"]
-        if self.scenario.source_error == "interrupt" and ended and ended.raised:
-            raised.append(ended.at)
+        ends = [c.ended for c in self.calls if c.step.error == self.ending.error]
+        if self.scenario.form == "callback":
+            ends = []
+        raised = [end.at for end in ends if end is not None and end.how == "raised"]
+        source = self.source_ended
+        if self.scenario.source_error == "interrupt" and source and source.raised:
+            raised.append(source.at)
         return min(raised, default=self.end_at)
 
     @cached_property

@@ -102,9 +102,8 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     """`open` runs before the first call, `close` after the last has ended and before leaving."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    if leg.scenario.hooks == "none" or left is None or leg.scenario.wrong_argument:
-        return
-    if leg.scenario.hook_error == "open":
+    never_opened = leg.scenario.wrong_argument or leg.scenario.hook_error == "open"
+    if leg.scenario.hooks == "none" or left is None or never_opened:
         return
     hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
     names = [hook for _, hook in hooks]

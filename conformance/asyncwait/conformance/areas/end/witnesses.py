@@ -67,6 +67,12 @@ _BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
 _CANCELLED = Scenario(
     inputs=at(0, A), plans=(Plan("a", (Step("never", clean_up=40),)),), cancel_at=40
 )
+_LEFT_AND_CLEANED_UP = (
+    SinkLeft(40),
+    SourceClosed(40),
+    CallCancelled(40, 0),
+    CallEnded(80, 0, "cancelled"),
+)
 _WRONG_INPUT = Scenario(inputs=at(0, A), wrong_argument="elements")
 _WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
@@ -504,12 +510,7 @@ WITNESSES: tuple[Witness, ...] = (
             leg(
                 ends("left", 40, after="stop"),
                 _BEGINS,
-                (
-                    SinkLeft(40),
-                    SourceClosed(40),
-                    CallCancelled(40, 0),
-                    CallEnded(80, 0, "cancelled"),
-                ),
+                _LEFT_AND_CLEANED_UP,
                 (Closed(80), Misuse(80, "swallowed", "the cancellation of the consumer")),
             ),
         ),
@@ -518,12 +519,7 @@ WITNESSES: tuple[Witness, ...] = (
             leg(
                 ends("left", 40, after="stop"),
                 _BEGINS,
-                (
-                    SinkLeft(40),
-                    SourceClosed(40),
-                    CallCancelled(40, 0),
-                    CallEnded(80, 0, "cancelled"),
-                ),
+                _LEFT_AND_CLEANED_UP,
                 (Closed(80),),
             ),
         ),

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
     NEVER,
-    Call,
     Finding,
     Item,
     LegHistory,
@@ -12,6 +11,7 @@ from asyncwait.conformance.judging import (
     first_failures,
     leg_check,
 )
+from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import HandlerAsked, HookRun, SourceClosed
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
@@ -42,11 +42,13 @@ def a_failure_is_raised_at_once(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("FAIL-3")
 def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
     """No element is taken later than the instant of the first failure."""
-    if leg.fail_at == NEVER or leg.ending.how == "interrupted":
-        return  # What ends the program leaves nobody to take anything, or to keep it.
+    if leg.fail_at == NEVER:
+        return
     noticed = leg.facts.instants(leg.fail_at)[-1]
+    # While what ends the program closes all, a request may still be answered: nothing is lost.
+    answers = leg.ending.how == "interrupted"
     for output in leg.outputs:
-        if output.at > noticed:
+        if output.at > noticed and not (answers and isinstance(output.element, Snapshot)):
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
             return
     if leg.ending.how == "failed":
@@ -255,17 +257,19 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
         return set()
     handler = leg.scenario.handler(item.call.value) if item.asked_at != NEVER else None
     errors = {"" if handler is None else handler.error}
-    if _is_raised(leg, item, item.call):
+    if _is_raised(leg, item):
         errors.add(item.call.step.error)
     return errors & _FOR_THE_PROGRAM
 
 
-def _is_raised(leg: LegHistory, item: Item, call: Call) -> bool:
-    """Whether `call` raised in the operator's own task; a completion with an error does not.
+def _is_raised(leg: LegHistory, item: Item) -> bool:
+    """Whether the call of `item` raised in the operator's own task.
 
-    Nor does its supplier if the completion was late: nobody asks it.
+    A completion with an error does not, nor does its supplier if the completion was late: nobody
+    asks it.
     """
-    if call.ended is None or call.ended.how != "raised":
+    call = item.call
+    if call is None or call.ended is None or call.ended.how != "raised":
         return False
     step = call.step
     at_once = step.after == 0 and not step.thread
