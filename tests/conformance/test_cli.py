@@ -545,22 +545,26 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...]) -> Non
     ],
 )
 def test_nothing_survives_a_command_that_a_signal_ends(
-    outside: Folder, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+    outside: Folder, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
-    """Neither children that spin and ignore signals, nor what they have started, nor files."""
+    """No child that spins, nothing that it started, no file; it is said that no verdict came."""
     spins = "import os, signal\n[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]\n"
-    told = "os.fork() or os.setsid()\nopen('spins', 'w').close()\nwhile True: pass\n"
-    outside.write("gate.py", spins + told)
+    forks = "os.fork() or os.setsid()\nopen('spins', 'w').close()\nwhile True: pass\n"
+    outside.write("gate.py", spins + forks)
     temporary = outside.path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TEST_MARK", str(outside.path))
     monkeypatch.setenv("TMPDIR", str(temporary))
     command = [str(Path(sys.executable).with_name("asyncwait")), "verify", "gate:backend"]
-    with subprocess.Popen(command, cwd=outside.path, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, cwd=outside.path, stderr=subprocess.PIPE, text=True) as process:
         wait_until((outside.path / "spins").exists)
         process.send_signal(number)
+        assert process.stderr
+        said = process.stderr.read()
 
     assert process.returncode == code
+    told = f"error: ended by {number.name}; what was told so far is no verdict\n"
+    assert said.endswith(told) == (number in {signal.SIGHUP, signal.SIGTERM})
     wait_until_gone(f"TEST_MARK={outside.path}")
     assert list(temporary.iterdir()) == []
 

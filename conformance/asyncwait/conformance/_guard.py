@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import click
@@ -57,8 +57,14 @@ def _leaving_on_signals() -> Generator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+class _Ended(SystemExit):
+    """A signal asks this process to end."""
+
+    code: int
+
+
 def _leave(number: int, _: FrameType | None) -> None:
-    sys.exit(128 + number)
+    raise _Ended(128 + number)
 
 
 @contextmanager
@@ -75,6 +81,8 @@ def _guarded() -> Generator[None]:
     except SystemExit as leaving:
         if isinstance(leaving.__context__, BrokenPipeError):
             _leave_pipe()  # rich has seen it first
+        if isinstance(leaving, _Ended):
+            _tell_of_the_end(signal.Signals(leaving.code - 128).name)
         raise
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
@@ -89,6 +97,11 @@ def _guarded() -> Generator[None]:
         hint = f"set {TRACEBACK}=1 to see its traceback"
         click.echo(f"error: {said}; this is a bug of asyncwait; {hint}", err=True)
         sys.exit(EXIT_CODES["inconclusive"])
+
+
+def _tell_of_the_end(name: str) -> None:
+    with suppress(OSError):  # The terminal may be gone.
+        click.echo(f"error: ended by {name}; what was told so far is no verdict", err=True)
 
 
 def _leave_pipe() -> None:
