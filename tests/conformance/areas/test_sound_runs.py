@@ -2,6 +2,7 @@
 
 import pytest
 
+from asyncwait.backends.faulty import ODD
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import at, never, raises, replies
 from asyncwait.conformance.harness import LoopName, play
@@ -123,3 +124,31 @@ def test_no_rule_is_broken(overlooked: str, loop: LoopName) -> None:
     judged = judge(RUNS[overlooked], play(open_operator, RUNS[overlooked], loop), CHECKS)
 
     assert dict(judged.violations()) == {}
+
+
+LAZY = {
+    "what ends the program is noticed when the consumer asks": Scenario(
+        form="callback",
+        inputs=at(0, A, Barrier(1)),
+        plans=(Plan("a", (Step("raise", 80, error="SystemExit"),)),),
+        sink=(SinkStep("read", 1), SinkStep("pause", 480)),
+        close_takes=40,
+    ),
+    "a second task reads in the instant in which something ends the program": Scenario(
+        form="callback",
+        inputs=at(0, A, Barrier(1)),
+        plans=(Plan("a", (Step("raise", 80, error="SystemExit", supplied=True),)),),
+        sink=(SinkStep("read", 1), SinkStep("pause", 480), SinkStep("intrude")),
+        hooks="coroutine",
+        hook_takes=40,
+    ),
+}
+
+
+@pytest.mark.parametrize("overlooked", LAZY)
+def test_no_rule_is_broken_by_an_operator_that_works_only_when_asked(overlooked: str) -> None:
+    """It may come to look at an outcome late, and all that follows comes later."""
+    (lazy,) = (odd for odd in ODD if odd.name == "works-only-when-asked")
+    trace = play(lazy.open_operator, LAZY[overlooked], "asyncio")
+
+    assert dict(judge(LAZY[overlooked], trace, CHECKS).violations()) == {}

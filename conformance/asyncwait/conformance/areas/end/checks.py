@@ -197,7 +197,7 @@ def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
 def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
-    over = leg.over_at if leg.ending.how == "interrupted" else leg.end_at
+    over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or _is_shielded(leg):
         return
     due = _cleaned_up_at(leg, over) + leg.scenario.close_takes + leg.scenario.hook_takes
@@ -211,6 +211,14 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
 
 _LEAVING = {"left", "crashed", "failed", "interrupted"}
 """How a leg ends whose operator has to go at once."""
+
+
+def _noticed_at(leg: LegHistory) -> float:
+    """When what ends the program was raised, or asked for: an operator need not look by itself."""
+    if leg.scenario.form == "coroutine":
+        return leg.over_at
+    asked = [event.at for _, event in leg.seen(SinkWaits) if event.at >= leg.over_at]
+    return min(asked, default=leg.over_at)
 
 
 def _cleaned_up_at(leg: LegHistory, over: float) -> float:
@@ -269,7 +277,7 @@ def there_is_one_consumer(leg: LegHistory) -> Iterator[Finding]:
     """Each time a second task reads while the consumer waits, it gets an error."""
     left = next((number for number, _ in leg.seen(SinkLeft)), len(leg.events))
     for number, event in leg.seen(SinkIntruded):
-        if number > left:
+        if number > left or (leg.ending.how == "interrupted" and event.at >= leg.over_at):
             return  # Whoever reads then gets the end.
         if event.got.startswith("raised "):
             yield None
