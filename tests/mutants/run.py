@@ -30,6 +30,11 @@ PORTIONS = ("spec", "reference", "conformance", "backends")
 LONGEST = 240
 """Seconds after which a mutant counts as killed: it hangs."""
 
+LONGEST_PLAY = 3_600
+"""Seconds for playing the corpus, which is done once."""
+
+CORPUS = Path(__file__).with_name("corpus.py")
+
 TARGETS = {
     "operators": ("reference/asyncwait/reference", "backends/asyncwait/backends/pool"),
     "judge": (
@@ -41,9 +46,8 @@ TESTS = (
     "tests/conformance/areas",
     "tests/conformance/judging",
     "tests/conformance/test_evidence.py",
-    "tests/faulty/test_gallery.py",
 )
-"""What may kill a mutant of the judge; the last takes a minute, and only what survives sees it."""
+"""What may kill a mutant of the judge; what survives is asked for its verdicts on the gallery."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot,
         for number in range(jobs):
             copies.put(_copy(Path(folder) / str(number)))
         sound = copies.get()
+        if target == "judge":
+            _run(sound, [str(CORPUS), "write", str(sound.parent / "corpus")], LONGEST_PLAY)
         for file in map(Path, TARGETS[target]):
             if _is_killed(target, sound, file):
                 sys.exit(f"{file} is killed as it is, so nothing can be said of its mutants")
@@ -139,15 +145,20 @@ def _copy(folder: Path) -> Path:
 
 
 def _is_killed(target: str, copy: Path, file: Path) -> bool:
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     if target == "operators":
         killer = str(Path(__file__).with_name("kill.py"))
-        command = [sys.executable, killer, "pool" if "pool" in file.parts else "reference"]
-    else:
-        tests = [str(ROOT / test) for test in TESTS]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        return _run(copy, [killer, "pool" if "pool" in file.parts else "reference"])
+    tests = [str(ROOT / test) for test in TESTS]
+    return _run(copy, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]) or _run(
+        copy, [str(CORPUS), "judge", str(copy.parent / "corpus")]
+    )
+
+
+def _run(copy: Path, arguments: list[str], longest: float = LONGEST) -> bool:
+    """Run Python on a copy of the package; say whether it failed, or took too long."""
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
-        command,
+        [sys.executable, *arguments],
         env=environment,
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
@@ -155,7 +166,7 @@ def _is_killed(target: str, copy: Path, file: Path) -> bool:
         start_new_session=True,
     )
     try:
-        return process.wait(LONGEST) != 0
+        return process.wait(longest) != 0
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
