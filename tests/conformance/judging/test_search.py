@@ -1,0 +1,72 @@
+"""Where equal records leave it open what became of which, no explanation may be overlooked."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from asyncwait.conformance.evidence import at
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import NEVER, Finding, LegHistory, judge, leg_check
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import (
+    Handler,
+    HandlerAsked,
+    Plan,
+    Scenario,
+    SinkTook,
+    Step,
+    Trace,
+)
+
+A = Record("a")
+ANSWERED_AND_LATE = Scenario(
+    mode="unordered",
+    timeout=40,
+    handled=True,
+    inputs=at(0, A, A, A),
+    plans=(Plan("a", (Step(after=40, results=("a1",)),), Handler("reply", ("late",))),),
+)
+"""Three equal records, whose calls all answer at their deadlines."""
+
+
+def one_timed_out() -> Trace:
+    """Return a run in which one of the three was timed out; which, nobody can see."""
+    trace = play(open_operator, ANSWERED_AND_LATE, "asyncio")
+    (leg,) = trace.legs
+    asked = [event for event in leg.events if isinstance(event, HandlerAsked)]
+    took = [event for event in leg.events if isinstance(event, SinkTook)]
+    answered = [replace(event, element=Record("a1")) for event in took[:2]]
+    changed = {id(old): new for old, new in zip(took, answered, strict=False)}
+    events = (changed.get(id(e), e) for e in leg.events if not any(e is a for a in asked[1:]))
+    return replace(trace, legs=(replace(leg, events=tuple(events)),))
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_each_of_them_may_be_the_one_that_was_timed_out(which: int) -> None:
+    """A rule that only one explanation keeps is not broken."""
+
+    @leg_check("TEST-1")
+    def it_was_this_one(leg: LegHistory) -> Iterator[Finding]:
+        late = leg.records[which].asked_at < NEVER
+        yield None if late else (f"record {which} was not timed out", 40)
+
+    judged = judge(ANSWERED_AND_LATE, one_timed_out(), {"TEST-1": it_was_this_one})
+
+    assert dict(judged.violations()) == {}
+
+
+def test_what_no_explanation_keeps_is_broken() -> None:
+    """The likeliest explanation is told then."""
+
+    @leg_check("TEST-1")
+    def two_of_them(leg: LegHistory) -> Iterator[Finding]:
+        late = [item.pos for item in leg.records if item.asked_at < NEVER]
+        yield None if len(late) == 2 else (f"expected two, and {len(late)} was timed out", 40)
+
+    judged = judge(ANSWERED_AND_LATE, one_timed_out(), {"TEST-1": two_of_them})
+
+    assert [violation.text for _, violation in judged.violations()] == [
+        "expected two, and 1 was timed out"
+    ]
