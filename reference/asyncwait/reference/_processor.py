@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from inspect import isawaitable
+from typing import ClassVar
 
 from anyio.lowlevel import checkpoint
 
@@ -54,6 +55,8 @@ class MailboxProcessor:
         mailbox: whose mails to run; a new one if left out.
     """
 
+    executor_class: ClassVar[type[MailboxExecutor]] = MailboxExecutor
+
     def __init__(
         self, loop: Loop, default_action: DefaultAction, mailbox: TaskMailbox | None = None
     ) -> None:
@@ -61,7 +64,7 @@ class MailboxProcessor:
         self._thread = threading.get_ident()
         self._default_action = default_action
         self._mailbox = TaskMailbox(loop) if mailbox is None else mailbox
-        self._control = MailboxExecutor(self._mailbox, HIGHEST)
+        self._control = self.executor(HIGHEST)
         self._suspension: Suspension | None = None  # of the default action
         self._is_completed = False
         self._is_stopped = False  # this run of the loop
@@ -76,7 +79,7 @@ class MailboxProcessor:
 
     def executor(self, priority: int) -> MailboxExecutor:
         """Return the mailbox as a part of the operator with `priority` sees it."""
-        return MailboxExecutor(self._mailbox, priority, lambda: self._suspension is not None)
+        return self.executor_class(self._mailbox, priority, lambda: self._suspension is not None)
 
     def metrics(self) -> MailboxMetrics:
         """Return the present figures."""

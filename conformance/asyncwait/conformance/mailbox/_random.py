@@ -90,7 +90,7 @@ class _Drawing:
     def _acts(self) -> tuple[Step, ...]:
         steps = [self._sends(depth=1, by=OWNER) for _ in range(self._rng.randint(0, 2))]
         if self._rng.random() < 0.6:  # noqa: PLR2004
-            steps.append(Step("suspend_action"))
+            steps.extend([Step("suspend_action")] * self._one((1, 1, 1, 1, 2)))
         return tuple(steps)
 
     def _sends(self, *, depth: int, by: str = "") -> Step:

@@ -37,7 +37,7 @@ class Steps:
         self._verbs: Mapping[str, Callable[[Step], Any]] = {
             "execute": lambda step: self._send(step, "execute"),
             "submit": self._submit,
-            "cancel_future": lambda step: self._future_of(step).cancel(),
+            "cancel_future": self._cancel_future,
             "create_batch": lambda _: self._mailbox.create_batch(),
             "has_mail": lambda _: self._mailbox.has_mail,
             "count": lambda _: len(self._mailbox),
@@ -144,9 +144,10 @@ class Steps:
         assert step.mail is not None
         self._futures[step.mail.name] = self._send(step, "submit")
 
-    def _future_of(self, step: Step) -> Future[Any]:
+    def _cancel_future(self, step: Step) -> bool | None:
         assert step.mail is not None
-        return self._futures.get(step.mail.name) or Future()  # the mail was refused
+        future = self._futures.get(step.mail.name)
+        return None if future is None else future.cancel()
 
     def _run(self, post: Post) -> str:
         self._recorder.note("run", mail=post.name)

@@ -63,7 +63,7 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ("MBX-8",),
         "Mails that a taker did not see are run before those of their kind that came later.",
         program(
-            "execute:one@-1 execute:two@-1 execute:own@0 try_take@0 execute:three@-1 "
+            "execute:one@-1 execute:own@0 execute:two@-1 try_take@0 execute:three@-1 "
             "try_take try_take try_take"
         ),
     ),

@@ -93,9 +93,7 @@ def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Spot]:
         suspended = is_suspended(history, asked.begin)
         states = history.states(asked)
         inside, maybe = history.inside(asked.begin), history.maybe_inside(asked)
-        if suspended is None or len(states) > 1 or history.steered(asked.begin):
-            continue
-        if not inside and maybe:
+        if suspended is None or len(states) > 1:
             continue
         why_not = [
             *(["the action is not suspended"] if not suspended else []),
@@ -105,7 +103,7 @@ def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Spot]:
         if why_not:
             wrong = asked.seen.value is not False
             yield (f"said to be idle, but {why_not[0]}", asked.end) if wrong else None
-        else:
+        elif not maybe and not history.steered(asked.begin):
             wrong = asked.seen.value is not True
             yield ("said not to be idle; it is", asked.end) if wrong else None
 
