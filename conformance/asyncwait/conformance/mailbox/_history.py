@@ -182,7 +182,11 @@ class MailboxHistory:
                     self._note_end(execution)
                 case "run":
                     run = Run(
-                        event.mail, at, event.by, stack[-1] if stack else None, busy.get(event.by, 0)
+                        event.mail,
+                        at,
+                        event.by,
+                        stack[-1] if stack else None,
+                        busy.get(event.by, 0),
                     )
                     self.runs.append(run)
                     running.append(run)

@@ -9,6 +9,7 @@ when nobody else has anything to do.
 from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from queue import Empty
 from typing import Literal, TypeAlias, get_args
 
@@ -18,7 +19,7 @@ from anyio.lowlevel import checkpoint
 from msgspec.structs import replace
 
 from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
-from asyncwait.conformance.mailbox._hands import ENDS_WITHIN, Desk, Hand, Task
+from asyncwait.conformance.mailbox._hands import ENDS_WITHIN, Desk, Hand, Job, Task
 from asyncwait.conformance.mailbox._recorder import Recorder, Runaway, said
 from asyncwait.conformance.mailbox._steps import Gave, Steps
 from asyncwait.spec import running_loop
@@ -126,7 +127,7 @@ class _Player:
             if self._wait_scope is not None:
                 self._wait_scope.cancel()
         elif step.does == "storm":
-            await self._storm(step, tasks)
+            await self._storm(step)
         elif step.by == OWNER:
             self._todo.append(step)
             if self._wanted is not None:
@@ -220,14 +221,14 @@ class _Player:
             raise Runaway from None
         self._outlast()
 
-    def _in_hand(self, step: Step, done: object) -> None:
+    def _in_hand(self, step: Step, done: Job) -> None:
         try:
             if step.does == "exclusively":
                 self._section(step)
             else:
                 self._steps.perform(step)
         finally:
-            done()  # type: ignore[operator]
+            done()
 
     def _section(self, step: Step) -> None:
         """Run a section; whoever comes in meanwhile is given a little time."""
@@ -265,7 +266,7 @@ class _Player:
 
     # Many at once
 
-    async def _storm(self, step: Step, tasks: anyio.abc.TaskGroup) -> None:
+    async def _storm(self, step: Step) -> None:
         """Have all senders send at once, each its own mails."""
         assert step.mail is not None
         posts = {name: _storm_of(step.mail, name, step.number) for name in SENDERS}
@@ -275,10 +276,13 @@ class _Player:
                     senders.start_soon(self._send_all, name, steps)
             return
         jobs = [
-            hand.do(lambda name=name: [self._steps.perform(each) for each in posts[name]])  # type: ignore[misc]
-            for name, hand in self._hands.items()
+            hand.do(partial(self._perform_all, posts[name])) for name, hand in self._hands.items()
         ]
         await anyio.to_thread.run_sync(lambda: [job.wait(ENDS_WITHIN) for job in jobs])
+
+    def _perform_all(self, steps: list[Step]) -> None:
+        for step in steps:
+            self._steps.perform(step)
 
     async def _send_all(self, name: str, steps: list[Step]) -> None:
         for step in steps:

@@ -1,6 +1,7 @@
 """What a variation of a mailbox is: one class, whose name and docstring say what it does."""
 
 import re
+from typing import cast
 
 from msgspec import Struct
 
@@ -51,7 +52,6 @@ def processor_with(change: type) -> OpenProcessor:
             changed = type(change.__name__, (MailboxProcessor,), {"executor_class": change})
             processor: Processor = changed(loop, default_action)
             return processor
-        mailbox: TaskMailbox = change(loop)
-        return MailboxProcessor(loop, default_action, mailbox)
+        return MailboxProcessor(loop, default_action, cast("type[TaskMailbox]", change)(loop))
 
     return open_processor

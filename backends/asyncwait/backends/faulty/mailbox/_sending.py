@@ -159,6 +159,15 @@ class DescribesAtOnce(TaskMailbox):
         super().put(mail)
 
 
+class PollsWithoutAPause(TaskMailbox):
+    """Looks for a mail again and again until there is one."""
+
+    async def take(self, priority: int) -> Mail:
+        while (mail := self.try_take(priority)) is None:
+            await checkpoint()
+        return mail
+
+
 FAULTS = (
     FaultyMailbox("MBX-1", DrainsAndKeeps),
     FaultyMailbox("MBX-2", LosesWhatItPassesOver),
@@ -175,4 +184,5 @@ FAULTS = (
     FaultyMailbox("MBX-12", LetsAnybodyTake),
     FaultyMailbox("MBX-13", LosesAMailWhenCancelled),
     FaultyMailbox("MBX-14", DescribesAtOnce),
+    FaultyMailbox("MBX-62", PollsWithoutAPause),
 )

@@ -69,9 +69,7 @@ def asking_takes_no_lock(history: MailboxHistory) -> Iterator[Spot]:
 
 def is_suspended(history: MailboxHistory, moment: float) -> bool | None:
     """Say whether the default action was suspended then; None if nobody can say."""
-    made = [
-        each for each in history.of("suspend_action") if each.is_well and each.end < moment
-    ]
+    made = [each for each in history.of("suspend_action") if each.is_well and each.end < moment]
     if not made:
         return False
     resumed = [

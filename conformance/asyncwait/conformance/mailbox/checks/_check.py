@@ -1,4 +1,4 @@
-"""What a check of a mailbox is: a pure function that yields for each spot None, or what is wrong."""
+"""What a check of a mailbox is: a pure function; for each spot it yields None, or what is wrong."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias

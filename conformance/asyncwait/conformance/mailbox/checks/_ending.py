@@ -81,9 +81,9 @@ def _goes_before(one: Letter, other: Letter) -> bool:
 def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Spot]:
     """What is left is returned, in the order in which it would have been taken."""
     for closed in history.of("close"):
-        if closed.is_well and "closed" not in history.states(closed):
-            if history.inside(closed.begin):
-                yield _all_given(history, closed)
+        was_open = "closed" not in history.states(closed)
+        if closed.is_well and was_open and history.inside(closed.begin):
+            yield _all_given(history, closed)
 
 
 @check("MBX-38")

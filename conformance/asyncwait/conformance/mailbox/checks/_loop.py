@@ -162,8 +162,10 @@ def _stopped(history: MailboxHistory, verb: str) -> Iterator[tuple[Execution, Ex
         if not stop.is_well or history.states(stop) != {"open"}:
             continue
         loop = next((each for each in _loops(history) if each.end > stop.begin), None)
-        if loop is None or _is_over_before(history, loop) or "open" not in history.states_at(
-            loop.begin, loop.begin
+        if (
+            loop is None
+            or _is_over_before(history, loop)
+            or "open" not in history.states_at(loop.begin, loop.begin)
         ):
             continue
         if not _is_taken_between(history, stop, loop):
@@ -225,7 +227,9 @@ def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Spot]
     for steered in history.of("suspend", "all_actions_completed", "resume"):
         if "open" not in history.states(steered):
             error = steered.seen.error
-            yield (f"{steered} raised {error!r}; the mailbox is over", steered.end) if error else None
+            yield (
+                (f"{steered} raised {error!r}; the mailbox is over", steered.end) if error else None
+            )
 
 
 @check("MBX-57")
@@ -239,7 +243,10 @@ def a_reported_error_is_raised(history: MailboxHistory) -> Iterator[Spot]:
             continue
         found = _went_on(history, loop, max(report.end, loop.begin))
         if found is None and loop.end < NEVER and loop.seen.error not in {_RAISES, "cancelled"}:
-            found = f"the loop raised {loop.seen.error or 'nothing'}, not what it was told", loop.end
+            found = (
+                f"the loop raised {loop.seen.error or 'nothing'}, not what it was told",
+                loop.end,
+            )
         yield found
 
 
@@ -288,7 +295,9 @@ def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Spot]:
         if not history.turns or len(actions) < FEW_ROUNDS:
             continue
         fair = any(loop.begin < at < actions[-1] for at in history.turns)
-        yield None if fair else (f"{len(actions)} rounds, and no other task had a turn", actions[-1])
+        yield (
+            None if fair else (f"{len(actions)} rounds, and no other task had a turn", actions[-1])
+        )
 
 
 @check("MBX-61")

@@ -85,9 +85,7 @@ def first_sent_first_taken(history: MailboxHistory) -> Iterator[Spot]:
 
     def are_alike(first: Letter, second: Letter, _: Run) -> bool:
         alike = first.post.priority == second.post.priority
-        special = any(
-            each.urgent or each.deferrable for each in (first.post, second.post)
-        )
+        special = any(each.urgent or each.deferrable for each in (first.post, second.post))
         return alike and not special
 
     return _in_turn(history, are_alike, "which was sent before")
@@ -236,3 +234,12 @@ def nobody_asked(history: MailboxHistory) -> Iterator[Spot]:
             at = [at for at, mail in history.described if mail == letter.name]
             text = f"{letter.name} was described, and nobody had asked"
             yield (text, at[0]) if at else None
+
+
+@check("MBX-62")
+def it_comes_to_rest(history: MailboxHistory) -> Iterator[Spot]:
+    """Whatever is done to it, there is an end to it, and its thread is not blocked."""
+    ending = history.trace.ending
+    wrong = ending == "spins" or ending.startswith("blocks")
+    if wrong or ending == "whole":
+        yield (f"it {ending}", len(history.trace.events)) if wrong else None

@@ -20,9 +20,7 @@ Taking: TypeAlias = Literal[
 ]
 """What takes, or runs what it takes."""
 
-Asking: TypeAlias = Literal[
-    "has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"
-]
+Asking: TypeAlias = Literal["has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"]
 """What changes nothing."""
 
 Ending: TypeAlias = Literal["quiesce", "close", "drain", "exclusively"]
@@ -121,7 +119,7 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         steps: what is done.
         action: what the default action does in each of its runs; then it completes the loop.
         is_awaited: the default action is a coroutine function.
-        has_neighbour: another task of the loop asks for its turn while the loop of the mailbox runs.
+        has_neighbour: another task asks for its turn while the loop of the mailbox runs.
     """
 
     steps: tuple[Step, ...] = ()

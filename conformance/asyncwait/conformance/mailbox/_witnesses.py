@@ -270,7 +270,9 @@ MAILBOX_WITNESSES: tuple[MailboxWitness, ...] = (
     MailboxWitness(
         "MBX-39",
         mailbox_trace("submit:m close=m", m="pending"),
-        mailbox_trace("submit:m submit:n try_run_one ( <n> )=True close=m", m="cancelled", n="pending"),
+        mailbox_trace(
+            "submit:m submit:n try_run_one ( <n> )=True close=m", m="cancelled", n="pending"
+        ),
         "the future of m is pending; the mailbox is closed",
     ),
     _witness(
@@ -413,5 +415,11 @@ MAILBOX_WITNESSES: tuple[MailboxWitness, ...] = (
         "execute:m run_what_is_left ( <m> ) execute:n metrics=0-1",
         "execute:m run_what_is_left ( <m> ) execute:n metrics=1-1",
         "run and waiting: 0 and 1, not 1 and 1",
+    ),
+    MailboxWitness(
+        "MBX-62",
+        MailboxTrace(ending="spins"),
+        MailboxTrace(),
+        "it spins",
     ),
 )

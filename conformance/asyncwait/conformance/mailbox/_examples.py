@@ -26,7 +26,7 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     ),
     MailboxExample(
         "a-hundred-mails",
-        ("MBX-3", "MBX-28"),
+        ("MBX-1", "MBX-2", "MBX-3", "MBX-28"),
         "However many wait, one more is taken in.",
         program("storm:s#34 count has_mail drain count"),
     ),
@@ -50,7 +50,7 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     ),
     MailboxExample(
         "an-operator-sees-its-own",
-        ("MBX-6", "MBX-7"),
+        ("MBX-2", "MBX-6", "MBX-7"),
         "A taker with a higher priority gets what it sees from behind what it does not, and leaves "
         "the rest as it was.",
         program(
@@ -96,7 +96,7 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     ),
     MailboxExample(
         "an-operator-waits-for-its-mail",
-        ("MBX-11", "MBX-46"),
+        ("MBX-10", "MBX-11", "MBX-46"),
         "Who waits to run one mail runs the first that comes, and is given its error.",
         program("run_one@0 a.execute:m run_one@0 a.execute:n!"),
     ),
@@ -199,9 +199,11 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     ),
     MailboxExample(
         "urgent-and-still-not-seen",
-        ("MBX-22",),
+        ("MBX-19", "MBX-22"),
         "An urgent mail of the main loop is hidden from an operator that waits for room.",
-        program("execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 try_take"),
+        program(
+            "execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 try_take try_take"
+        ),
     ),
     MailboxExample(
         "a-timer-behind-a-checkpoint",
@@ -260,7 +262,9 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         "told-by-whom-it-concerns",
         ("MBX-30",),
         "Long work makes way for a mail that its own executor does not see.",
-        program("should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5"),
+        program(
+            "should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5"
+        ),
     ),
     MailboxExample(
         "asked-amid-a-section",
@@ -317,8 +321,8 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ("MBX-37", "MBX-38"),
         "Closing returns what is urgent, what is left of the batch, and the queue; again nothing.",
         program(
-            "execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ close "
-            "close count has_mail"
+            "execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ "
+            "close close count has_mail"
         ),
     ),
     MailboxExample(
@@ -329,9 +333,9 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     ),
     MailboxExample(
         "futures-of-the-dropped-by-the-loop",
-        ("MBX-39",),
+        ("MBX-33", "MBX-39"),
         "A queued future is untouched by the preparations to close, and cancelled by closing.",
-        program("submit:one prepare_close count close_processor state"),
+        program("submit:one prepare_close a.execute:late count close_processor state"),
     ),
     MailboxExample(
         "drained",
@@ -358,14 +362,18 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         "a-section-sends-and-returns",
         ("MBX-42",),
         "Within a section the mailbox is used as ever.",
-        program("exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }"),
+        program(
+            "exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }"
+        ),
     ),
     # Executors
     MailboxExample(
         "an-outcome-for-the-sender",
         ("MBX-43", "MBX-44"),
         "What a submitted mail returns or raises is in its future; who runs it goes on.",
-        program("a.submit:good submit:bad! submit:worse! try_run_one try_run_one run_one try_run_one"),
+        program(
+            "a.submit:good submit:bad! submit:worse! try_run_one try_run_one run_one try_run_one"
+        ),
     ),
     MailboxExample(
         "an-outcome-for-the-sender-by-the-loop",
@@ -375,7 +383,7 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     ),
     MailboxExample(
         "tried-until-there-is-none",
-        ("MBX-44",),
+        ("MBX-10", "MBX-44"),
         "True once for each mail that is seen, then false, although there is one that is not seen.",
         program("try_run_one@0 execute:main@-1 execute:m@0 try_run_one@0 try_run_one@0"),
     ),
@@ -383,7 +391,10 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         "nobody-wants-it",
         ("MBX-45",),
         "A mail whose future was cancelled does nothing; the next one runs.",
-        program("submit:m execute:n cancel_future:m try_run_one try_run_one submit:o cancel_future:o run"),
+        program(
+            "submit:m execute:n cancel_future:m try_run_one try_run_one submit:o "
+            "cancel_future:o run"
+        ),
     ),
     MailboxExample(
         "errors-pass",
@@ -396,18 +407,16 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     # The loop
     MailboxExample(
         "a-mail-that-sends-itself-again",
-        ("MBX-47",),
+        ("MBX-47", "MBX-55"),
         "Three rounds: three actions, three mails.",
-        program(
-            "execute:one { execute:two { execute:three { execute:four } } } run", "", "", ""
-        ),
+        program("execute:one { execute:two { execute:three { execute:four } } } run", "", "", ""),
     ),
     MailboxExample(
         "all-mails-before-each-action",
-        ("MBX-48",),
+        ("MBX-47", "MBX-48"),
         "What is there at the beginning of a round runs before its action.",
         program(
-            "execute:one execute:two execute:three run",
+            "execute:one { execute:again } execute:two execute:three run",
             "execute:four execute:five execute:six",
             "execute:seven execute:eight",
         ),
@@ -530,7 +539,9 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         "what-is-left-when-one-raises",
         ("MBX-58", "MBX-46"),
         "The error ends the draining; the others are given back.",
-        program("execute:one! execute:two execute:three! prepare_close run_what_is_left count close"),
+        program(
+            "execute:one! execute:two execute:three! prepare_close run_what_is_left count close"
+        ),
     ),
     MailboxExample(
         "no-loop-without-an-open-mailbox",
@@ -543,7 +554,9 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ("MBX-60",),
         "The loop always has something to do, and another task goes on all the same.",
         program(
-            "execute:m run", *["execute:n" + str(number) for number in range(24)], has_neighbour=True
+            "execute:m run",
+            *["execute:n" + str(number) for number in range(24)],
+            has_neighbour=True,
         ),
     ),
     MailboxExample(
@@ -557,8 +570,14 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ("MBX-61",),
         "What the loop has run is counted, and what waits.",
         program(
-            "metrics execute:one execute:two metrics run_what_is_left metrics execute:three metrics "
-            "execute:four! run metrics"
+            "metrics execute:one execute:two metrics run_what_is_left metrics execute:three "
+            "metrics execute:four! run metrics"
         ),
+    ),
+    MailboxExample(
+        "nothing-happens",
+        ("MBX-62",),
+        "Who waits for a mail, and a loop without input, take no time of the processor.",
+        program("run a.execute:m a.suspend take", "suspend_action"),
     ),
 )
