@@ -202,7 +202,8 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ("MBX-19", "MBX-22"),
         "An urgent mail of the main loop is hidden from an operator that waits for room.",
         program(
-            "execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 try_take try_take"
+            "execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 "
+            "try_take try_take"
         ),
     ),
     MailboxExample(

@@ -157,9 +157,8 @@ def mailbox_rules() -> Mapping[str, Rule]:
     Raises:
         MalformedRules: a chapter breaks its form.
     """
-    texts = _texts("mailbox")
-    retired = parse_retired("retired.txt", texts.pop("retired.txt", ""))
-    return {rule.id: rule for chapter in parse_chapters(texts, retired) for rule in chapter.rules}
+    texts = {name: text for name, text in _texts("mailbox").items() if name not in _NO_CHAPTERS}
+    return {rule.id: rule for chapter in parse_chapters(texts) for rule in chapter.rules}
 
 
 @cache
