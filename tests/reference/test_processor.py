@@ -12,6 +12,7 @@ from asyncwait.reference import (
     MailboxClosedError,
     MailboxExecutor,
     MailboxProcessor,
+    MailboxState,
     TaskMailbox,
 )
 from asyncwait.spec import Loop, running_loop
@@ -230,6 +231,18 @@ async def test_after_closing_nothing_runs_and_what_steers_is_harmless() -> None:
     with pytest.raises(MailboxClosedError) as caught:
         await processor.run()
     assert str(caught.value) == "running needs a mailbox that is open, this one is closed"
+
+
+async def test_a_loop_whose_mailbox_is_quiesced_meanwhile_can_still_be_ended() -> None:
+    """By its action, and by its own mails; other threads come too late."""
+    action = Counted(2)
+    processor = open_processor(action)
+    processor.executor(MAIN).execute(processor.prepare_close)
+
+    await processor.run()
+
+    assert action.runs == 2
+    assert processor.mailbox.state is MailboxState.QUIESCED
 
 
 async def test_the_metrics_tell_what_ran_what_waits_and_how_long() -> None:

@@ -11,7 +11,6 @@ So neither starves: a mail that sends itself again is in the next batch (FLINK-1
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from inspect import isawaitable
 from typing import ClassVar
 
@@ -206,8 +205,16 @@ class MailboxProcessor:
         self._control.execute(fail, urgent=True, description=lambda: f"report {error!r}")
 
     def _send_if_open(self, run: Callable[[], object], description: str) -> None:
-        with suppress(MailboxClosedError):  # it is over, then
+        """Have `run` run ahead of what waits; if the mailbox is not open, it is mostly too late.
+
+        A loop that goes on over a quiesced mailbox is still to be steered by its own mails.
+        """
+        try:
             self._control.execute(run, urgent=True, description=description)
+        except MailboxClosedError:
+            is_quiesced = self._mailbox.state is MailboxState.QUIESCED
+            if is_quiesced and threading.get_ident() == self._thread:
+                run()
 
     # The end
 

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 Job: TypeAlias = Callable[[], object]
 
-ENDS_WITHIN = 5.0
-"""Seconds that a sender may take: sending never waits for the owner."""
+ENDS_WITHIN = 20.0
+"""Seconds that a sender may take: it never waits for the owner, but for the machine perhaps."""
 
 
 class Task:

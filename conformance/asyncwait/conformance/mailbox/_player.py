@@ -42,12 +42,13 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 TURNS = 8
 """Turns that a neighbour asks for."""
 
-HELD = 0.02
+HELD = 0.05
 """Seconds of the real clock that a section gives to others who must not come in meanwhile. A sound
 mailbox keeps them out for as long; one that does not lets them in within microseconds."""
 
-ASKED = 0.5
-"""Seconds of the real clock that a section gives to others who ask without a lock."""
+ASKED = 3.0
+"""Seconds of the real clock that a section gives to others who ask without a lock: a sound mailbox
+answers within microseconds, unless the machine has no time for it."""
 
 
 def play_program(program: Program, open_processor: OpenProcessor, stage: Stage) -> MailboxTrace:

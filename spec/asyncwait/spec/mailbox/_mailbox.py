@@ -99,7 +99,10 @@ class Mailbox(Protocol):
         ...
 
     def create_batch(self) -> bool:
-        """Add all that waits in the queue to the batch; say whether the batch holds anything."""
+        """Add all that waits in the queue to the batch; say whether there is anything to take.
+
+        That is what is urgent, and what is in the batch, whether it was added now or before.
+        """
         ...
 
     def try_take_from_batch(self) -> Mail | None:
