@@ -23,6 +23,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from asyncwait.spec.mailbox.program import (
     OWNER,
     FutureSeen,
@@ -82,8 +84,6 @@ def _steps(words: Iterator[str]) -> list[Step]:
 
 
 def _with_inner(step: Step, inner: tuple[Step, ...]) -> Step:
-    from msgspec.structs import replace
-
     if step.mail is None:
         return replace(step, within=inner)
     return replace(step, mail=replace(step.mail, does=inner))

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from asyncwait.conformance.harness import shown
 from asyncwait.conformance.mailbox._recorder import PlannedError, Recorder, Runaway, said
-from asyncwait.spec.mailbox import Controller, Executor, Mail, Processor, Suspension
+from asyncwait.spec.mailbox import Controller, Executor, Mail, Mailbox, Processor, Suspension
 from asyncwait.spec.mailbox.program import FutureSeen, Post, Step, Value
 
 Gave: TypeAlias = tuple[Value, tuple[str, ...]]
@@ -65,7 +65,7 @@ class Steps:
         }
 
     @property
-    def _mailbox(self) -> Any:
+    def _mailbox(self) -> Mailbox:
         return self.processor.mailbox
 
     def executor(self, priority: int) -> Executor:

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.mailbox._history import (
     FROM_BATCH,
+    Execution,
     Letter,
     MailboxHistory,
     Run,
     sees,
 )
 from asyncwait.conformance.mailbox.checks._check import Spot, check
-from asyncwait.conformance.mailbox.checks._sending import _in_turn, gave_nothing, unseen
+from asyncwait.conformance.mailbox.checks._sending import gave_nothing, in_turn, unseen
 from asyncwait.spec.mailbox import MAIN
 from asyncwait.spec.mailbox.program import OWNER
 
@@ -48,7 +49,7 @@ def the_batch_comes_first(history: MailboxHistory) -> Iterator[Spot]:
             return False
         return history.batched(first, second.sent.begin) and history.unbatched(second, run.at)
 
-    return _in_turn(history, is_in_batch, "which was in the batch")
+    return in_turn(history, is_in_batch, "which was in the batch")
 
 
 @check("MBX-18")
@@ -112,7 +113,7 @@ def _is_amid_loop(plain: Letter, urgent: Letter, run: Run) -> bool:
 @check("MBX-21")
 def urgent_mails_keep_their_order(history: MailboxHistory) -> Iterator[Spot]:
     """Among urgent mails it is first sent, first taken."""
-    return _in_turn(
+    return in_turn(
         history,
         lambda first, second, _: first.post.urgent and second.post.urgent,
         "which is urgent as well and was sent before",
@@ -156,7 +157,7 @@ def the_deferrable_keeps_its_place(history: MailboxHistory) -> Iterator[Spot]:
             return False
         return amid.step.priority == MAIN or amid.does in FROM_BATCH
 
-    return _in_turn(history, is_deferrable, "which can be deferred, but only by others")
+    return in_turn(history, is_deferrable, "which can be deferred, but only by others")
 
 
 @check("MBX-26")
@@ -178,5 +179,5 @@ def who_finishes_sees_no_more(history: MailboxHistory) -> Iterator[Spot]:
     return unseen(history, lambda taking, each: each.post.deferrable and _finishes(taking))
 
 
-def _finishes(taking: object) -> bool:
-    return bool(getattr(taking, "step").with_deferred)  # noqa: B009 - of any execution
+def _finishes(taking: Execution) -> bool:
+    return taking.step.with_deferred

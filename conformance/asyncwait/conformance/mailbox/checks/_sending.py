@@ -63,7 +63,7 @@ def accepted_while_open(history: MailboxHistory) -> Iterator[Spot]:
             yield (f"{sent} raised {error!r}; the mailbox was open", sent.end) if error else None
 
 
-def _in_turn(
+def in_turn(
     history: MailboxHistory, concerns: Callable[[Letter, Letter, Run], bool], why: str
 ) -> Iterator[Spot]:
     """Yield for each two letters of which the first waited when the second was sent."""
@@ -88,7 +88,7 @@ def first_sent_first_taken(history: MailboxHistory) -> Iterator[Spot]:
         special = any(each.urgent or each.deferrable for each in (first.post, second.post))
         return alike and not special
 
-    return _in_turn(history, are_alike, "which was sent before")
+    return in_turn(history, are_alike, "which was sent before")
 
 
 @check("MBX-5")
@@ -99,7 +99,7 @@ def priority_is_no_order(history: MailboxHistory) -> Iterator[Spot]:
         special = any(each.urgent or each.deferrable for each in (first.post, second.post))
         return first.post.priority < second.post.priority and not special
 
-    return _in_turn(history, differ, "which was sent before, with a lower priority")
+    return in_turn(history, differ, "which was sent before, with a lower priority")
 
 
 def unseen(
@@ -164,7 +164,7 @@ def the_unseen_keep_their_places(history: MailboxHistory) -> Iterator[Spot]:
     def concerns(first: Letter, second: Letter, run: Run) -> bool:
         return not second.post.urgent and was_passed(first, second, run)
 
-    return _in_turn(history, concerns, "which an earlier taker had not seen")
+    return in_turn(history, concerns, "which an earlier taker had not seen")
 
 
 @check("MBX-9")
