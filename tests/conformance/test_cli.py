@@ -17,7 +17,7 @@ from asyncwait.conformance._commands import _listing, asyncwait
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record, Watermark
-from asyncwait.spec.rules import areas, rules
+from asyncwait.spec.rules import areas, mailbox_rules, rules
 from asyncwait.spec.scenario import (
     Plan,
     Scenario,
@@ -393,7 +393,18 @@ def test_a_rule_can_be_read_whole() -> None:
 
     assert done.exit_code == 0
     assert done.stdout.startswith(f"ORD-1 {rules()['ORD-1'].title}\nMUST, since ")
-    assert run("rules").stdout.count("\n") == len(rules())
+    assert run("rules").stdout.count("\n") == len(rules()) + len(mailbox_rules())
+
+
+def test_the_rules_of_the_mailbox_are_listed_and_shown_by_their_area() -> None:
+    """They are a book of their own: a backend is held to none of them."""
+    listed, shown = run("rules", "MBX"), run("rules", "MBX-4", "ORD-1")
+
+    assert listed.stdout.count("\n") == len(mailbox_rules())
+    assert listed.stdout.startswith("MBX-1    MUST   A mail comes out once\n")
+    assert "MBX-4 First sent, first taken\nMUST, since 0.1\n" in shown.stdout
+    assert "ORD-1 " in shown.stdout
+    assert "MBX" not in run("rules", "--backend", "reference-asyncio").stdout
 
 
 def test_a_rule_is_shown_with_what_it_needs() -> None:
@@ -416,7 +427,9 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
 
     apart = {line.split()[0]: line for line in lines if "not applicable" in line}
     assert [line for line in lines if line.split()[0] not in apart] == [
-        line for line in run("rules").stdout.splitlines() if line.split()[0] not in apart
+        line
+        for line in run("rules").stdout.splitlines()
+        if line.split()[0] not in {*apart, *mailbox_rules()}
     ]
     assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
     assert "CAP-6" not in apart

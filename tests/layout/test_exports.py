@@ -93,10 +93,13 @@ def test_every_export_exists(public: list[Module]) -> None:
 
 
 def test_what_is_exported_names_its_public_module(exported: dict[str, Any]) -> None:
-    """A traceback says `asyncwait.spec.CallFailed`; of two modules that export it, the outer."""
+    """A traceback says `asyncwait.spec.CallFailed`; of two modules, the one of the specification.
+
+    Or else the outer.
+    """
     homes: dict[int, str] = {}
     for name, item in exported.items():
-        homes[id(item)] = min(homes.get(id(item), name), name, key=len)
+        homes[id(item)] = min(homes.get(id(item), name), name, key=closeness)
     wrong = [
         f"{name} says {item.__module__}.{item.__qualname__}"
         for name, item in exported.items()
@@ -104,6 +107,11 @@ def test_what_is_exported_names_its_public_module(exported: dict[str, Any]) -> N
     ]
 
     assert wrong == []
+
+
+def closeness(name: str) -> tuple[bool, int]:
+    """By what to look for the home of what several modules export: the least of it."""
+    return not name.startswith("asyncwait.spec."), len(name)
 
 
 def test_what_is_exported_is_pickled_by_its_public_name(exported: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ OTHERS = {
 # Name below the root -> part; the first that matches. The reference and the faulty operators exist
 # to be judged, so their whole folder adapts to the suite; of any other backend one module does.
 PARTS = (
-    (r"spec\.scenario", r"scenario"),
+    (r"spec\.(scenario|mailbox\.program)", r"scenario"),
     (r"conformance\.harness", r"harness"),
     (r"conformance", r"suite"),
     (r"backends\.(reference|faulty)", r"adapter.\1"),

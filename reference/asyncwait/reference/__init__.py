@@ -2,18 +2,13 @@
 
 from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
 from asyncwait.reference._calls import GRACE, Call, CallRunner
-from asyncwait.reference._mailbox import (
-    MAIN,
-    OPERATOR,
-    Mail,
-    MailboxClosedError,
-    MailboxExecutor,
-    MailboxState,
-    TaskMailbox,
-)
+from asyncwait.reference._executor import MailboxExecutor
+from asyncwait.reference._mail import OPERATOR, Mail
+from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._operator import Operator, open_with
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._output import Output
+from asyncwait.reference._processor import MailboxProcessor, Suspension
 from asyncwait.reference._queues import (
     ElementQueue,
     Entry,
@@ -27,6 +22,7 @@ from asyncwait.reference._source import End, SourceReader
 from asyncwait.reference._timers import Timer, TimerService
 from asyncwait.spec import plain_wait
 from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxState
 
 open_operator = open_with(Operator)
 ordered_wait = plain_wait(open_operator, "ordered")
@@ -48,6 +44,7 @@ __all__ = [
     "Mail",
     "MailboxClosedError",
     "MailboxExecutor",
+    "MailboxProcessor",
     "MailboxState",
     "Operator",
     "OrderedQueue",
@@ -58,6 +55,7 @@ __all__ = [
     "Returned",
     "Segment",
     "SourceReader",
+    "Suspension",
     "TaskAlarm",
     "TaskMailbox",
     "Timer",

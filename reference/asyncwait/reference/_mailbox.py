@@ -3,58 +3,30 @@
 Mails come from any thread; only the task that owns the mailbox takes them. What a mail touches is
 touched by nobody else meanwhile, so the rest of the operator needs no lock.
 
-A mailbox is open at first (mails come and go), then quiesced (they only go), then closed
-(neither); there is no way back (Flink's MB-7).
+    put ──> urgent ──────────────────────────────┐
+    put ──> queue ── create_batch ──> batch ─────┼──> take
+              └──────────────────────────────────┘
+
+Whoever takes looks into the urgent mails first, then into the batch, then into the queue. The batch
+belongs to the owner; urgent and queue are shared, and guarded by a lock.
 """
 
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
+from typing import TypeVar
 
 import anyio
 
+from asyncwait.reference._mail import Mail
 from asyncwait.spec import Loop
+from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxState
 
-MAIN = -1
-"""Priority of mails that wait while the operator waits for room: what brings new work."""
-
-OPERATOR = 0
-"""Priority of mails that run even then: what finishes old work (Flink's BP-2, BP-3)."""
-
-
-class MailboxState(Enum):
-    """What a mailbox allows."""
-
-    OPEN = "open"
-    QUIESCED = "quiesced"
-    CLOSED = "closed"
-
-
-class MailboxClosedError(RuntimeError):
-    """A mail was put or taken, and the mailbox no longer allows it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mail:
-    """Something to do for the task that owns the mailbox.
-
-    Args:
-        run: does it; it can't await.
-        priority: a filter, not an order: who takes with a higher one does not see this mail
-            (Flink's MB-10).
-        urgent: goes ahead of all mails that are not urgent. Among urgent ones the order stays,
-            and none of them is visible to more takers than before (Flink's MB-14, MB-15).
-    """
-
-    run: Callable[[], object]
-    priority: int = OPERATOR
-    urgent: bool = False
+T = TypeVar("T")
 
 
 class TaskMailbox:
-    """A queue of mails with many senders and one taker (Flink's MB-1).
+    """A queue of mails with many senders and one taker (Flink's MB-1, MB-2).
 
     Args:
         loop: of the task that takes; it runs the caller.
@@ -63,120 +35,175 @@ class TaskMailbox:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self._thread = threading.get_ident()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # an exclusive section puts, too
         self._state = MailboxState.OPEN
         self._urgent: deque[Mail] = deque()
-        self._mails: deque[Mail] = deque()
-        self._arrival: anyio.Event | None = None
+        self._batch: deque[Mail] = deque()
+        self._queue: deque[Mail] = deque()
+        self._arrival: anyio.Event | None = None  # while a taker waits
 
     @property
     def state(self) -> MailboxState:
         """What the mailbox allows now."""
         return self._state
 
+    @property
+    def has_mail(self) -> bool:
+        """Whether anything waits. The loop asks all the time: it takes no lock (FLINK-14747)."""
+        return bool(self._urgent or self._batch or self._queue)
+
     def __len__(self) -> int:
-        return len(self._urgent) + len(self._mails)
+        return len(self._urgent) + len(self._batch) + len(self._queue)
+
+    # Any thread
 
     def put(self, mail: Mail) -> None:
-        """Put `mail` behind those of its kind. For any thread; never blocks.
+        """Put `mail` behind those of its kind. For any thread; never waits for the taker.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
         """
         with self._lock:
-            self._require("putting a mail", MailboxState.OPEN)
-            (self._urgent if mail.urgent else self._mails).append(mail)
-        if threading.get_ident() == self._thread:
-            self._wake_taker()
-        else:
-            self._loop.call_from_thread(self._wake_taker)
+            if self._state is not MailboxState.OPEN:
+                raise self._refusal("putting a mail", MailboxState.OPEN)
+            (self._urgent if mail.urgent else self._queue).append(mail)
+        # A taker says that it waits before it looks for the last time, hence this after the lock.
+        self._wake_taker()
 
-    def try_take(self, priority: int) -> Mail | None:
-        """Take the first mail of at least `priority`; return None if there is none.
+    def run_exclusively(self, function: Callable[[], T]) -> T:
+        """Return what `function` returns, while no other thread puts or closes (Flink's MB-9)."""
+        with self._lock:
+            return function()
+
+    # The owner's thread
+
+    def create_batch(self) -> bool:
+        """Add all that waits in the queue to the batch; say whether there is anything to take.
+
+        Raises:
+            RuntimeError: this is not the thread of the mailbox's loop.
+        """
+        self._check_thread()
+        if self._queue:
+            with self._lock:
+                self._batch.extend(self._queue)
+                self._queue.clear()
+        return bool(self._urgent or self._batch)
+
+    def try_take_from_batch(self) -> Mail | None:
+        """Take the first urgent mail, or else the first of the batch; None if there is none.
+
+        Raises:
+            MailboxClosedError: the mailbox is closed.
+            RuntimeError: this is not the thread of the mailbox's loop.
+        """
+        self._check_taking()
+        if self._urgent:
+            return self._urgent.popleft()  # nobody else takes
+        return self._batch.popleft() if self._batch else None
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        """Take the first mail that a taker of `priority` sees; return None if there is none.
+
+        Args:
+            priority: the lowest that is seen.
+            with_deferred: also those that could wait for the main loop.
 
         Raises:
             MailboxClosedError: the mailbox is closed.
             RuntimeError: this is not the thread of the mailbox's loop (Flink's TH-4).
         """
-        if threading.get_ident() != self._thread:
-            raise RuntimeError("mails are taken in the thread of the mailbox's loop, not elsewhere")
+        self._check_taking()
         with self._lock:
-            self._require("taking a mail", MailboxState.OPEN, MailboxState.QUIESCED)
-            for mails in (self._urgent, self._mails):
+            for mails in (self._urgent, self._batch, self._queue):
+                if priority <= MAIN and mails:  # sees everything
+                    return mails.popleft()
                 for mail in mails:
-                    if mail.priority >= priority:
+                    if mail.is_visible_to(priority, with_deferred=with_deferred):
                         mails.remove(mail)
                         return mail
         return None
 
     async def take(self, priority: int) -> Mail:
-        """Take the first mail of at least `priority`; wait for one if there is none.
+        """Take the first mail that a taker of `priority` sees; wait for one if there is none.
 
         Raises:
             MailboxClosedError: the mailbox is closed, or was closed meanwhile.
+            RuntimeError: this is not the thread of the mailbox's loop, or another task waits.
         """
-        while (mail := self.try_take(priority)) is None:
-            # A thread that puts a mail just now wakes the taker on the loop, hence after this.
-            self._arrival = arrival = anyio.Event()
-            await arrival.wait()
-        return mail
+        if (mail := self.try_take(priority)) is not None:
+            return mail
+        if self._arrival is not None:
+            raise RuntimeError("another task waits for a mail already; a mailbox has one taker")
+        try:
+            while True:
+                self._arrival = arrival = anyio.Event()
+                if (mail := self.try_take(priority)) is not None:
+                    return mail
+                await arrival.wait()
+        finally:
+            self._arrival = None
 
     def quiesce(self) -> None:
-        """Refuse mails from now on; those inside can still be taken."""
+        """Refuse mails from now on; those inside can still be taken.
+
+        Raises:
+            RuntimeError: this is not the thread of the mailbox's loop.
+        """
+        self._check_thread()
         with self._lock:
             if self._state is MailboxState.OPEN:
                 self._state = MailboxState.QUIESCED
 
     def close(self) -> list[Mail]:
-        """Refuse everything from now on, and return the mails that nobody took (Flink's MB-8)."""
+        """Refuse everything from now on, and return the mails that nobody took (Flink's MB-8).
+
+        Their futures are cancelled.
+
+        Raises:
+            RuntimeError: this is not the thread of the mailbox's loop.
+        """
+        self._check_thread()
         with self._lock:
             self._state = MailboxState.CLOSED
-            left = [*self._urgent, *self._mails]
-            self._urgent.clear()
-            self._mails.clear()
+            left = self.drain()
+        for mail in left:
+            mail.cancel()
         self._wake_taker()
         return left
 
-    def _wake_taker(self) -> None:
-        if self._arrival is not None:
-            self._arrival.set()
-
-    def _require(self, action: str, *states: MailboxState) -> None:
-        if self._state not in states:
-            needed = " or ".join(state.value for state in states)
-            message = f"{action} needs a mailbox that is {needed}, this one is {self._state.value}"
-            raise MailboxClosedError(message)
-
-
-class MailboxExecutor:
-    """The mailbox as one part of the operator sees it: through the filter of a priority.
-
-    Args:
-        mailbox: whose mails to send and to run.
-        priority: of the mails sent, and the lowest one of the mails run.
-    """
-
-    def __init__(self, mailbox: TaskMailbox, priority: int) -> None:
-        self._mailbox = mailbox
-        self._priority = priority
-
-    def execute(self, run: Callable[[], object], *, urgent: bool = False) -> None:
-        """Have `run` run as a mail. For any thread.
+    def drain(self) -> list[Mail]:
+        """Take all mails: what is urgent, then the batch, then the queue.
 
         Raises:
-            MailboxClosedError: the mailbox is not open.
+            RuntimeError: this is not the thread of the mailbox's loop.
         """
-        self._mailbox.put(Mail(run, self._priority, urgent))
+        self._check_thread()
+        with self._lock:  # the batch, too: Flink's pull request 26219
+            mails = [*self._urgent, *self._batch, *self._queue]
+            for taken in (self._urgent, self._batch, self._queue):
+                taken.clear()
+        return mails
 
-    async def run_one(self) -> None:
-        """Wait for one visible mail and run it; what it raises is raised here (Flink's yield)."""
-        mail = await self._mailbox.take(self._priority)
-        mail.run()
+    def _wake_taker(self) -> None:
+        if (arrival := self._arrival) is None:
+            return
+        if threading.get_ident() == self._thread:
+            arrival.set()
+        else:
+            self._loop.call_from_thread(arrival.set)
 
-    def try_run_one(self) -> bool:
-        """Run one visible mail, if there is one, and say whether there was (Flink's tryYield)."""
-        mail = self._mailbox.try_take(self._priority)
-        if mail is None:
-            return False
-        mail.run()
-        return True
+    def _check_taking(self) -> None:
+        self._check_thread()
+        if self._state is MailboxState.CLOSED:
+            raise self._refusal("taking a mail", MailboxState.OPEN, MailboxState.QUIESCED)
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("mails are taken in the thread of the mailbox's loop, not elsewhere")
+
+    def _refusal(self, action: str, *states: MailboxState) -> MailboxClosedError:
+        needed = " or ".join(state.value for state in states)
+        return MailboxClosedError(
+            f"{action} needs a mailbox that is {needed}, this one is {self._state.value}"
+        )

@@ -9,13 +9,9 @@ from typing import Any, ClassVar
 import anyio.abc
 
 from asyncwait.reference._calls import CallRunner
-from asyncwait.reference._mailbox import (
-    MAIN,
-    OPERATOR,
-    MailboxClosedError,
-    MailboxExecutor,
-    TaskMailbox,
-)
+from asyncwait.reference._executor import MailboxExecutor
+from asyncwait.reference._mail import OPERATOR
+from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._outcomes import Outcome
 from asyncwait.reference._output import Output
 from asyncwait.reference._queues import (
@@ -35,6 +31,7 @@ from asyncwait.spec import (
     Stored,
     running_loop,
 )
+from asyncwait.spec.mailbox import MAIN, MailboxClosedError
 
 
 class OperatorParts(ABC):

@@ -1,7 +1,6 @@
 """RES: operators that lose results, or take what is none."""
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -12,8 +11,6 @@ from asyncwait.reference import (
     CallRunner,
     Completion,
     Entry,
-    Mail,
-    MailboxState,
     Operator,
     OrderedQueue,
     Outcome,
@@ -22,7 +19,7 @@ from asyncwait.reference import (
     Returned,
     TaskMailbox,
 )
-from asyncwait.spec import Record, ResultFuture, call_failed
+from asyncwait.spec import Loop, Record, ResultFuture, call_failed
 
 
 class EndsWhenAllIsDecided(Operator):
@@ -88,12 +85,8 @@ class RaisesAtLateCompletions(CallRunner):
 class SleepsThroughThreads(TaskMailbox):
     """Files a mail of another thread and wakes nobody: it is found when something else happens."""
 
-    def put(self, mail: Mail) -> None:
-        with self._lock:
-            self._require("putting a mail", MailboxState.OPEN)
-            self._mails.append(mail)
-        if threading.get_ident() == self._thread:
-            self._wake_taker()
+    def __init__(self, loop: Loop) -> None:
+        super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
 
 
 class KeepsWhatABrokenCollectionGave(Operator):

@@ -1,8 +1,13 @@
 """The subcommands of `asyncwait`."""
 
-from asyncwait.conformance._commands import _listing, _play, _verify
+from asyncwait.conformance._commands import _listing, _play, _verify, _verify_mailbox
 from asyncwait.conformance._commands._group import asyncwait
 
 __all__ = ["asyncwait"]
 
-_REGISTERED = (_listing, _play, _verify)  # each has added its subcommands to the group
+_REGISTERED = (
+    _listing,
+    _play,
+    _verify,
+    _verify_mailbox,
+)  # each has added its subcommands to the group

@@ -1,5 +1,6 @@
 """Subcommands that list: `backends`, `rules`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -8,7 +9,11 @@ from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.running import listed_backends, open_backend
+from asyncwait.spec.rules import Rule, mailbox_rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
+
+MAILBOX = "MBX"
+"""The area of the mailbox's rules."""
 
 
 @asyncwait.command("backends")
@@ -26,20 +31,39 @@ def backends_command() -> None:
 @click.argument("wanted", nargs=-1, metavar="[ID]...")
 @click.option("--backend", metavar="NAME", help="Say which of them do not apply to it, and why.")
 def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
-    """List the rules, or show those with ID whole."""
+    """List the rules, or show those with ID whole.
+
+    Those of the task mailbox, MBX, are a book of their own: no operator is held to them.
+    """
     with usage_errors():
-        shown = chosen("rule", wanted)
+        shown = _wanted_rules(wanted, is_for_backend=backend is not None)
     can = ALL_CAPABILITIES if backend is None else _capabilities_of(backend)
     for rule in shown.values():
         missing = rule.missing(can)
         apart = f" (not applicable: needs {', '.join(missing)})" if missing else ""
-        if not wanted:
+        if wanted in {(), (MAILBOX,)}:
             click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
         else:
             needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
             click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
             click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")
             click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")
+
+
+def _wanted_rules(wanted: tuple[str, ...], *, is_for_backend: bool) -> Mapping[str, Rule]:
+    """Return the rules with these ids; all if there are none, of the mailbox for its area.
+
+    Args:
+        wanted: ids of rules, or that of the mailbox's area.
+        is_for_backend: what is listed is what a backend is held to.
+
+    Raises:
+        InvalidConfig: there is no such rule.
+    """
+    is_whole = MAILBOX in wanted or not (wanted or is_for_backend)
+    of_mailbox = {id_: rule for id_, rule in mailbox_rules().items() if is_whole or id_ in wanted}
+    others = tuple(id_ for id_ in wanted if id_ != MAILBOX and id_ not in of_mailbox)
+    return {**(chosen("rule", others) if others or not wanted else {}), **of_mailbox}
 
 
 def _capabilities_of(backend: str) -> frozenset[Capability]:

@@ -1,6 +1,7 @@
 """The rules: text for people in the chapters beside this file, data for programs from here.
 
-`rules()`, `areas()` and `departures()` read the chapters when they are first called.
+`rules()`, `areas()` and `departures()` read the chapters when they are first called. The folder
+`mailbox` is a book of its own, and `mailbox_rules()` reads it.
 """
 
 from asyncwait.spec.exports import claim_exports
@@ -12,6 +13,7 @@ from asyncwait.spec.rules._registry import (
     Rule,
     areas,
     departures,
+    mailbox_rules,
     rules,
 )
 
@@ -23,6 +25,7 @@ __all__ = [
     "Rule",
     "areas",
     "departures",
+    "mailbox_rules",
     "rules",
 ]
 

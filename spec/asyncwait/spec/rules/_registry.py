@@ -151,6 +151,17 @@ def rules() -> Mapping[str, Rule]:
 
 
 @cache
+def mailbox_rules() -> Mapping[str, Rule]:
+    """Return the rules of the task mailbox by id: a book of their own, no operator is held to them.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    texts = {name: text for name, text in _texts("mailbox").items() if name not in _NO_CHAPTERS}
+    return {rule.id: rule for chapter in parse_chapters(texts) for rule in chapter.rules}
+
+
+@cache
 def areas() -> Mapping[str, Area]:
     """Return all areas by their id, in the order of the chapters.
 
@@ -177,8 +188,9 @@ def _chapters() -> tuple[Chapter, ...]:
     return parse_chapters(chapters, parse_retired("retired.txt", texts["retired.txt"]))
 
 
-def _texts() -> dict[str, str]:
-    files = resources.files("asyncwait.spec.rules").iterdir()
+def _texts(book: str = "") -> dict[str, str]:
+    """Return the files of a book of rules by name: of the operator's, or of a folder beside it."""
+    files = resources.files("asyncwait.spec.rules").joinpath(book).iterdir()
     names = sorted((file.name, file) for file in files if file.name.endswith((".md", ".txt")))
     return {name: file.read_text(encoding="utf-8") for name, file in names}
 

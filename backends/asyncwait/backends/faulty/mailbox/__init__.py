@@ -1,0 +1,23 @@
+"""Faulty mailboxes: each breaks one rule of MBX, which convicts it by name."""
+
+from types import SimpleNamespace
+
+from asyncwait.backends.faulty.mailbox import _asking, _batches, _ending, _loop, _sending
+from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox, processor_with
+from asyncwait.spec.exports import claim_exports
+
+FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = (
+    *_sending.FAULTS,
+    *_batches.FAULTS,
+    *_asking.FAULTS,
+    *_ending.FAULTS,
+    *_loop.FAULTS,
+)
+"""All of them."""
+
+OPEN = SimpleNamespace(**{each.change.__name__: each.open_processor for each in FAULTY_MAILBOXES})
+"""What opens each, by the name of its class: `asyncwait verify-mailbox` takes `...:OPEN.NAME`."""
+
+__all__ = ["FAULTY_MAILBOXES", "OPEN", "FaultyMailbox", "processor_with"]
+
+claim_exports(__name__)

@@ -1,0 +1,70 @@
+"""MBX-28 to MBX-32, MBX-44: wrong answers."""
+
+from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.reference import MailboxExecutor, MailboxState, TaskMailbox
+
+
+class CountsTheQueueOnly(TaskMailbox):
+    """Forgets what is in the batch when it counts."""
+
+    def __len__(self) -> int:
+        return len(self._urgent) + len(self._queue)
+
+
+class DeniesTheBatch(TaskMailbox):
+    """Says that there is no mail when all of it is in the batch."""
+
+    @property
+    def has_mail(self) -> bool:
+        return bool(self._urgent or self._queue)
+
+
+class MakesWayForItsOwnOnly(MailboxExecutor):
+    """Goes on with long work unless there is a mail of its own."""
+
+    def should_interrupt(self) -> bool:
+        waiting = (*self._mailbox._urgent, *self._mailbox._batch, *self._mailbox._queue)  # noqa: SLF001 - no one else tells
+        return any(mail.is_visible_to(self._priority) for mail in waiting)
+
+
+class AsksUnderTheLock(TaskMailbox):
+    """Takes the lock to say whether there is mail: FLINK-14747."""
+
+    @property
+    def has_mail(self) -> bool:
+        with self._lock:
+            return super().has_mail
+
+
+class IsIdleWhileItsActionRuns(MailboxExecutor):
+    """Says that it is idle although its action could run any time."""
+
+    def is_idle(self) -> bool:
+        return self._mailbox.state is MailboxState.OPEN and not self._mailbox.has_mail
+
+
+class IsIdleInTheEnd(MailboxExecutor):
+    """Says that it is idle although no mail can come any more."""
+
+    def is_idle(self) -> bool:
+        return self._is_suspended() and not self._mailbox.has_mail
+
+
+class ClaimsToHaveRunOne(MailboxExecutor):
+    """Says that it has run a mail because there was one, seen or unseen."""
+
+    def try_run_one(self, *, with_deferred: bool = False) -> bool:
+        had = self._mailbox.has_mail
+        super().try_run_one(with_deferred=with_deferred)
+        return had
+
+
+FAULTS = (
+    FaultyMailbox("MBX-28", CountsTheQueueOnly),
+    FaultyMailbox("MBX-29", DeniesTheBatch),
+    FaultyMailbox("MBX-30", MakesWayForItsOwnOnly),
+    FaultyMailbox("MBX-31", AsksUnderTheLock),
+    FaultyMailbox("MBX-32", IsIdleWhileItsActionRuns),
+    FaultyMailbox("MBX-32", IsIdleInTheEnd),
+    FaultyMailbox("MBX-44", ClaimsToHaveRunOne),
+)

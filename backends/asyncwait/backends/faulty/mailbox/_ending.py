@@ -1,0 +1,188 @@
+"""MBX-33 to MBX-46: mailboxes that end badly, and futures that lie."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.reference import Mail, MailboxExecutor, MailboxState, TaskMailbox
+from asyncwait.spec.mailbox import MailboxClosedError
+
+T = TypeVar("T")
+
+
+class TakesInWhatNobodyWillRun(TaskMailbox):
+    """Accepts mails without a word when it is no longer open."""
+
+    def put(self, mail: Mail) -> None:
+        with suppress(MailboxClosedError):
+            super().put(mail)
+
+
+class GivesNothingOnceQuiesced(TaskMailbox):
+    """Refuses whoever takes as soon as it refuses whoever sends."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        if self._state is not MailboxState.OPEN:
+            raise MailboxClosedError(f"the mailbox is {self._state.value}")
+        return super().try_take(priority, with_deferred=with_deferred)
+
+
+class IsSilentlyClosed(TaskMailbox):
+    """Says that there is no mail when there can be none any more."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        if self._state is MailboxState.CLOSED:
+            return None
+        return super().try_take(priority, with_deferred=with_deferred)
+
+
+class QuiescesWhatIsClosed(TaskMailbox):
+    """Goes back to quiesced when it is told to quiesce after its end."""
+
+    def quiesce(self) -> None:
+        self._state = MailboxState.QUIESCED
+
+
+class ForgetsTheBatchInTheEnd(TaskMailbox):
+    """Drops what is left of the batch when it is closed."""
+
+    def close(self) -> list[Mail]:
+        self._batch.clear()
+        return super().close()
+
+
+class ClosesOnce(TaskMailbox):
+    """Refuses to be closed when it is."""
+
+    def close(self) -> list[Mail]:
+        if self._state is MailboxState.CLOSED:
+            raise MailboxClosedError("the mailbox is closed")
+        return super().close()
+
+
+class LeavesFuturesPending(TaskMailbox):
+    """Gives back what nobody took, and tells nobody who waits for it."""
+
+    def close(self) -> list[Mail]:
+        left = self.drain()
+        super().close()
+        return left
+
+
+class DrainsTheQueueOnly(TaskMailbox):
+    """Leaves what is in the batch when it is drained."""
+
+    def drain(self) -> list[Mail]:
+        batch, self._batch = self._batch, type(self._batch)()
+        mails = super().drain()
+        self._batch = batch
+        return mails
+
+
+class LetsOthersIntoASection(TaskMailbox):
+    """Runs a section without the lock."""
+
+    def run_exclusively(self, function: Callable[[], T]) -> T:
+        return function()
+
+
+class KeepsWhatASectionGives(TaskMailbox):
+    """Runs a section, and drops what it returns."""
+
+    def run_exclusively(self, function: Callable[[], T]) -> T:
+        super().run_exclusively(function)
+        return None  # type: ignore[return-value]
+
+
+class RaisesWhatIsInTheFuture(MailboxExecutor):
+    """Tells an error to who waits for the outcome, and to the loop as well."""
+
+    def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
+        future: Future[T] = Future()
+
+        def complete() -> None:
+            try:
+                future.set_result(run())
+            except Exception as error:
+                future.set_exception(error)
+                raise
+
+        super().execute(complete, **options)
+        return future
+
+
+class LosesTheErrorOfASubmittedMail(MailboxExecutor):
+    """Completes a future when its mail has come to its end, and never else."""
+
+    def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
+        future: Future[T] = Future()
+
+        def complete() -> None:
+            with suppress(Exception):
+                future.set_result(run())
+
+        super().execute(complete, **options)
+        return future
+
+
+class RunsWhatNobodyWants(MailboxExecutor):
+    """Runs a submitted mail and looks afterwards whether its future was cancelled."""
+
+    def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
+        future: Future[T] = Future()
+
+        def complete() -> None:
+            try:
+                result = run()
+            except Exception as error:
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
+            else:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(result)
+
+        super().execute(complete, **options)
+        return future
+
+
+class SwallowsErrors(MailboxExecutor):
+    """Runs a mail, and takes its error for a matter of the mail."""
+
+    def try_run_one(self, *, with_deferred: bool = False) -> bool:
+        try:
+            return super().try_run_one(with_deferred=with_deferred)
+        except Exception:
+            return True
+
+
+class WrapsErrors(MailboxExecutor):
+    """Raises an error of its own where a mail has raised one."""
+
+    async def run_one(self) -> None:
+        try:
+            await super().run_one()
+        except MailboxClosedError:
+            raise
+        except Exception as error:
+            raise ValueError("a mail failed") from error
+
+
+FAULTS = (
+    FaultyMailbox("MBX-33", TakesInWhatNobodyWillRun),
+    FaultyMailbox("MBX-34", GivesNothingOnceQuiesced),
+    FaultyMailbox("MBX-35", IsSilentlyClosed),
+    FaultyMailbox("MBX-36", QuiescesWhatIsClosed),
+    FaultyMailbox("MBX-37", ForgetsTheBatchInTheEnd),
+    FaultyMailbox("MBX-38", ClosesOnce),
+    FaultyMailbox("MBX-39", LeavesFuturesPending),
+    FaultyMailbox("MBX-40", DrainsTheQueueOnly),
+    FaultyMailbox("MBX-41", LetsOthersIntoASection),
+    FaultyMailbox("MBX-42", KeepsWhatASectionGives),
+    FaultyMailbox("MBX-43", RaisesWhatIsInTheFuture),
+    FaultyMailbox("MBX-43", LosesTheErrorOfASubmittedMail),
+    FaultyMailbox("MBX-45", RunsWhatNobodyWants),
+    FaultyMailbox("MBX-46", SwallowsErrors),
+    FaultyMailbox("MBX-46", WrapsErrors),
+)

@@ -1,0 +1,197 @@
+"""MBX-47 to MBX-61: loops that starve somebody, or do not do what they are told."""
+
+import threading
+from contextlib import suppress
+
+from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.reference import Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
+from asyncwait.spec import Loop
+from asyncwait.spec.mailbox import HIGHEST, MailboxClosedError, MailboxMetrics
+
+
+class RefillsItsBatch(TaskMailbox):
+    """Makes a new batch when one is empty, until there is no mail: FLINK-14304."""
+
+    def try_take_from_batch(self) -> Mail | None:
+        self.create_batch()
+        return super().try_take_from_batch()
+
+
+class RunsOneMailForEachAction(TaskMailbox):
+    """Gives one mail of a batch, and then says that it is over."""
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__(loop)
+        self.gave = False
+
+    def try_take_from_batch(self) -> Mail | None:
+        self.gave = not self.gave
+        return super().try_take_from_batch() if self.gave else None
+
+
+class RunsASuspendedAction(MailboxProcessor):
+    """Goes on with its action although that is suspended: FLINK-23220."""
+
+    def suspend_default_action(self) -> Suspension:
+        suspension = super().suspend_default_action()
+        suspension.resume()
+        return suspension
+
+
+class IsResumedByItsOwnThreadOnly(MailboxProcessor):
+    """Does not hear when another thread resumes its action."""
+
+    def suspend_default_action(self) -> Suspension:
+        suspension, owner = super().suspend_default_action(), threading.get_ident()
+
+        def resume(_: Suspension) -> None:
+            if threading.get_ident() == owner:
+                suspension.resume()
+
+        return Suspension(resume)
+
+
+class SleepsWhenATaskResumesIt(MailboxProcessor):
+    """Notes that its action is resumed when the next mail comes."""
+
+    def suspend_default_action(self) -> Suspension:
+        super().suspend_default_action()
+
+        def resume(_: Suspension) -> None:
+            self._suspension = None
+
+        return Suspension(resume)
+
+
+class SleepsUnlessItIsUrgent(TaskMailbox):
+    """Wakes who waits when an urgent mail comes, and files all others."""
+
+    def put(self, mail: Mail) -> None:
+        arrival, self._arrival = self._arrival, self._arrival if mail.urgent else None
+        try:
+            super().put(mail)
+        finally:
+            self._arrival = arrival
+
+
+class TakesAnyResume(MailboxProcessor):
+    """Resumes its action whichever suspension somebody means."""
+
+    def suspend_default_action(self) -> Suspension:
+        super().suspend_default_action()
+
+        def resume(_: Suspension) -> None:
+            if self._suspension is not None:
+                self._suspension.resume()
+
+        return Suspension(resume)
+
+
+class SuspendsTwice(MailboxProcessor):
+    """Takes a second suspension for the first one."""
+
+    def suspend_default_action(self) -> Suspension:
+        self._suspension = None
+        return super().suspend_default_action()
+
+
+class IsSuspendedInTurn(MailboxProcessor):
+    """Stops when what waits has been run."""
+
+    def suspend(self) -> None:
+        with suppress(MailboxClosedError):
+            self.executor(HIGHEST).execute(super().suspend)
+
+
+class CompletesForNow(MailboxProcessor):
+    """Takes the end of all actions for the end of this run."""
+
+    def all_actions_completed(self) -> None:
+        self.suspend()
+
+
+class InsistsOnSteering(MailboxProcessor):
+    """Raises when it is told to stop, and its mailbox is over."""
+
+    def suspend(self) -> None:
+        if self._mailbox.state is not MailboxState.OPEN:
+            raise MailboxClosedError(f"the mailbox is {self._mailbox.state.value}")
+        super().suspend()
+
+
+class ReportsInTurn(MailboxProcessor):
+    """Raises an error that was reported when what waits has been run."""
+
+    def report_error(self, error: BaseException) -> None:
+        def report() -> None:
+            raise error
+
+        self.executor(HIGHEST).execute(report)
+
+
+class DropsTheRestAfterAnError(MailboxProcessor):
+    """Takes all that is left at once; the first error ends that, and the others are gone."""
+
+    def drain(self) -> None:
+        for mail in self._mailbox.drain():
+            mail.run()
+
+
+class LeavesTheBatchToItself(MailboxProcessor):
+    """Runs what is left in the queue in the end, up to the first that can be deferred."""
+
+    def drain(self) -> None:
+        while (mail := self._mailbox.try_take(0)) is not None:
+            mail.run()
+
+
+class RunsOverNothing(MailboxProcessor):
+    """Is over at once, without a word, when its mailbox is not open."""
+
+    async def run(self) -> None:
+        if self._mailbox.state is MailboxState.OPEN:
+            await super().run()
+
+
+class KeepsTheThreadForItself(MailboxProcessor):
+    """Runs round after round, and lets nobody else have a turn."""
+
+    async def run(self) -> None:
+        self._is_stopped = self._is_completed
+        if not (self._is_completed or self._mailbox.state is MailboxState.OPEN):
+            raise MailboxClosedError("the mailbox is not open")
+        while not self._is_stopped:
+            self._mailbox.create_batch()
+            self._run_batch(lambda: not self._is_stopped)
+            await self._run_while_suspended()
+            if not self._is_stopped:
+                await self._run_default_action()
+
+
+class TellsOfNoMail(MailboxProcessor):
+    """Tells of no mail that it has run."""
+
+    def metrics(self) -> MailboxMetrics:
+        metrics = super().metrics()
+        return MailboxMetrics(0, metrics.latency, metrics.queued)
+
+
+FAULTS = (
+    FaultyMailbox("MBX-47", RefillsItsBatch),
+    FaultyMailbox("MBX-48", RunsOneMailForEachAction),
+    FaultyMailbox("MBX-49", RunsASuspendedAction),
+    FaultyMailbox("MBX-50", IsResumedByItsOwnThreadOnly),
+    FaultyMailbox("MBX-50", SleepsWhenATaskResumesIt),
+    FaultyMailbox("MBX-51", SleepsUnlessItIsUrgent),
+    FaultyMailbox("MBX-52", TakesAnyResume),
+    FaultyMailbox("MBX-53", SuspendsTwice),
+    FaultyMailbox("MBX-54", IsSuspendedInTurn),
+    FaultyMailbox("MBX-55", CompletesForNow),
+    FaultyMailbox("MBX-56", InsistsOnSteering),
+    FaultyMailbox("MBX-57", ReportsInTurn),
+    FaultyMailbox("MBX-58", DropsTheRestAfterAnError),
+    FaultyMailbox("MBX-58", LeavesTheBatchToItself),
+    FaultyMailbox("MBX-59", RunsOverNothing),
+    FaultyMailbox("MBX-60", KeepsTheThreadForItself),
+    FaultyMailbox("MBX-61", TellsOfNoMail),
+)

@@ -1,0 +1,188 @@
+"""MBX-1 to MBX-14: mailboxes that lose, double or confuse mails, or show them to the wrong ones."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from anyio.lowlevel import checkpoint
+
+from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.reference import MAIN, Mail, MailboxExecutor, MailboxState, TaskMailbox
+from asyncwait.spec import Loop
+from asyncwait.spec.mailbox import MailboxClosedError
+
+
+class DrainsAndKeeps(TaskMailbox):
+    """Gives copies of its queues when it is drained, and forgets to empty them."""
+
+    def drain(self) -> list[Mail]:
+        mails = super().drain()
+        self._queue.extend(mails)
+        return mails
+
+
+class LosesWhatItPassesOver(TaskMailbox):
+    """Looks for a mail by taking one after the other, and drops those that are not seen."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        while (mail := super().try_take(MAIN)) is not None:
+            if mail.is_visible_to(priority, with_deferred=with_deferred):
+                return mail
+        return None
+
+
+class IsBounded(TaskMailbox):
+    """Refuses mails when ten of them wait."""
+
+    def put(self, mail: Mail) -> None:
+        if len(self) >= 10:  # noqa: PLR2004 - as many as any bound
+            raise MailboxClosedError("the mailbox is full")
+        super().put(mail)
+
+
+class TakesTheLastFirst(TaskMailbox):
+    """Is a stack: puts each mail in front of the others."""
+
+    def put(self, mail: Mail) -> None:
+        with self._lock:
+            super().put(mail)
+            self._queue.rotate(not mail.urgent)
+
+
+class OrdersByPriority(TaskMailbox):
+    """Takes priority for an order, and sorts by it."""
+
+    def put(self, mail: Mail) -> None:
+        with self._lock:
+            super().put(mail)
+            ordered = sorted(self._queue, key=lambda each: -each.priority)
+            self._queue.clear()
+            self._queue.extend(ordered)
+
+
+class KnowsNoPriority(TaskMailbox):
+    """Gives everybody the first mail, as if there were one priority only."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:  # noqa: ARG002 - that is the fault
+        return super().try_take(MAIN)
+
+
+class LooksAtTheFirstOnly(TaskMailbox):
+    """Gives nothing if the first mail is not seen, whatever stands behind it."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        for mails in (self._urgent, self._batch, self._queue):
+            if mails and not mails[0].is_visible_to(priority, with_deferred=with_deferred):
+                return None
+            if mails:
+                break
+        return super().try_take(priority, with_deferred=with_deferred)
+
+
+class StirsTheQueue(TaskMailbox):
+    """Puts the mails that are not seen behind all others while it looks for one that is."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        for _ in range(len(self._queue)):
+            if self._queue[0].is_visible_to(priority, with_deferred=with_deferred):
+                break
+            self._queue.rotate(-1)
+        return super().try_take(priority, with_deferred=with_deferred)
+
+
+class FilesWhatItRefuses(TaskMailbox):
+    """Puts a mail into its queue first, and looks afterwards whether it may."""
+
+    def put(self, mail: Mail) -> None:
+        if self._state is not MailboxState.OPEN:
+            self._queue.append(mail)
+        super().put(mail)
+
+
+class RunsItsOwnersMailsAtOnce(MailboxExecutor):
+    """Runs a mail where it is sent if that is in the owner's thread, to save a step."""
+
+    def execute(self, run: Callable[[], object], **options: Any) -> None:
+        if threading.current_thread() is threading.main_thread() and not options.get("urgent"):
+            run()
+        else:
+            super().execute(run, **options)
+
+
+class SleepsThroughMailsOfThreads(TaskMailbox):
+    """Files a mail of another thread and wakes nobody."""
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
+
+
+class LooksForTheSeenOnce(TaskMailbox):
+    """Looks again when the first mail comes, and if it does not see that, never again."""
+
+    async def take(self, priority: int) -> Mail:
+        mail = self.try_take(priority)
+        if mail is None:
+            first = await super().take(MAIN)
+            if first.is_visible_to(priority):
+                return first
+            self._queue.appendleft(first)
+            return await TaskMailbox(self._loop).take(priority)
+        return mail
+
+
+class LetsAnybodyTake(TaskMailbox):
+    """Does not look who takes."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        owner, self._thread = self._thread, threading.get_ident()
+        try:
+            return super().try_take(priority, with_deferred=with_deferred)
+        finally:
+            self._thread = owner
+
+
+class LosesAMailWhenCancelled(TaskMailbox):
+    """Lets others have a turn between taking a mail and giving it."""
+
+    async def take(self, priority: int) -> Mail:
+        mail = await super().take(priority)
+        await checkpoint()
+        return mail
+
+
+class DescribesAtOnce(TaskMailbox):
+    """Works out the description of each mail, should somebody want to see it."""
+
+    def put(self, mail: Mail) -> None:
+        described = mail.description
+        assert isinstance(described, str)
+        super().put(mail)
+
+
+class PollsWithoutAPause(TaskMailbox):
+    """Looks for a mail again and again until there is one."""
+
+    async def take(self, priority: int) -> Mail:
+        while (mail := self.try_take(priority)) is None:
+            await checkpoint()
+        return mail
+
+
+FAULTS = (
+    FaultyMailbox("MBX-1", DrainsAndKeeps),
+    FaultyMailbox("MBX-2", LosesWhatItPassesOver),
+    FaultyMailbox("MBX-3", IsBounded),
+    FaultyMailbox("MBX-4", TakesTheLastFirst),
+    FaultyMailbox("MBX-5", OrdersByPriority),
+    FaultyMailbox("MBX-6", KnowsNoPriority),
+    FaultyMailbox("MBX-7", LooksAtTheFirstOnly),
+    FaultyMailbox("MBX-8", StirsTheQueue),
+    FaultyMailbox("MBX-9", FilesWhatItRefuses),
+    FaultyMailbox("MBX-10", RunsItsOwnersMailsAtOnce),
+    FaultyMailbox("MBX-11", SleepsThroughMailsOfThreads),
+    FaultyMailbox("MBX-11", LooksForTheSeenOnce),
+    FaultyMailbox("MBX-12", LetsAnybodyTake),
+    FaultyMailbox("MBX-13", LosesAMailWhenCancelled),
+    FaultyMailbox("MBX-14", DescribesAtOnce),
+    FaultyMailbox("MBX-62", PollsWithoutAPause),
+)

@@ -1,0 +1,101 @@
+"""The child process: opens the mailbox of somebody and plays programs on it, a line for each.
+
+Whatever the mailbox does, it does here. What it prints goes to standard error.
+"""
+
+import importlib
+import os
+import sys
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.conformance.harness import line_of
+from asyncwait.conformance.mailbox._player import Stage, play_program
+from asyncwait.spec.mailbox import OpenProcessor
+from asyncwait.spec.mailbox.program import MailboxTrace, Program
+
+MODULE = __name__
+"""What to run as the child."""
+
+
+class AskedProgram(Struct, frozen=True):
+    """What the parent asks for.
+
+    Args:
+        program: to play.
+        stage: where.
+    """
+
+    program: Program
+    stage: Stage
+
+
+class Hello(Struct, frozen=True):
+    """What the child says first.
+
+    Args:
+        refused: why it can't open the mailbox; empty if it can.
+    """
+
+    refused: str = ""
+
+
+def load_processor(name: str) -> OpenProcessor:
+    """Return what `name` stands for.
+
+    Args:
+        name: "module:callable".
+
+    Raises:
+        ValueError: it can't be found; the message says why.
+    """
+    module, colon, attribute = name.partition(":")
+    if not colon or not module or not attribute:
+        raise ValueError(f"expected module:callable, got {name!r}")
+    try:
+        found: Any = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"can't import {module}: {line_of(error)}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"{module} has no {attribute!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ValueError(f"expected a callable, {name} is {type(found).__name__}")
+    return cast("OpenProcessor", found)
+
+
+def main(name: str, folder: str) -> None:
+    """Answer until standard input ends.
+
+    Args:
+        name: "module:callable".
+        folder: where its module may stand, besides where this process looks anyway.
+    """
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.path.append(folder)
+
+    def say(told: Hello | MailboxTrace) -> None:
+        replies.write(msgspec.json.encode(told) + b"\n")
+        replies.flush()
+
+    try:
+        open_processor = load_processor(name)
+    except ValueError as error:
+        say(Hello(str(error)))
+        return
+    say(Hello())
+    for line in sys.stdin.buffer:
+        asked = msgspec.json.decode(line, type=AskedProgram)
+        try:
+            trace = play_program(asked.program, open_processor, asked.stage)
+        except BaseException as error:
+            trace = MailboxTrace(ending=f"broken: {line_of(error)}")
+        say(trace)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,307 @@
+"""A trace as checks look at it: executions of steps, and letters on their way through the mailbox.
+
+Events are in the order of their time, and a moment is the place of an event. What two threads do at
+the same time overlaps, and then nobody can say what came first: a letter is *surely* inside from
+the end of its sending on, and gone when it is run, or given back.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+
+from msgspec import Struct
+
+from asyncwait.spec.mailbox import MAIN
+from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step
+
+NEVER = math.inf
+
+TAKES = frozenset({"take", "try_take", "run_one", "try_run_one"})
+"""What takes with a priority of its own."""
+
+FROM_BATCH = frozenset({"try_take_from_batch", "run", "run_what_is_left"})
+"""What takes with the lowest."""
+
+GIVES_BACK = frozenset({"close", "drain", "close_processor"})
+STEERS = frozenset({"suspend", "all_actions_completed", "report_error", "resume"})
+"""What may send a mail that the program does not know."""
+
+_ENDS = {
+    "quiesce": "quiesced",
+    "prepare_close": "quiesced",
+    "close": "closed",
+    "close_processor": "closed",
+}
+_STATES = ("open", "quiesced", "closed")
+
+
+class Execution(Struct, eq=False):
+    """One execution of a step.
+
+    Args:
+        step: what was done.
+        by: whom.
+        begin: when it began.
+        end: when it was over, or never.
+        seen: the event of its end.
+        amid: the execution of the same thread amid which it happened.
+    """
+
+    step: Step
+    by: str
+    begin: int
+    end: float = NEVER
+    seen: Seen = Seen("end")
+    amid: "Execution | None" = None
+
+    @property
+    def does(self) -> str:
+        """What."""
+        return self.step.does
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it is over, and raised nothing."""
+        return self.end < NEVER and not self.seen.error
+
+    def is_before(self, moment: float) -> bool:
+        """Whether it was over before."""
+        return self.end < moment
+
+    def __str__(self) -> str:
+        step = self.step
+        by = "" if self.by == OWNER else f"{self.by}."
+        mail = f" {step.mail.name}" if step.mail else ""
+        with_priority = step.does in TAKES
+        return f"{by}{step.does}{f'({step.priority})' if with_priority else ''}{mail}"
+
+
+class Run(Struct, eq=False):
+    """A mail that was run.
+
+    Args:
+        mail: its name.
+        at: when it began.
+        over: when it was over, or never.
+        by: in whose thread and task.
+        amid: the innermost execution of that thread.
+        looked: before then, whatever ran it was busy with something else: what was inside then was
+            there when it was chosen.
+    """
+
+    mail: str
+    at: int
+    by: str
+    amid: Execution | None
+    looked: int
+    over: float = NEVER
+
+
+class Letter(Struct, eq=False):
+    """A mail of the program on its way.
+
+    Args:
+        post: the mail.
+        sent: how it was sent.
+        runs: whenever it was run.
+        given_back: whenever it was given back by `close` or `drain`.
+        cancelled: when its future was first cancelled by the program, or never.
+    """
+
+    post: Post
+    sent: Execution
+    runs: list[Run]
+    given_back: list[Execution]
+    cancelled: float = NEVER
+
+    @property
+    def name(self) -> str:
+        """Of the mail."""
+        return self.post.name
+
+    @property
+    def gone(self) -> float:
+        """When it was inside no longer, or never. What gives it back has found it inside."""
+        backs = (execution.begin + 0.5 for execution in self.given_back)
+        return min([*(run.at for run in self.runs), *backs], default=NEVER)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it was sent, without an error."""
+        return self.sent.is_well
+
+    def is_inside(self, moment: float) -> bool:
+        """Whether it surely waited then. Whose future is cancelled, may be gone unseen."""
+        return self.sent.is_well and self.sent.end < moment < self.gone and self.cancelled > moment
+
+    def is_seen_by(self, priority: int, *, with_deferred: bool = False) -> bool:
+        """Whether a taker of `priority` sees it."""
+        can_wait = self.post.deferrable and not with_deferred
+        return (MAIN if can_wait else self.post.priority) >= priority
+
+
+class MailboxHistory:
+    """What happened, from one trace.
+
+    Args:
+        trace: what was seen.
+    """
+
+    def __init__(self, trace: MailboxTrace) -> None:
+        self.trace = trace
+        self.executions: list[Execution] = []
+        self.letters: dict[str, Letter] = {}
+        self.runs: list[Run] = []
+        self.actions: list[int] = []  # when the default action began
+        self.acted: list[int] = []
+        self.waits: list[tuple[int, Execution]] = []
+        self.turns: list[int] = []
+        self.described: list[tuple[int, str]] = []
+        self._read()
+
+    def _read(self) -> None:
+        numbered: dict[int, Execution] = {}
+        open_of: dict[str, list[Execution]] = {}
+        busy: dict[str, int] = {}
+        running: list[Run] = []
+        for at, event in enumerate(self.trace.events):
+            stack = open_of.setdefault(event.by, [])
+            match event.kind:
+                case "begin":
+                    assert event.step is not None
+                    amid = stack[-1] if stack else None
+                    execution = Execution(event.step, event.by, at, amid=amid)
+                    numbered[event.of] = execution
+                    self.executions.append(execution)
+                    stack.append(execution)
+                    self._note_begin(execution)
+                case "end":
+                    execution = numbered[event.of]
+                    execution.end, execution.seen = at, event
+                    stack.remove(execution)
+                    self._note_end(execution)
+                case "run":
+                    run = Run(
+                        event.mail,
+                        at,
+                        event.by,
+                        stack[-1] if stack else None,
+                        busy.get(event.by, 0),
+                    )
+                    self.runs.append(run)
+                    running.append(run)
+                    if event.mail in self.letters:
+                        self.letters[event.mail].runs.append(run)
+                case "ran":
+                    next(r for r in reversed(running) if r.mail == event.mail).over = at
+                case "action":
+                    self.actions.append(at)
+                case "acted":
+                    self.acted.append(at)
+                case "waits":
+                    self.waits.append((at, numbered[event.of]))
+                case "turn":
+                    self.turns.append(at)
+                case "described":
+                    self.described.append((at, event.mail))
+            busy[event.by] = at
+
+    def _note_begin(self, execution: Execution) -> None:
+        post = execution.step.mail
+        if post is None:
+            return
+        if execution.does in {"execute", "submit"}:
+            self.letters[post.name] = Letter(post, execution, [], [])
+        elif execution.does == "cancel_future" and post.name in self.letters:
+            letter = self.letters[post.name]
+            letter.cancelled = min(letter.cancelled, execution.begin)
+
+    def _note_end(self, execution: Execution) -> None:
+        if execution.does in {"close", "drain"}:
+            for name in execution.seen.mails:
+                if name in self.letters:
+                    self.letters[name].given_back.append(execution)
+        elif execution.does == "close_processor" and execution.is_well:
+            for letter in self.letters.values():
+                if letter.is_inside(execution.begin):
+                    letter.given_back.append(execution)
+
+    def of(self, *verbs: str) -> Iterator[Execution]:
+        """Yield the executions of these steps that are over."""
+        return (each for each in self.executions if each.does in verbs and each.end < NEVER)
+
+    @cached_property
+    def accepted(self) -> tuple[Letter, ...]:
+        """The letters that were sent without an error."""
+        return tuple(letter for letter in self.letters.values() if letter.is_accepted)
+
+    def inside(self, moment: float) -> list[Letter]:
+        """Return the letters that surely waited then, in the order in which they were sent."""
+        return [letter for letter in self.accepted if letter.is_inside(moment)]
+
+    def maybe_inside(self, execution: Execution) -> list[Letter]:
+        """Return the letters that may have waited meanwhile, those that surely did among them."""
+        return [
+            letter
+            for letter in self.letters.values()
+            if letter.sent.begin < execution.end
+            and not letter.sent.seen.error
+            and letter.gone > execution.begin
+        ]
+
+    def runs_amid(self, execution: Execution) -> list[Run]:
+        """Return the mails that a step itself has run."""
+        return [run for run in self.runs if run.amid is execution]
+
+    def letter_of(self, run: Run) -> Letter | None:
+        """Return the letter that was run, if the program has sent it."""
+        return self.letters.get(run.mail)
+
+    def states(self, execution: Execution) -> set[str]:
+        """Return the states that the mailbox may have had when it was asked for something."""
+        return self.states_at(execution.begin, execution.end, but=execution)
+
+    def states_at(self, begin: float, end: float, but: Execution | None = None) -> set[str]:
+        """Return the states between two moments."""
+        sure, maybe = 0, set[int]()
+        for each in self.executions:
+            if each is but or each.does not in _ENDS or each.seen.error:
+                continue
+            state = _STATES.index(_ENDS[each.does])
+            if each.end < begin:
+                sure = max(sure, state)
+            elif each.begin < end:
+                maybe.add(state)
+        return {_STATES[sure], *(_STATES[state] for state in maybe if state > sure)}
+
+    def steered(self, moment: float) -> int:
+        """Return how many mails may have been inside by then that the program does not know."""
+        return sum(each.does in STEERS and each.begin < moment for each in self.executions)
+
+    def batched(self, letter: Letter, moment: float) -> bool:
+        """Whether a letter was surely in the batch then: one was made since it was sent."""
+        return any(
+            each.is_well and letter.sent.end < each.begin and each.end < moment
+            for each in self.of("create_batch")
+        )
+
+    def unbatched(self, letter: Letter, moment: float) -> bool:
+        """Whether a letter was surely not in the batch then: none was made since."""
+        return not any(
+            each.begin < moment and each.end > letter.sent.begin
+            for each in self.executions
+            if each.does in {"create_batch", "run", "run_what_is_left"}
+        )
+
+
+def sight_of(execution: Execution) -> tuple[int, bool]:
+    """Return the priority of what takes, and whether it also sees deferred mails."""
+    if execution.does in TAKES:
+        return execution.step.priority, execution.step.with_deferred
+    return MAIN, False
+
+
+def sees(execution: Execution, letter: Letter) -> bool:
+    """Whether what takes sees a letter."""
+    priority, with_deferred = sight_of(execution)
+    return letter.is_seen_by(priority, with_deferred=with_deferred)

@@ -1,0 +1,188 @@
+"""Programs and traces in few characters, for examples and witnesses.
+
+A step is a word, steps are apart by blanks:
+
+    execute:m          the owner sends a mail m             a.execute:m    sender a does
+    execute:m@2        with priority 2                      try_take@2     a taker of priority 2
+    execute:m^         urgent       execute:m~  deferrable  execute:m!     it raises
+    execute:m%         with a description that is a function
+    execute:m { ... }  m does these steps when it is run    exclusively { ... }   in this section
+    try_run_one*       with deferred ones                   resume#1       of the second suspension
+    execute:m&         and the next step follows at once
+
+A trace is written like this, too. `=` stands before what a step gave, `?` before what it raised. Of
+a step that takes, the mails that it gave were run; `drain` and `close` just give them. What happens
+amid a step stands in brackets behind it:
+
+    take=m             create_batch=True                    try_take?closed
+    run ( <m> act )    a mail was run, then the action      run ( <m execute:n > )   that did a step
+    take ( waits )     it waits                             run ( <m> )?raised-m     and raised
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from asyncwait.spec.mailbox.program import (
+    OWNER,
+    FutureSeen,
+    MailboxTrace,
+    Post,
+    Program,
+    Seen,
+    Step,
+)
+
+_STEP = re.compile(
+    r"(?:(?P<by>[abc])\.)?(?P<does>[a-z_]+)(?P<deferred>\*)?(?::(?P<mail>[\w-]+))?(?P<flags>[\^~!%]*)"
+    r"(?:@(?P<priority>-?\d+))?(?P<more>[\^~!%]*)(?:#(?P<number>\d+))?(?P<at_once>&)?"
+    r"(?:=(?P<gave>[^?]*))?(?:\?(?P<error>.*))?"
+)
+_SENDS = {"execute", "submit", "cancel_future", "storm"}
+_GIVES_MAILS = {"try_take_from_batch", "try_take", "take", "drain", "close"}
+_RUNS = {"try_take_from_batch", "try_take", "take"}
+
+
+def program(text: str, *action: str, **options: Any) -> Program:
+    """Return the program that does the steps in `text`.
+
+    Args:
+        text: in the notation above.
+        action: what the default action does in each of its runs.
+        options: of the program.
+    """
+    runs = tuple(tuple(_steps(iter(run.split()))) for run in action)
+    return Program(tuple(_steps(iter(text.split()))), runs, **options)
+
+
+def mailbox_trace(text: str, **futures: str) -> MailboxTrace:
+    """Return the trace that `text` tells.
+
+    Args:
+        text: in the notation above.
+        futures: what became of those of mails.
+    """
+    writer = _Writer()
+    writer.write(text.split())
+    seen = tuple(FutureSeen(mail, state) for mail, state in futures.items())
+    return MailboxTrace(tuple(writer.events), seen)
+
+
+def _steps(words: Iterator[str]) -> list[Step]:
+    """Read steps up to the end, or to the brace that closes them."""
+    found: list[Step] = []
+    for word in words:
+        if word == "}":
+            break
+        if word == "{":
+            found[-1] = _with_inner(found[-1], tuple(_steps(words)))
+        else:
+            found.append(_step(word)[0])
+    return found
+
+
+def _with_inner(step: Step, inner: tuple[Step, ...]) -> Step:
+    if step.mail is None:
+        return replace(step, within=inner)
+    return replace(step, mail=replace(step.mail, does=inner))
+
+
+def _step(word: str) -> tuple[Step, re.Match[str]]:
+    found = _STEP.fullmatch(word)
+    if found is None:
+        raise ValueError(f"{word!r} is no step; see the notation")
+    does, number = found["does"], int(found["number"] or 0)
+    sends = does in _SENDS
+    priority = int(found["priority"] or (0 if sends else -1))
+    step = Step(
+        does,  # type: ignore[arg-type]
+        found["by"] or OWNER,
+        _post(found, priority) if sends else None,
+        -1 if sends else priority,
+        with_deferred=bool(found["deferred"]),
+        number=number,
+        at_once=bool(found["at_once"]),
+    )
+    return step, found
+
+
+def _post(found: re.Match[str], priority: int) -> Post:
+    flags = found["flags"] + found["more"]
+    return Post(
+        found["mail"],
+        priority,
+        urgent="^" in flags,
+        deferrable="~" in flags,
+        raises="!" in flags,
+        is_lazy="%" in flags,
+    )
+
+
+class _Writer:
+    """Writes the events that words tell of."""
+
+    def __init__(self) -> None:
+        self.events: list[Seen] = []
+        self._steps = 0
+        self._actions = 0
+        self._open: list[tuple[int, str]] = []  # number and owner of steps that are not over
+        self._running: list[str] = []
+
+    def write(self, words: Sequence[str]) -> None:
+        """Write all."""
+        for place, word in enumerate(words):
+            follows = words[place + 1] if place + 1 < len(words) else ""
+            self._write(word, is_open=follows == "(")
+
+    def _write(self, word: str, *, is_open: bool) -> None:
+        if word.startswith("<"):
+            self._running.append(word.strip("<>"))
+            self.events.append(Seen("run", mail=self._running[-1]))
+        if word.endswith(">"):
+            self.events.append(Seen("ran", mail=self._running.pop()))
+        elif word == "act":
+            self._act()
+        elif word in {"waits", "turn"}:
+            number = self._open[-1][0] if self._open else 0
+            self.events.append(Seen(word, of=number if word == "waits" else 0))  # type: ignore[arg-type]
+        elif word.startswith(")"):
+            self._end(re.fullmatch(r"\)(?:=(?P<gave>[^?]*))?(?:\?(?P<error>.*))?", word))
+        elif word.startswith("described:"):
+            self.events.append(Seen("described", mail=word.partition(":")[2]))
+        elif word != "(" and not word.startswith("<"):
+            step, found = _step(word)
+            self._begin(step)
+            if not is_open:
+                self._end(found, step)
+
+    def _act(self) -> None:
+        self.events.extend((Seen("action", of=self._actions), Seen("acted", of=self._actions)))
+        self._actions += 1
+
+    def _begin(self, step: Step) -> None:
+        self._steps += 1
+        self._open.append((self._steps, step.by))
+        self.events.append(Seen("begin", of=self._steps, by=step.by, step=step))
+
+    def _end(self, found: re.Match[str] | None, step: Step | None = None) -> None:
+        assert found is not None
+        number, by = self._open.pop()
+        gave, error = found["gave"], (found["error"] or "").replace("-", " ")
+        mails = tuple(filter(None, (gave or "").split(",")))
+        gives_mails = step is not None and step.does in _GIVES_MAILS
+        for mail in mails if gives_mails and step is not None and step.does in _RUNS else ():
+            self.events.extend((Seen("run", mail=mail), Seen("ran", mail=mail)))
+        end = Seen("end", of=number, by=by, error=error)
+        if gives_mails:
+            end = Seen("end", of=number, by=by, mails=mails, error=error)
+        elif gave is not None:
+            end = Seen("end", of=number, by=by, value=_value(gave), error=error)
+        self.events.append(end)
+
+
+def _value(text: str) -> bool | int | str:
+    if text in {"True", "False"}:
+        return text == "True"
+    return int(text) if text.isdigit() else text.replace("-", " ")

@@ -1,0 +1,298 @@
+"""Plays a program on a mailbox, and writes down what happens.
+
+A director does one step after the other. What is the owner's is done by the task that owns the
+mailbox, and may wait; what is a sender's is done in that sender's thread, or, on a stage without
+threads, in the director's task. After each step the director sleeps on a virtual clock: it wakes
+when nobody else has anything to do.
+"""
+
+from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from queue import Empty
+from typing import Literal, TypeAlias, get_args
+
+import anyio
+import anyio.abc
+from anyio.lowlevel import checkpoint
+from msgspec.structs import replace
+
+from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
+from asyncwait.conformance.mailbox._hands import ENDS_WITHIN, Desk, Hand, Job, Task
+from asyncwait.conformance.mailbox._recorder import Recorder, Runaway, said
+from asyncwait.conformance.mailbox._steps import Gave, Steps
+from asyncwait.spec import running_loop
+from asyncwait.spec.mailbox import Controller, OpenProcessor
+from asyncwait.spec.mailbox.program import (
+    OWNER,
+    SENDERS,
+    WAITING,
+    MailboxTrace,
+    Post,
+    Program,
+    Step,
+)
+
+Stage: TypeAlias = Literal["asyncio", "trio", "threads"]
+"""Where a program is played: all in tasks of one loop; or senders in threads, beside asyncio."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+TURNS = 8
+"""Turns that a neighbour asks for."""
+
+HELD = 0.05
+"""Seconds of the real clock that a section gives to others who must not come in meanwhile. A sound
+mailbox keeps them out for as long; one that does not lets them in within microseconds."""
+
+ASKED = 3.0
+"""Seconds of the real clock that a section gives to others who ask without a lock: a sound mailbox
+answers within microseconds, unless the machine has no time for it."""
+
+
+def play_program(program: Program, open_processor: OpenProcessor, stage: Stage) -> MailboxTrace:
+    """Play `program` and return what happened; never raise because of the mailbox.
+
+    Args:
+        program: what to do.
+        open_processor: opens the mailbox.
+        stage: where.
+    """
+    loop: LoopName = "trio" if stage == "trio" else "asyncio"
+    player = _Player(program, open_processor, with_threads=stage == "threads")
+    return run_virtual(player.play, loop)
+
+
+class _Player:
+    def __init__(
+        self, program: Program, open_processor: OpenProcessor, *, with_threads: bool
+    ) -> None:
+        self._program = program
+        self._open_processor = open_processor
+        self._recorder = Recorder()
+        self._steps = Steps(self._recorder, program.action)
+        self._desk = Desk()
+        self._hands = {name: self._hand(name) for name in SENDERS} if with_threads else {}
+        self._late: list[Task] = []
+        self._waiting = 0  # number of the owner's step
+        self._todo: deque[Step] = deque()
+        self._wanted: anyio.Event | None = None
+        self._wait_scope: anyio.CancelScope | None = None
+        self._ending = "whole"
+
+    def _hand(self, name: str) -> Hand:
+        return Hand(lambda: self._recorder.enlist(name))
+
+    async def play(self, spin: SpinWatch) -> MailboxTrace:
+        """Play the program."""
+        with anyio.CancelScope() as scope:
+            spin.restart(lambda: self._break("spins", scope))
+            try:
+                await self._direct()
+            except Exception as error:
+                self._ending = f"broken: {said(error)}"
+            except Runaway:
+                self._ending = "spins"
+            except BaseExceptionGroup as group:
+                self._ending = "spins" if group.subgroup(Runaway) else f"broken: {said(group)}"
+        for hand in self._hands.values():
+            hand.let_go()
+        futures = self._steps.futures_seen()
+        return MailboxTrace(tuple(self._recorder.events), futures, self._ending)
+
+    def _break(self, ending: str, scope: anyio.CancelScope) -> None:
+        self._ending = ending
+        scope.cancel()
+
+    async def _direct(self) -> None:
+        """Do all steps, then close the mailbox, to see what is left in it."""
+        action = self._act if self._program.is_awaited else self._steps.act
+        self._steps.processor = self._open_processor(running_loop(), action)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._own)
+            for step in self._program.steps:
+                await self._do(step, tasks)
+            self._todo.clear()
+            if self._waiting:
+                await self._do(Step("cancel_wait"), tasks)
+            await self._do(Step("close"), tasks)
+            tasks.cancel_scope.cancel()
+
+    async def _act(self, controller: Controller) -> None:
+        await checkpoint()
+        self._steps.act(controller)
+
+    async def _do(self, step: Step, tasks: anyio.abc.TaskGroup) -> None:
+        if step.does == "cancel_wait":
+            if self._wait_scope is not None:
+                self._wait_scope.cancel()
+        elif step.does == "storm":
+            await self._storm(step)
+        elif step.by == OWNER:
+            self._todo.append(step)
+            if self._wanted is not None:
+                self._wanted.set()
+            if step.does == "run" and self._program.has_neighbour:
+                tasks.start_soon(self._live_beside)
+        elif step.by in self._hands:
+            self._have_done(step)
+        else:
+            self._do_as(step)
+        if not step.at_once:
+            await anyio.sleep(1)
+            if self._waiting:
+                self._recorder.note("waits", of=self._waiting)
+
+    # The owner
+
+    async def _own(self) -> None:
+        """Be the task that owns the mailbox."""
+        while True:
+            while self._todo:
+                await self._do_own(self._todo.popleft())
+            self._wanted = wanted = anyio.Event()
+            await wanted.wait()
+
+    async def _do_own(self, step: Step) -> None:
+        if step.does == "exclusively":
+            self._section(step)
+        elif step.does not in WAITING:
+            self._steps.perform(step)
+        else:
+            with anyio.CancelScope() as self._wait_scope:
+                await self._do_waiting(step)
+
+    async def _do_waiting(self, step: Step) -> None:
+        self._waiting = number = self._recorder.begin(step=step)
+        try:
+            gave = await self._wait(step)
+        except anyio.get_cancelled_exc_class():
+            self._recorder.note("end", of=number, error="cancelled")
+            raise
+        except Exception as error:
+            self._recorder.note("end", of=number, error=said(error))
+        else:
+            self._recorder.note("end", of=number, value=gave[0], mails=gave[1])
+        finally:
+            self._waiting = 0
+
+    async def _wait(self, step: Step) -> Gave:
+        processor = self._steps.processor
+        if step.does == "take":
+            return self._steps.take_over(await processor.mailbox.take(step.priority))
+        if step.does == "run_one":
+            await self._steps.executor(step.priority).run_one()
+        else:
+            await processor.run()
+        return None, ()
+
+    async def _live_beside(self) -> None:
+        """Be another task of the loop, which wants its turn."""
+        for _ in range(TURNS):
+            await checkpoint()
+            with self._acting("a"):
+                self._recorder.note("turn")
+
+    # The others
+
+    def _do_as(self, step: Step) -> None:
+        """Do a sender's step in the director's task, or a section of this thread."""
+        with self._acting(step.by):
+            if step.does == "exclusively":
+                self._section(step)
+            else:
+                self._steps.perform(step)
+
+    @contextmanager
+    def _acting(self, name: str) -> Generator[None]:
+        self._recorder.acting = name
+        try:
+            yield
+        finally:
+            self._recorder.acting = OWNER
+
+    def _have_done(self, step: Step) -> None:
+        """Have a thread do a step, and wait for that here: sending waits for nobody."""
+        hand = self._hands[step.by]
+        try:
+            self._desk.serve_until_done(lambda done: hand.do(lambda: self._in_hand(step, done)))
+        except Empty:
+            self._ending = f"broken: {step.does} of another thread was not over in {ENDS_WITHIN} s"
+            raise Runaway from None
+        self._outlast()
+
+    def _in_hand(self, step: Step, done: Job) -> None:
+        try:
+            if step.does == "exclusively":
+                self._section(step)
+            else:
+                self._steps.perform(step)
+        finally:
+            done()
+
+    def _section(self, step: Step) -> None:
+        """Run a section; whoever comes in meanwhile is given a little time."""
+        number = self._recorder.begin(step=step)
+
+        def within() -> str:
+            for inner in step.within:
+                self._do_within(inner, step.by)
+            return "done"
+
+        try:
+            value = self._steps.processor.mailbox.run_exclusively(within)
+        except Exception as error:
+            self._recorder.note("end", of=number, error=said(error))
+        else:
+            self._recorder.note("end", of=number, value=value)
+        if step.by == OWNER:
+            self._outlast()
+
+    def _do_within(self, step: Step, by: str) -> None:
+        def do() -> None:
+            self._steps.perform(step)
+
+        if step.by == by or not self._hands:
+            do()
+            return
+        task = self._desk.ask(do) if step.by == OWNER else self._hands[step.by].do(do)
+        self._late.append(task)
+        task.wait(ASKED if step.does in {"has_mail", "count"} else HELD)
+
+    def _outlast(self) -> None:
+        """Wait for what a section has kept out."""
+        while self._late:
+            self._late.pop().wait(ENDS_WITHIN)
+
+    # Many at once
+
+    async def _storm(self, step: Step) -> None:
+        """Have all senders send at once, each its own mails."""
+        assert step.mail is not None
+        posts = {name: _storm_of(step.mail, name, step.number) for name in SENDERS}
+        if not self._hands:
+            async with anyio.create_task_group() as senders:
+                for name, steps in posts.items():
+                    senders.start_soon(self._send_all, name, steps)
+            return
+        jobs = [
+            hand.do(partial(self._perform_all, posts[name])) for name, hand in self._hands.items()
+        ]
+        await anyio.to_thread.run_sync(lambda: [job.wait(ENDS_WITHIN) for job in jobs])
+
+    def _perform_all(self, steps: list[Step]) -> None:
+        for step in steps:
+            self._steps.perform(step)
+
+    async def _send_all(self, name: str, steps: list[Step]) -> None:
+        for step in steps:
+            self._do_as(replace(step, by=name))
+            await checkpoint()
+
+
+def _storm_of(post: Post, name: str, count: int) -> list[Step]:
+    return [
+        Step("execute", name, replace(post, name=f"{post.name}-{name}{number}"))
+        for number in range(count)
+    ]

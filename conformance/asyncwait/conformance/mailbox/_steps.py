@@ -1,0 +1,199 @@
+"""What a step does to the mailbox: the verbs of a program, in words of the contract."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from asyncwait.conformance.harness import shown
+from asyncwait.conformance.mailbox._recorder import PlannedError, Recorder, Runaway, said
+from asyncwait.spec.mailbox import Controller, Executor, Mail, Mailbox, Processor, Suspension
+from asyncwait.spec.mailbox.program import FutureSeen, Post, Step, Value
+
+Gave: TypeAlias = tuple[Value, tuple[str, ...]]
+"""What a step gave, and the mails that it took or gave back."""
+
+REPORTED = "reported"
+"""The name of the error that `report_error` reports."""
+
+
+class Steps:
+    """Does the steps that never wait, and makes the mails and the default action.
+
+    Args:
+        recorder: writes everything down.
+        action: what the default action does in each of its runs.
+    """
+
+    processor: Processor
+
+    def __init__(self, recorder: Recorder, action: tuple[tuple[Step, ...], ...]) -> None:
+        self._recorder = recorder
+        self._action = action
+        self._runs = 0
+        self._asks = 0  # for a description
+        self._executors: dict[int, Executor] = {}
+        self._suspensions: list[Suspension] = []
+        self._futures: dict[str, Future[Any]] = {}
+        self._verbs: Mapping[str, Callable[[Step], Any]] = {
+            "execute": lambda step: self._send(step, "execute"),
+            "submit": self._submit,
+            "cancel_future": self._cancel_future,
+            "create_batch": lambda _: self._mailbox.create_batch(),
+            "has_mail": lambda _: self._mailbox.has_mail,
+            "count": lambda _: len(self._mailbox),
+            "state": lambda _: self._mailbox.state.value,
+            "should_interrupt": lambda step: self.executor(step.priority).should_interrupt(),
+            "is_idle": lambda step: self.executor(step.priority).is_idle(),
+            "metrics": lambda _: self._metrics(),
+            "quiesce": lambda _: self._mailbox.quiesce(),
+            "try_run_one": self._try_run_one,
+            "suspend_action": lambda _: self._suspend(),
+            "resume": self._resume,
+            "suspend": lambda _: self.processor.suspend(),
+            "all_actions_completed": lambda _: self.processor.all_actions_completed(),
+            "report_error": lambda _: self.processor.report_error(PlannedError(REPORTED)),
+            "prepare_close": lambda _: self.processor.prepare_close(),
+            "run_what_is_left": lambda _: self.processor.drain(),
+            "close_processor": lambda _: self.processor.close(),
+        }
+        self._takes: Mapping[str, Callable[[Step], Iterable[Mail | None]]] = {
+            "try_take_from_batch": lambda _: [self._mailbox.try_take_from_batch()],
+            "try_take": lambda step: [self._mailbox.try_take(step.priority)],
+            "drain": lambda _: self._mailbox.drain(),
+            "close": lambda _: self._mailbox.close(),
+        }
+
+    @property
+    def _mailbox(self) -> Mailbox:
+        return self.processor.mailbox
+
+    def executor(self, priority: int) -> Executor:
+        """Return the executor of a priority, always the same one."""
+        if priority not in self._executors:
+            self._executors[priority] = self.processor.executor(priority)
+        return self._executors[priority]
+
+    def perform(self, step: Step) -> None:
+        """Do a step that can't wait, and write down what comes of it, errors too."""
+        number = self._recorder.begin(step=step)
+        try:
+            gave = self.do(step)
+        except Runaway:
+            raise
+        except Exception as error:
+            self._recorder.note("end", of=number, error=said(error))
+        else:
+            self._recorder.note("end", of=number, value=gave[0], mails=gave[1])
+
+    def do(self, step: Step) -> Gave:
+        """Do a step that can't wait; return what it gives."""
+        if step.does in self._takes:
+            mails = [mail for mail in self._takes[step.does](step) if mail is not None]
+            names = tuple(self._description(mail) for mail in mails)
+            if step.does.startswith("try"):
+                for mail in mails:
+                    self.run_taken(mail)
+            return None, names
+        value = self._verbs[step.does](step)
+        is_plain = value is None or isinstance(value, bool | int | str)
+        return value if is_plain else shown(value), ()
+
+    def take_over(self, mail: Mail) -> Gave:
+        """Return what a step gives that took `mail`, once that has been run."""
+        name = self._description(mail)
+        self.run_taken(mail)
+        return None, (name,)
+
+    def run_taken(self, mail: Mail) -> None:
+        """Run a mail that was taken; that it raises is on record, and nobody's business here."""
+        with suppress(PlannedError):
+            mail.run()
+
+    def futures_seen(self) -> tuple[FutureSeen, ...]:
+        """Return what has become of the futures."""
+        return tuple(FutureSeen(mail, _state(future)) for mail, future in self._futures.items())
+
+    def act(self, _: Controller) -> None:
+        """Be the default action."""
+        number, self._runs = self._runs, self._runs + 1
+        self._recorder.note("action", of=number)
+        if number < len(self._action):
+            for step in self._action[number]:
+                self.perform(step)
+        else:
+            self.perform(Step("all_actions_completed"))
+        self._recorder.note("acted", of=number)
+
+    # The verbs that are more than a call
+
+    def _send(self, step: Step, verb: str) -> Any:
+        post = step.mail
+        assert post is not None
+        send = getattr(self.executor(post.priority), verb)
+        about = (lambda: self._describe(post.name)) if post.is_lazy else post.name
+        return send(
+            lambda: self._run(post),
+            urgent=post.urgent,
+            deferrable=post.deferrable,
+            description=about,
+        )
+
+    def _submit(self, step: Step) -> None:
+        assert step.mail is not None
+        self._futures[step.mail.name] = self._send(step, "submit")
+
+    def _cancel_future(self, step: Step) -> bool | None:
+        assert step.mail is not None
+        future = self._futures.get(step.mail.name)
+        return None if future is None else future.cancel()
+
+    def _run(self, post: Post) -> str:
+        self._recorder.note("run", mail=post.name)
+        for step in post.does:
+            self.perform(step)
+        error = PlannedError(post.name) if post.raises else None
+        self._recorder.note("ran", mail=post.name, error=said(error))
+        if error is not None:
+            raise error
+        return post.name
+
+    def _try_run_one(self, step: Step) -> bool:
+        executor = self.executor(step.priority)
+        if step.with_deferred:
+            return executor.try_run_one(with_deferred=True)
+        return executor.try_run_one()
+
+    def _suspend(self) -> None:
+        self._suspensions.append(self.processor.suspend_default_action())
+
+    def _resume(self, step: Step) -> None:
+        if step.number < len(self._suspensions):
+            self._suspensions[step.number].resume()
+
+    def _metrics(self) -> str:
+        metrics = self.processor.metrics()
+        return f"{metrics.mails} {metrics.queued}"
+
+    def _describe(self, name: str) -> str:
+        if not self._asks:
+            self._recorder.note("described", mail=name)
+        return name
+
+    def _description(self, mail: Mail) -> str:
+        self._asks += 1
+        try:
+            return str(mail.description)
+        except Exception as error:
+            return f"({said(error)})"
+        finally:
+            self._asks -= 1
+
+
+def _state(future: Future[Any]) -> str:
+    if not future.done():
+        return "pending"
+    if future.cancelled():
+        return "cancelled"
+    error = future.exception()
+    return f"returned {shown(future.result())}" if error is None else said(error)

@@ -1,0 +1,253 @@
+"""The way through: examples and generated programs are played on every stage, and judged."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
+from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
+from asyncwait.conformance.mailbox._player import STAGES, Stage
+from asyncwait.conformance.mailbox._random import random_programs
+from asyncwait.conformance.mailbox._served import MOST_BLOCKED, ServedMailbox
+from asyncwait.conformance.mailbox.checks import MailboxViolation
+from asyncwait.conformance.verdict import Status, Word
+from asyncwait.spec.mailbox.program import MailboxTrace, Program, program_id
+from asyncwait.spec.rules import Rule, mailbox_rules
+
+GENERATED = 1_000
+"""Programs that are drawn for each stage."""
+
+MOST_TRIES = 200
+"""Programs that are tried to find a smaller one that fails."""
+
+Progress = Callable[[int, int], None]
+"""Told how many were judged, and of how many."""
+
+
+class MailboxCase(Struct, frozen=True):
+    """A program, and where it is played.
+
+    Args:
+        name: of the example, or the number of the generated program.
+        program: what is played.
+        stage: where.
+        is_generated: nobody has written it by hand, so it can be made smaller.
+    """
+
+    name: str
+    program: Program
+    stage: Stage
+    is_generated: bool = False
+
+    @property
+    def label(self) -> str:
+        """What it is called where it fails."""
+        return f"{self.name} ({program_id(self.program)}), {self.stage}"
+
+    @property
+    def size(self) -> tuple[bool, int]:
+        """Examples first, then what has fewer steps."""
+        return self.is_generated, len(self.program.all_steps)
+
+
+class MailboxFailure(Struct, frozen=True):
+    """A case in which a rule was broken.
+
+    Args:
+        case: what was played.
+        trace: what was seen.
+        violation: the first spot where the rule was broken.
+    """
+
+    case: MailboxCase
+    trace: MailboxTrace
+    violation: MailboxViolation
+
+
+class MailboxResult(Struct, frozen=True):
+    """What is said of one rule.
+
+    Args:
+        rule: the rule.
+        status: "pass", "fail", "untested", "blocked" (too many runs blocked their process before),
+            "not-applicable" (it shows on another stage only) or "error".
+        applied: how often its premise held.
+        broken: in how many runs it was broken.
+        failure: the easiest of those to read.
+        note: why its check broke; empty if it did not.
+    """
+
+    rule: Rule
+    status: Status
+    applied: int = 0
+    broken: int = 0
+    failure: MailboxFailure | None = None
+    note: str = ""
+
+
+class MailboxVerdict(Struct, frozen=True):
+    """What is said of one mailbox.
+
+    Args:
+        name: of the mailbox.
+        results: one for each rule.
+        runs: how many were judged.
+        planned: how many there are.
+        errors: runs that could not be judged, and why.
+    """
+
+    name: str
+    results: tuple[MailboxResult, ...]
+    runs: int
+    planned: int
+    errors: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> tuple[MailboxResult, ...]:
+        """The rules that are broken."""
+        return tuple(result for result in self.results if result.status == "fail")
+
+    @property
+    def word(self) -> Word:
+        """The worst that any rule says; untested or an error is never green."""
+        if any(result.rule.level == "MUST" for result in self.failed):
+            return "not conformant"
+        is_open = any(result.status in {"untested", "blocked", "error"} for result in self.results)
+        if is_open or self.errors or self.runs < self.planned:
+            return "inconclusive"
+        return "conformant"
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line, with everything that is not plain green."""
+        counted = {
+            status: sum(result.status == status for result in self.results)
+            for status in ("fail", "untested", "blocked", "error")
+        }
+        parts = [
+            f"{sum(result.status == 'pass' for result in self.results)} rules pass",
+            *(f"{count} {status}" for status, count in counted.items() if count),
+            *([f"{len(self.errors)} runs in error"] if self.errors else []),
+        ]
+        played = (
+            f"{self.runs:,}" if self.runs == self.planned else f"{self.runs:,} of {self.planned:,}"
+        )
+        return f"{self.name}: {self.word} ({', '.join(parts)}; {played} runs)"
+
+
+def mailbox_cases(
+    count: int = GENERATED, seed: int = 0, stages: Sequence[Stage] = STAGES
+) -> Iterator[MailboxCase]:
+    """Yield what is played: every example on every stage where it means something, then others.
+
+    Args:
+        count: of generated programs, for each stage.
+        seed: of those.
+        stages: where to play.
+    """
+    for example in MAILBOX_EXAMPLES:
+        for stage in stages:
+            if stage == "threads" or not example.program.needs_threads:
+                yield MailboxCase(example.name, example.program, stage)
+    for number, program in enumerate(random_programs(count, seed)):
+        for stage in stages:
+            yield MailboxCase(f"generated {number}", program, stage, is_generated=True)
+
+
+class _Count:
+    """What is known of one rule so far."""
+
+    def __init__(self) -> None:
+        self.applied = 0
+        self.broken = 0
+        self.failure: MailboxFailure | None = None
+        self.error = ""
+
+
+def verify_mailbox(
+    served: ServedMailbox,
+    name: str,
+    cases: Sequence[MailboxCase],
+    tell: Progress = lambda _, __: None,
+) -> MailboxVerdict:
+    """Play all cases and judge them by every rule.
+
+    Args:
+        served: plays them.
+        name: of the mailbox.
+        cases: what to play.
+        tell: told how far it is.
+    """
+    rules = mailbox_rules()
+    counts = {rule: _Count() for rule in rules}
+    errors: list[str] = []
+    judged = 0
+    for case in cases:
+        tell(judged, len(cases))
+        trace = served.play(case.program, case.stage)
+        found = judge_mailbox(trace)
+        judged += 1
+        if found.error or trace.ending.startswith("broken"):
+            errors.append(f"{case.label}: {found.error or trace.ending}")
+        _add(counts, case, trace, found)
+        if served.blocked >= MOST_BLOCKED:
+            break
+    else:
+        tell(judged, len(cases))
+    results = tuple(_conclude(served, rules[rule], count) for rule, count in counts.items())
+    if {case.stage for case in cases} != set(STAGES):
+        results = tuple(_forgive_untested(result) for result in results)
+    return MailboxVerdict(name, results, judged, len(cases), tuple(errors))
+
+
+def _add(
+    counts: Mapping[str, _Count], case: MailboxCase, trace: MailboxTrace, found: MailboxJudged
+) -> None:
+    for rule, judgement in found.by_rule.items():
+        count = counts[rule]
+        count.applied += judgement.applied
+        count.error = count.error or judgement.error
+        if judgement.violations:
+            count.broken += 1
+            failure = MailboxFailure(case, trace, judgement.violations[0])
+            if count.failure is None or case.size < count.failure.case.size:
+                count.failure = failure
+
+
+def _conclude(served: ServedMailbox, rule: Rule, count: _Count) -> MailboxResult:
+    status: Status = "pass"
+    failure = count.failure
+    if failure is not None:
+        status = "fail"
+        if failure.case.is_generated and not failure.trace.ending.startswith("blocks"):
+            failure = _smaller(served, rule.id, failure)
+    elif count.error:
+        status = "error"
+    elif not count.applied:
+        status = "blocked" if served.blocked >= MOST_BLOCKED else "untested"
+    return MailboxResult(rule, status, count.applied, count.broken, failure, count.error)
+
+
+def _forgive_untested(result: MailboxResult) -> MailboxResult:
+    """Say that a rule which only shows on another stage was not to be judged here."""
+    if result.status != "untested":
+        return result
+    return replace(result, status="not-applicable", note="it shows on another stage only")
+
+
+def _smaller(served: ServedMailbox, rule: str, failure: MailboxFailure) -> MailboxFailure:
+    """Leave out step after step, as long as the rule is still broken."""
+    tries = iter(range(MOST_TRIES))
+    place = 0
+    while place < len(failure.case.program.steps) and next(tries, None) is not None:
+        steps = failure.case.program.steps
+        program = replace(failure.case.program, steps=steps[:place] + steps[place + 1 :])
+        case = replace(failure.case, program=program)
+        trace = served.play(program, case.stage)
+        found = judge_mailbox(trace).by_rule.get(rule)
+        if found is not None and found.violations:
+            failure = MailboxFailure(case, trace, found.violations[0])
+        else:
+            place += 1
+    return failure

@@ -1,0 +1,182 @@
+"""How a mailbox ends, exclusive sections, and futures."""
+
+from collections.abc import Iterator
+
+from asyncwait.conformance.mailbox._history import (
+    NEVER,
+    TAKES,
+    Execution,
+    Letter,
+    MailboxHistory,
+)
+from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.spec.mailbox.program import OWNER
+
+_TAKING = ("try_take_from_batch", *sorted(TAKES))
+_RUNNING = frozenset({"run_one", "try_run_one", "run", "run_what_is_left"})
+
+
+@check("MBX-33")
+def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Spot]:
+    """A mailbox that is quiesced or closed refuses mails."""
+    for sent in history.of("execute", "submit"):
+        if "open" not in (states := history.states(sent)):
+            wrong = sent.seen.error != "closed"
+            came = sent.seen.error or "was accepted"
+            yield (f"{sent}: {came}; the mailbox is {min(states)}", sent.end) if wrong else None
+
+
+@check("MBX-34")
+def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Spot]:
+    """Quiescing lets the mails inside come to their end."""
+    for taking in history.of(*_TAKING):
+        if taking.by == OWNER and history.states(taking) == {"quiesced"}:
+            error = taking.seen.error
+            wrong = error in {"closed", "refused"}
+            yield (f"{taking} raised {error!r}; it is only quiesced", taking.end) if wrong else None
+
+
+@check("MBX-35")
+def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Spot]:
+    """A closed mailbox refuses whoever takes."""
+    for taking in history.of(*_TAKING):
+        if taking.by == OWNER and history.states(taking) == {"closed"}:
+            wrong = taking.seen.error != "closed"
+            came = taking.seen.error or "nothing"
+            yield (f"{taking} raised {came}; it is closed", taking.end) if wrong else None
+
+
+@check("MBX-36")
+def there_is_no_way_back(history: MailboxHistory) -> Iterator[Spot]:
+    """Open, quiesced, closed: in this order only."""
+    for asked in history.of("state"):
+        states = history.states(asked)
+        wrong = asked.seen.value not in states
+        text = f"it says that it is {asked.seen.value}; it is {' or '.join(sorted(states))}"
+        yield (text, asked.end) if wrong else None
+
+
+def _all_given(history: MailboxHistory, giving: Execution) -> Spot:
+    """Say whether everything was given back, in the order in which it would have been taken."""
+    mails = giving.seen.mails
+    inside = history.inside(giving.begin)
+    missing = [each.name for each in inside if each.name not in mails]
+    if missing:
+        return f"{giving} gave {', '.join(mails) or 'nothing'}, not {missing[0]}", giving.end
+    given = sorted(inside, key=lambda each: mails.index(each.name))
+    for place, first in enumerate(given):
+        for second in given[place + 1 :]:
+            if _goes_before(second, first):
+                return f"{giving} gave {first.name} before {second.name}", giving.end
+    return None
+
+
+def _goes_before(one: Letter, other: Letter) -> bool:
+    if one.post.urgent != other.post.urgent:
+        return one.post.urgent
+    return one.sent.end < other.sent.begin
+
+
+@check("MBX-37")
+def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Spot]:
+    """What is left is returned, in the order in which it would have been taken."""
+    for closed in history.of("close"):
+        was_open = "closed" not in history.states(closed)
+        if closed.is_well and was_open and history.inside(closed.begin):
+            yield _all_given(history, closed)
+
+
+@check("MBX-38")
+def closing_again_does_nothing(history: MailboxHistory) -> Iterator[Spot]:
+    """A closed mailbox has nothing to give back, and no reason to complain."""
+    for closed in history.of("close"):
+        if closed.by == OWNER and history.states(closed) == {"closed"}:
+            gave = closed.seen.error or ", ".join(closed.seen.mails)
+            yield (f"closing again: {gave}", closed.end) if gave else None
+
+
+@check("MBX-39")
+def closing_cancels_futures(history: MailboxHistory) -> Iterator[Spot]:
+    """Nobody waits for what will never run."""
+    states = {future.mail: future.state for future in history.trace.futures}
+    for letter in history.accepted:
+        closings = [each for each in letter.given_back if each.does != "drain"]
+        if letter.name in states and closings and not letter.runs:
+            state = states[letter.name]
+            text = f"the future of {letter.name} is {state}; the mailbox is closed"
+            yield (text, closings[0].end) if state != "cancelled" else None
+
+
+@check("MBX-40")
+def draining_gives_everything(history: MailboxHistory) -> Iterator[Spot]:
+    """`drain` takes batch and queue, in the order in which they would have been taken."""
+    for drained in history.of("drain"):
+        if drained.is_well and history.inside(drained.begin):
+            yield _all_given(history, drained)
+
+
+@check("MBX-41")
+def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Spot]:
+    """Until the section is over, no other thread puts or closes."""
+    for section in history.executions:
+        if section.does != "exclusively":
+            continue
+        amid = [each for each in history.executions if section.begin < each.begin < section.end]
+        own = [each for each in amid if each.amid is section]
+        for other in amid:
+            is_kept_out = other.by != section.by and other.does in {"execute", "submit", "close"}
+            after = [each for each in own if each.begin > other.begin]
+            if is_kept_out and after:
+                wrong = other.end < after[-1].begin
+                yield (f"{other} came into {section}", other.end) if wrong else None
+
+
+@check("MBX-42")
+def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator[Spot]:
+    """What runs exclusively returns what it always does, and may send."""
+    for section in history.of("exclusively"):
+        wrong = section.seen.value != "done"
+        gave = section.seen.error or section.seen.value
+        yield (f"{section} gave {gave}", section.end) if wrong else None
+
+
+@check("MBX-43")
+def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Spot]:
+    """What a submitted mail returns, or raises, is in its future, and nowhere else."""
+    states = {future.mail: future.state for future in history.trace.futures}
+    for letter in history.accepted:
+        if letter.name not in states or not letter.runs or letter.runs[0].over == NEVER:
+            continue
+        expected = f"raised {letter.name}" if letter.post.raises else f"returned {letter.name!r}"
+        state, run = states[letter.name], letter.runs[0]
+        if not state.startswith(expected):
+            yield f"the future of {letter.name} is {state}; it {expected}", run.over
+        elif run.amid and run.amid.seen.error == f"raised {letter.name}":
+            yield f"{run.amid} raised what is in the future of {letter.name}", run.amid.end
+        else:
+            yield None
+
+
+@check("MBX-45")
+def a_cancelled_future_is_left_alone(history: MailboxHistory) -> Iterator[Spot]:
+    """A mail whose future was cancelled does nothing."""
+    for cancelled in history.of("cancel_future"):
+        assert cancelled.step.mail is not None
+        letter = history.letters.get(cancelled.step.mail.name)
+        if letter is not None and cancelled.seen.value is True:
+            late = [run.at for run in letter.runs if run.at > cancelled.end]
+            text = f"{letter.name} was run, whose future was cancelled"
+            yield (text, late[0]) if late else None
+
+
+@check("MBX-46")
+def the_error_of_a_mail_passes(history: MailboxHistory) -> Iterator[Spot]:
+    """What a mail raises is raised, as it is, where it is run."""
+    for run in history.runs:
+        letter, amid = history.letter_of(run), run.amid
+        if letter is None or amid is None or amid.does not in _RUNNING:
+            continue
+        if letter.post.raises and letter.sent.does == "execute" and amid.end < NEVER:
+            wrong = amid.seen.error != f"raised {letter.name}"
+            came = amid.seen.error or "nothing"
+            yield (f"{amid} raised {came}, {letter.name} an error", amid.end) if wrong else None

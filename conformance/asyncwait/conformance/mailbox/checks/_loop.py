@@ -1,0 +1,320 @@
+"""The loop: rounds, the default action, and what steers them."""
+
+from collections.abc import Iterator
+
+from asyncwait.conformance.mailbox._history import (
+    FROM_BATCH,
+    GIVES_BACK,
+    NEVER,
+    TAKES,
+    Execution,
+    MailboxHistory,
+    Run,
+)
+from asyncwait.conformance.mailbox.checks._asking import is_suspended
+from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.spec.mailbox.program import OWNER
+
+FEW_ROUNDS = 4
+"""After so many, a neighbour must have had its turn."""
+
+_RAISES = "raised reported"
+
+
+def _loops(history: MailboxHistory) -> list[Execution]:
+    return [each for each in history.executions if each.does == "run"]
+
+
+def _actions(history: MailboxHistory, loop: Execution) -> list[int]:
+    return [at for at in history.actions if loop.begin < at < loop.end]
+
+
+def _sender_run(history: MailboxHistory, run: Run) -> Run | None:
+    """Return the run of the mail that sent what was run, if it was one."""
+    letter = history.letter_of(run)
+    if letter is None or letter.sent.by != OWNER:
+        return None
+    begin = letter.sent.begin
+    return next((each for each in history.runs if each.at < begin < each.over), None)
+
+
+@check("MBX-47")
+def one_batch_one_action(history: MailboxHistory) -> Iterator[Spot]:
+    """What a mail sends waits for the next round."""
+    for run in history.runs:
+        letter, sender = history.letter_of(run), _sender_run(history, run)
+        if letter is None or sender is None or letter.post.urgent or run.amid is None:
+            continue
+        if run.amid.does != "run" or sender.amid is not run.amid:
+            continue
+        if any(each.begin < run.at for each in history.of("suspend_action")):
+            continue
+        acted = any(letter.sent.end < at < run.at for at in history.actions)
+        text = f"{letter.name} was run in the round in which {sender.mail} sent it"
+        yield None if acted else (text, run.at)
+
+
+@check("MBX-48")
+def all_that_is_there_runs_first(history: MailboxHistory) -> Iterator[Spot]:
+    """Mails that are there when a round begins run before its action."""
+    for loop in _loops(history):
+        start = loop.begin
+        for action in _actions(history, loop):
+            for letter in history.inside(start) if start < action else ():
+                wrong = letter.is_inside(action)
+                yield (f"the action was run, {letter.name} waited", action) if wrong else None
+            start = min((at for at in history.acted if at > action), default=action)
+
+
+def _suspensions(history: MailboxHistory) -> list[tuple[Execution, float]]:
+    """Return each suspension, and when somebody began to resume it, or NEVER."""
+    made = [each for each in history.of("suspend_action") if each.is_well]
+    resumes = [each for each in history.executions if each.does == "resume"]
+    return [
+        (
+            suspended,
+            min(
+                (
+                    each.begin
+                    for each in resumes
+                    if each.step.number == number and each.begin > suspended.end
+                ),
+                default=NEVER,
+            ),
+        )
+        for number, suspended in enumerate(made)
+    ]
+
+
+@check("MBX-49")
+def a_suspended_action_does_not_run(history: MailboxHistory) -> Iterator[Spot]:
+    """From its suspension on it waits for whoever resumes it."""
+    for suspended, resumed in _suspensions(history):
+        early = [at for at in history.actions if suspended.end < at < resumed]
+        yield ("the action was run; it is suspended", early[0]) if early else None
+
+
+@check("MBX-50")
+def a_resumed_action_runs(history: MailboxHistory) -> Iterator[Spot]:
+    """The loop does not wait any longer."""
+    for _, begun in _suspensions(history):
+        resume = next((each for each in history.executions if each.begin == begun), None)
+        if resume is None or not resume.is_well or history.states(resume) != {"open"}:
+            continue
+        if any(each.begin > begun for each in history.of("drain")):
+            continue  # with what was to resume it
+        stuck = [at for at, each in history.waits if each.does == "run" and at > resume.end]
+        acted = [at for at in history.actions if at > resume.begin]
+        if stuck and not any(at < stuck[0] for at in acted) and _is_last(history, resume, stuck[0]):
+            yield "the loop waits; its action was resumed", stuck[0]
+        elif acted:
+            yield None
+
+
+def _is_last(history: MailboxHistory, resume: Execution, moment: float) -> bool:
+    """Whether the action was not suspended once more."""
+    again = (each for each in history.of("suspend_action") if each.is_well)
+    return not any(resume.begin < each.begin < moment for each in again)
+
+
+@check("MBX-51")
+def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator[Spot]:
+    """A loop that waits has run everything."""
+    for run in history.runs:
+        amid = run.amid
+        if amid and amid.does == "run" and is_suspended(history, run.at):
+            yield None
+    for at, waiting in history.waits:
+        if waiting.does == "run":
+            for letter in history.inside(at):
+                yield f"the loop waits; {letter.name} is there", at
+
+
+@check("MBX-52")
+def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Spot]:
+    """Who resumes an earlier suspension does not resume the present one."""
+    for number, (suspended, resumed) in enumerate(_suspensions(history)):
+        stale = [
+            each
+            for each in history.executions
+            if each.does == "resume"
+            and each.step.number < number
+            and suspended.end < each.begin < resumed
+        ]
+        if stale:
+            early = [at for at in history.actions if stale[0].begin < at < resumed]
+            text = "the action was run; only an earlier suspension was resumed"
+            yield (text, early[0]) if early else None
+
+
+@check("MBX-53")
+def a_second_suspension_is_refused(history: MailboxHistory) -> Iterator[Spot]:
+    """Nobody could say which of two has to be resumed."""
+    for suspended in history.of("suspend_action"):
+        if suspended.by == OWNER and is_suspended(history, suspended.begin) is True:
+            wrong = suspended.seen.error != "refused"
+            yield ("the action was suspended twice", suspended.end) if wrong else None
+
+
+def _stopped(history: MailboxHistory, verb: str) -> Iterator[tuple[Execution, Execution]]:
+    """Yield what stops a loop, and the loop: the one that runs, or the next one."""
+    for stop in history.of(verb):
+        if not stop.is_well or history.states(stop) != {"open"}:
+            continue
+        loop = next((each for each in _loops(history) if each.end > stop.begin), None)
+        if (
+            loop is None
+            or _is_over_before(history, loop)
+            or "open" not in history.states_at(loop.begin, loop.begin)
+        ):
+            continue
+        if not _is_taken_between(history, stop, loop):
+            yield stop, loop
+
+
+def _is_taken_between(history: MailboxHistory, stop: Execution, loop: Execution) -> bool:
+    """Whether the mail that stops the loop may have been taken by something else."""
+    others = TAKES | GIVES_BACK | FROM_BATCH - {"run"}
+    return any(
+        each.does in others and stop.begin < each.begin < loop.end for each in history.executions
+    )
+
+
+def _is_over_before(history: MailboxHistory, loop: Execution) -> bool:
+    """Whether the loop was completed before it began, or nobody can say."""
+    return any(each.begin < loop.begin for each in history.of("all_actions_completed")) and any(
+        each.end < loop.begin for each in _loops(history)
+    )
+
+
+def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Spot:
+    """Say what the loop did that was not urgent, or that it is not over."""
+    for at in _actions(history, loop):
+        if at > since:
+            return "the action was run; the loop was to stop", at
+    for run in history.runs:
+        letter = history.letter_of(run)
+        if run.amid is loop and run.at > since and letter and not letter.post.urgent:
+            return f"{run.mail} was run; the loop was to stop", run.at
+    waits = [at for at, each in history.waits if each is loop and at > since]
+    return ("the loop waits; it was to stop", waits[0]) if waits else None
+
+
+@check("MBX-54")
+def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Spot]:
+    """Suspending the loop goes ahead of what waits, and that stays for the next run."""
+    for stop, loop in _stopped(history, "suspend"):
+        if loop.seen.error != _RAISES:
+            yield _went_on(history, loop, max(stop.end, loop.begin))
+
+
+@check("MBX-55")
+def a_completed_loop_never_runs_again(history: MailboxHistory) -> Iterator[Spot]:
+    """When all is completed, the loop ends, and no later run of it does anything."""
+    for stop, loop in _stopped(history, "all_actions_completed"):
+        if loop.seen.error:
+            continue
+        found = _went_on(history, loop, max(stop.end, loop.begin))
+        for later in _loops(history):
+            if found is None and later.begin > loop.end:
+                found = _went_on(history, later, later.begin)
+        yield found
+
+
+@check("MBX-56")
+def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Spot]:
+    """Who steers a loop whose mailbox is not open has done nothing wrong."""
+    for steered in history.of("suspend", "all_actions_completed", "resume"):
+        if "open" not in history.states(steered):
+            error = steered.seen.error
+            yield (
+                (f"{steered} raised {error!r}; the mailbox is over", steered.end) if error else None
+            )
+
+
+@check("MBX-57")
+def a_reported_error_is_raised(history: MailboxHistory) -> Iterator[Spot]:
+    """The loop raises it, ahead of what waits."""
+    for report, loop in _stopped(history, "report_error"):
+        stops = {"suspend", "all_actions_completed"}
+        if any(each.does in stops and each.begin < report.begin for each in history.executions):
+            continue
+        if _urgent_error_before(history, loop):
+            continue
+        found = _went_on(history, loop, max(report.end, loop.begin))
+        if found is None and loop.end < NEVER and loop.seen.error not in {_RAISES, "cancelled"}:
+            found = (
+                f"the loop raised {loop.seen.error or 'nothing'}, not what it was told",
+                loop.end,
+            )
+        yield found
+
+
+def _urgent_error_before(history: MailboxHistory, loop: Execution) -> bool:
+    """Whether another error had the right to come first."""
+    raising = {letter.name for letter in history.letters.values() if letter.post.raises}
+    return any(run.amid is loop and run.mail in raising for run in history.runs)
+
+
+@check("MBX-58")
+def what_is_left_is_run(history: MailboxHistory) -> Iterator[Spot]:
+    """Draining the loop runs everything that is there; an error leaves the rest inside."""
+    for drained in history.of("run_what_is_left"):
+        if drained.by != OWNER or drained.amid is not None:
+            continue
+        inside = history.inside(drained.begin)
+        if not inside or drained.seen.error == "closed":
+            continue
+        left = [each.name for each in inside if each.is_inside(drained.end)]
+        gone = [each for each in inside if not each.runs and each.gone == NEVER]
+        if drained.is_well and left:
+            yield f"{left[0]} was left; nothing was raised", drained.end
+        elif drained.seen.error and gone:
+            yield f"{gone[0].name} was lost when another mail raised", drained.end
+        else:
+            yield None
+
+
+@check("MBX-59")
+def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Spot]:
+    """It says so instead of waiting for mails that can't come."""
+    for loop in _loops(history):
+        states = history.states_at(loop.begin, loop.begin)
+        if "open" in states or any(history.of("all_actions_completed")) or history.actions:
+            continue
+        wrong = loop.seen.error != "closed"
+        came = loop.seen.error or ("nothing" if loop.end < NEVER else "nothing yet")
+        yield (f"the loop raised {came}; the mailbox is {min(states)}", loop.end) if wrong else None
+
+
+@check("MBX-60")
+def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Spot]:
+    """Other tasks of the thread go on while the loop has always something to do."""
+    for loop in _loops(history):
+        actions = _actions(history, loop)
+        if not history.turns or len(actions) < FEW_ROUNDS:
+            continue
+        fair = any(loop.begin < at < actions[-1] for at in history.turns)
+        yield (
+            None if fair else (f"{len(actions)} rounds, and no other task had a turn", actions[-1])
+        )
+
+
+@check("MBX-61")
+def the_figures_are_right(history: MailboxHistory) -> Iterator[Spot]:
+    """What the loop has run, and what waits."""
+    cancelled = any(letter.cancelled < NEVER for letter in history.letters.values())
+    for asked in history.of("metrics"):
+        inside, unknown = history.inside(asked.begin), history.steered(asked.begin)
+        if cancelled or not asked.is_well or len(history.maybe_inside(asked)) != len(inside):
+            continue
+        ran = [run for run in history.runs if run.amid and run.amid.does in _LOOPING]
+        expected = sum(run.at < asked.begin for run in ran), len(inside)
+        told = tuple(int(figure) for figure in str(asked.seen.value).split())
+        off = [had - should for had, should in zip(told, expected, strict=True)]
+        wrong = any(not 0 <= by <= unknown for by in off)
+        text = f"run and waiting: {told[0]} and {told[1]}, not {expected[0]} and {expected[1]}"
+        yield (text, asked.end) if wrong else None
+
+
+_LOOPING = {"run", "run_what_is_left"}

@@ -1,0 +1,245 @@
+"""Sending and taking: nothing is lost, doubled or out of order, and who sees what."""
+
+from collections.abc import Callable, Iterator
+
+from asyncwait.conformance.mailbox._history import (
+    FROM_BATCH,
+    NEVER,
+    TAKES,
+    Execution,
+    Letter,
+    MailboxHistory,
+    Run,
+    sees,
+)
+from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.spec.mailbox.program import OWNER
+
+OWNERS_ALONE = frozenset(
+    {
+        "create_batch",
+        "try_take_from_batch",
+        "try_take",
+        "try_run_one",
+        "quiesce",
+        "close",
+        "drain",
+        "suspend_action",
+    }
+)
+"""What another thread must be refused."""
+
+
+@check("MBX-1")
+def once(history: MailboxHistory) -> Iterator[Spot]:
+    """A mail is run or given back once."""
+    for letter in history.letters.values():
+        known = [each for each in letter.given_back if each.does != "close_processor"]
+        times = sorted([*(run.at for run in letter.runs), *(int(each.end) for each in known)])
+        if len(times) > 1:
+            yield f"{letter.name} came out {len(times)} times", times[1]
+        elif times:
+            yield None
+
+
+@check("MBX-2")
+def none_lost(history: MailboxHistory) -> Iterator[Spot]:
+    """What was accepted comes out, at the latest when the mailbox is closed."""
+    if history.trace.ending != "whole":
+        return
+    for letter in history.accepted:
+        if letter.cancelled < NEVER:
+            continue
+        lost = letter.gone == NEVER
+        yield (f"{letter.name} was sent, and never came out", letter.sent.end) if lost else None
+
+
+@check("MBX-3")
+def accepted_while_open(history: MailboxHistory) -> Iterator[Spot]:
+    """An open mailbox takes in everything."""
+    for sent in history.of("execute", "submit"):
+        if history.states(sent) == {"open"}:
+            error = sent.seen.error
+            yield (f"{sent} raised {error!r}; the mailbox was open", sent.end) if error else None
+
+
+def in_turn(
+    history: MailboxHistory, concerns: Callable[[Letter, Letter, Run], bool], why: str
+) -> Iterator[Spot]:
+    """Yield for each two letters of which the first waited when the second was sent."""
+    for run in history.runs:
+        second = history.letter_of(run)
+        if second is None or run.amid is None or run is not second.runs[0]:
+            continue
+        for first in history.accepted:
+            waited = first.sent.end < second.sent.begin and first.is_inside(second.sent.begin)
+            if not waited or not sees(run.amid, first) or not concerns(first, second, run):
+                continue
+            wrong = first.is_inside(run.at)
+            yield (f"{second.name} was run before {first.name}, {why}", run.at) if wrong else None
+
+
+@check("MBX-4")
+def first_sent_first_taken(history: MailboxHistory) -> Iterator[Spot]:
+    """Mails of one kind come out in the order in which they were sent."""
+
+    def are_alike(first: Letter, second: Letter, _: Run) -> bool:
+        alike = first.post.priority == second.post.priority
+        special = any(each.urgent or each.deferrable for each in (first.post, second.post))
+        return alike and not special
+
+    return in_turn(history, are_alike, "which was sent before")
+
+
+@check("MBX-5")
+def priority_is_no_order(history: MailboxHistory) -> Iterator[Spot]:
+    """A higher priority does not overtake."""
+
+    def differ(first: Letter, second: Letter, _: Run) -> bool:
+        special = any(each.urgent or each.deferrable for each in (first.post, second.post))
+        return first.post.priority < second.post.priority and not special
+
+    return in_turn(history, differ, "which was sent before, with a lower priority")
+
+
+def unseen(
+    history: MailboxHistory, concerns: Callable[[Execution, Letter], bool]
+) -> Iterator[Spot]:
+    """Yield for each letter that was inside while something took that must not see it."""
+    for taking in history.executions:
+        if taking.does not in TAKES:
+            continue
+        hidden = [
+            letter
+            for letter in history.letters.values()
+            if letter.sent.is_before(taking.end)
+            and letter.gone > taking.begin
+            and not sees(taking, letter)
+            and concerns(taking, letter)
+        ]
+        ran = {run.mail: run.at for run in history.runs_amid(taking)}
+        for letter in hidden:
+            wrong = letter.name in ran
+            text = f"{taking} ran {letter.name} (priority {letter.post.priority})"
+            yield (text, ran[letter.name]) if wrong else None
+
+
+@check("MBX-6")
+def below_is_unseen(history: MailboxHistory) -> Iterator[Spot]:
+    """A taker does not see mails below its priority."""
+    return unseen(history, lambda _, letter: not letter.post.urgent and not letter.post.deferrable)
+
+
+def gave_nothing(history: MailboxHistory, taking: Execution) -> bool:
+    """Whether a step that could take has taken nothing."""
+    ran = history.runs_amid(taking)
+    return taking.is_well and not ran and not taking.seen.mails and taking.seen.value is not True
+
+
+@check("MBX-7")
+def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Spot]:
+    """Whoever tries gets a mail if there is one that it sees, whatever stands before it."""
+    for taking in history.of("try_take", "try_run_one"):
+        if taking.by != OWNER or taking.seen.error:
+            continue
+        seen = [each for each in history.inside(taking.begin) if sees(taking, each)]
+        if seen:
+            wrong = gave_nothing(history, taking)
+            yield (f"{taking} took nothing; {seen[0].name} waited", taking.end) if wrong else None
+
+
+@check("MBX-8")
+def the_unseen_keep_their_places(history: MailboxHistory) -> Iterator[Spot]:
+    """A mail that somebody did not see is still in its place for the next one who does."""
+
+    def was_passed(first: Letter, _: Letter, run: Run) -> bool:
+        return not first.post.urgent and any(
+            taking.does in TAKES
+            and first.sent.end < taking.begin
+            and taking.end < run.at
+            and not sees(taking, first)
+            for taking in history.executions
+        )
+
+    def concerns(first: Letter, second: Letter, run: Run) -> bool:
+        return not second.post.urgent and was_passed(first, second, run)
+
+    return in_turn(history, concerns, "which an earlier taker had not seen")
+
+
+@check("MBX-9")
+def the_refused_never_runs(history: MailboxHistory) -> Iterator[Spot]:
+    """A mail that was refused is not inside."""
+    for letter in history.letters.values():
+        if letter.sent.seen.error:
+            wrong = letter.gone < NEVER
+            yield (f"{letter.name} was refused, and came out", letter.gone) if wrong else None
+
+
+@check("MBX-10")
+def mails_run_when_taken(history: MailboxHistory) -> Iterator[Spot]:
+    """A mail runs in the owner's task, amid what took it."""
+    for run in history.runs:
+        amid = run.amid
+        if run.by != OWNER:
+            yield f"{run.mail} was run by {run.by}", run.at
+        elif amid is None or amid.does not in TAKES | FROM_BATCH:
+            yield f"{run.mail} was run amid {amid}", run.at
+        else:
+            yield None
+
+
+@check("MBX-11")
+def a_mail_wakes_who_waits(history: MailboxHistory) -> Iterator[Spot]:
+    """Whoever waits for a mail is woken by each that it sees."""
+    for run in history.runs:
+        amid = run.amid
+        letter = history.letter_of(run)
+        if amid and letter and amid.does in {"take", "run_one"} and letter.sent.begin > amid.begin:
+            yield None
+    for at, waiting in history.waits:
+        if waiting.does in {"take", "run_one"}:
+            for letter in history.inside(at):
+                if sees(waiting, letter):
+                    yield f"{waiting} waits; {letter.name} is there", at
+
+
+@check("MBX-12")
+def only_the_owner_takes(history: MailboxHistory) -> Iterator[Spot]:
+    """What is the owner's is refused to all other threads."""
+    for tried in history.executions:
+        if tried.by != OWNER and tried.does in OWNERS_ALONE:
+            wrong = tried.is_well
+            yield (f"{tried} was let do what is the owner's", tried.end) if wrong else None
+
+
+@check("MBX-13")
+def a_cancelled_wait_takes_none(history: MailboxHistory) -> Iterator[Spot]:
+    """A mail that comes while a wait is cancelled is there for the next taker."""
+    for waiting in history.of("take", "run_one"):
+        if waiting.seen.error != "cancelled":
+            continue
+        for letter in history.accepted:
+            if waiting.begin < letter.sent.end < waiting.end and letter.cancelled == NEVER:
+                wrong = letter.gone == NEVER
+                text = f"{letter.name} was lost with {waiting}, which was cancelled"
+                yield (text, waiting.end) if wrong else None
+
+
+@check("MBX-14")
+def nobody_asked(history: MailboxHistory) -> Iterator[Spot]:
+    """The description of a mail is worked out when somebody asks."""
+    for letter in history.letters.values():
+        if letter.post.is_lazy:
+            at = [at for at, mail in history.described if mail == letter.name]
+            text = f"{letter.name} was described, and nobody had asked"
+            yield (text, at[0]) if at else None
+
+
+@check("MBX-62")
+def it_comes_to_rest(history: MailboxHistory) -> Iterator[Spot]:
+    """Whatever is done to it, there is an end to it, and its thread is not blocked."""
+    ending = history.trace.ending
+    wrong = ending == "spins" or ending.startswith("blocks")
+    if wrong or ending == "whole":
+        yield (f"it {ending}", len(history.trace.events)) if wrong else None

@@ -1,0 +1,236 @@
+"""The processor: the loop that runs the mails, and in between what it is there for.
+
+Each round (Flink's MB-23):
+
+    1. a batch: all mails that are there now, and urgent ones that come meanwhile
+    2. while the default action is suspended: one mail after the other, and wait for more
+    3. the default action, once
+
+So neither starves: a mail that sends itself again is in the next batch (FLINK-14304).
+"""
+
+import threading
+from collections.abc import Callable
+from inspect import isawaitable
+from typing import ClassVar
+
+from anyio.lowlevel import checkpoint
+
+from asyncwait.reference._executor import MailboxExecutor
+from asyncwait.reference._mail import Mail
+from asyncwait.reference._mailbox import TaskMailbox
+from asyncwait.spec import Loop
+from asyncwait.spec.mailbox import (
+    HIGHEST,
+    MAIN,
+    DefaultAction,
+    MailboxClosedError,
+    MailboxMetrics,
+    MailboxState,
+)
+
+
+class Suspension:
+    """A default action that is suspended.
+
+    Args:
+        lift: makes the action run again, if it is this suspension that keeps it.
+    """
+
+    def __init__(self, lift: Callable[["Suspension"], None]) -> None:
+        self._lift = lift
+
+    def resume(self) -> None:
+        """Let the action run again. For any thread; a stale one does nothing (Flink's MB-26)."""
+        self._lift(self)
+
+
+class MailboxProcessor:
+    """A mailbox and its loop, for the task that makes it.
+
+    Args:
+        loop: runs the caller.
+        default_action: what to do when there is no mail; it is given the processor, to steer it.
+        mailbox: whose mails to run; a new one if left out.
+    """
+
+    executor_class: ClassVar[type[MailboxExecutor]] = MailboxExecutor
+
+    def __init__(
+        self, loop: Loop, default_action: DefaultAction, mailbox: TaskMailbox | None = None
+    ) -> None:
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._default_action = default_action
+        self._mailbox = TaskMailbox(loop) if mailbox is None else mailbox
+        self._control = self.executor(HIGHEST)
+        self._suspension: Suspension | None = None  # of the default action
+        self._is_completed = False
+        self._is_stopped = False  # this run of the loop
+        self._is_waiting = False  # for a mail
+        self._mails = 0
+        self._latency: float | None = None
+
+    @property
+    def mailbox(self) -> TaskMailbox:
+        """Its mails."""
+        return self._mailbox
+
+    def executor(self, priority: int) -> MailboxExecutor:
+        """Return the mailbox as a part of the operator with `priority` sees it."""
+        return self.executor_class(self._mailbox, priority, lambda: self._suspension is not None)
+
+    def metrics(self) -> MailboxMetrics:
+        """Return the present figures."""
+        return MailboxMetrics(self._mails, self._latency, len(self._mailbox))
+
+    def measure_latency(self) -> None:
+        """Send a mail through the queue; how long it has to wait is the latency from then on.
+
+        Raises:
+            MailboxClosedError: the mailbox is not open.
+        """
+        sent = self._loop.time()
+
+        def note() -> None:
+            self._latency = self._loop.time() - sent
+
+        self.executor(MAIN).execute(note, description="latency is measured")
+
+    # The loop
+
+    async def run(self) -> None:
+        """Run the loop until `suspend`, `all_actions_completed` or an error ends it.
+
+        What a mail or the default action raises leaves it as it is (Flink's MB-28).
+
+        Raises:
+            MailboxClosedError: the mailbox is not open.
+        """
+        self._is_stopped = self._is_completed
+        if not (self._is_completed or self._mailbox.state is MailboxState.OPEN):
+            state = self._mailbox.state.value
+            raise MailboxClosedError(f"running needs a mailbox that is open, this one is {state}")
+        while not self._is_stopped:
+            await checkpoint()  # neither mails nor the default action may ever wait
+            self._mailbox.create_batch()
+            self._run_batch(lambda: not self._is_stopped)
+            await self._run_while_suspended()
+            if not self._is_stopped:
+                await self._run_default_action()
+
+    async def _run_while_suspended(self) -> None:
+        """Run mails, and wait for more, until the default action may run or the loop is to end."""
+        while self._goes_on_suspended():
+            if self._mailbox.create_batch():
+                self._run_batch(self._goes_on_suspended)
+                await checkpoint()
+            else:
+                self._run_mail(await self._next_mail())
+
+    def _goes_on_suspended(self) -> bool:
+        return self._suspension is not None and not self._is_stopped
+
+    def _run_batch(self, goes_on: Callable[[], bool]) -> None:
+        while goes_on() and (mail := self._mailbox.try_take_from_batch()) is not None:
+            self._run_mail(mail)
+
+    async def _next_mail(self) -> Mail:
+        self._is_waiting = True
+        try:
+            return await self._mailbox.take(MAIN)
+        finally:
+            self._is_waiting = False
+
+    def _run_mail(self, mail: Mail) -> None:
+        self._mails += 1
+        mail.run()
+
+    async def _run_default_action(self) -> None:
+        pending = self._default_action(self)
+        if isawaitable(pending):
+            await pending
+
+    # Steering it
+
+    def suspend_default_action(self) -> Suspension:
+        """Have the default action not run until it is resumed (Flink's MB-26).
+
+        Raises:
+            RuntimeError: it is suspended already, or this is another thread.
+        """
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("the default action is suspended in the thread of its loop")
+        if self._suspension is not None:
+            raise RuntimeError("the default action is suspended already; resume that suspension")
+        self._suspension = Suspension(self._resume)
+        return self._suspension
+
+    def _resume(self, suspension: Suspension) -> None:
+        if threading.get_ident() != self._thread:
+            self._send_if_open(lambda: self._lift(suspension), "resume")
+            return
+        self._lift(suspension)
+        if self._is_waiting:  # another task resumes it
+            self._send_if_open(_look_again, "resume")
+
+    def _lift(self, suspension: Suspension) -> None:
+        if self._suspension is suspension:
+            self._suspension = None
+
+    def suspend(self) -> None:
+        """End this run of the loop; `run` goes on with what is left. For any thread (MB-27)."""
+        self._send_if_open(self._stop, "suspend")
+
+    def all_actions_completed(self) -> None:
+        """End the loop for good. For any thread (Flink's MB-27)."""
+        self._send_if_open(self._complete, "all actions completed")
+
+    def _stop(self) -> None:
+        self._is_stopped = True
+
+    def _complete(self) -> None:
+        self._is_completed = self._is_stopped = True
+
+    def report_error(self, error: BaseException) -> None:
+        """Have the loop raise `error`, ahead of what waits. For any thread (Flink's MB-29).
+
+        Raises:
+            MailboxClosedError: the mailbox is not open.
+        """
+
+        def fail() -> None:
+            raise error
+
+        self._control.execute(fail, urgent=True, description=lambda: f"report {error!r}")
+
+    def _send_if_open(self, run: Callable[[], object], description: str) -> None:
+        """Have `run` run ahead of what waits; if the mailbox is not open, it is mostly too late.
+
+        A loop that goes on over a quiesced mailbox is still to be steered by its own mails.
+        """
+        try:
+            self._control.execute(run, urgent=True, description=description)
+        except MailboxClosedError:
+            is_quiesced = self._mailbox.state is MailboxState.QUIESCED
+            if is_quiesced and threading.get_ident() == self._thread:
+                run()
+
+    # The end
+
+    def prepare_close(self) -> None:
+        """Refuse new mails; those inside still run (Flink's MB-30)."""
+        self._mailbox.quiesce()
+
+    def drain(self) -> None:
+        """Run the mails that are there, once; what one raises is raised, and the others stay."""
+        self._mailbox.create_batch()
+        self._run_batch(lambda: True)
+
+    def close(self) -> None:
+        """Close the mailbox; what nobody ran is dropped, and its futures are cancelled."""
+        self._mailbox.close()
+
+
+def _look_again() -> None:
+    """Do nothing: that there was a mail makes the loop look again at what it waits for."""

@@ -1,0 +1,38 @@
+"""The contract of the task mailbox on which an operator runs; its rules are those of MBX."""
+
+from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.mailbox._mailbox import (
+    HIGHEST,
+    MAIN,
+    Controller,
+    DefaultAction,
+    Description,
+    Executor,
+    Mail,
+    Mailbox,
+    MailboxClosedError,
+    MailboxMetrics,
+    MailboxState,
+    OpenProcessor,
+    Processor,
+    Suspension,
+)
+
+__all__ = [
+    "HIGHEST",
+    "MAIN",
+    "Controller",
+    "DefaultAction",
+    "Description",
+    "Executor",
+    "Mail",
+    "Mailbox",
+    "MailboxClosedError",
+    "MailboxMetrics",
+    "MailboxState",
+    "OpenProcessor",
+    "Processor",
+    "Suspension",
+]
+
+claim_exports(__name__)

@@ -1,0 +1,52 @@
+"""Programs that try a mailbox, and what was seen of them: data, with a round trip through JSON."""
+
+from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.mailbox.program._json import (
+    mailbox_trace_from_json,
+    mailbox_trace_to_json,
+    program_from_json,
+    program_id,
+    program_to_json,
+)
+from asyncwait.spec.mailbox.program._program import (
+    ANYBODYS,
+    OWNER,
+    SENDERS,
+    WAITING,
+    Does,
+    Post,
+    Program,
+    Step,
+    require_program,
+)
+from asyncwait.spec.mailbox.program._trace import (
+    EventKind,
+    FutureSeen,
+    MailboxTrace,
+    Seen,
+    Value,
+)
+
+__all__ = [
+    "ANYBODYS",
+    "OWNER",
+    "SENDERS",
+    "WAITING",
+    "Does",
+    "EventKind",
+    "FutureSeen",
+    "MailboxTrace",
+    "Post",
+    "Program",
+    "Seen",
+    "Step",
+    "Value",
+    "mailbox_trace_from_json",
+    "mailbox_trace_to_json",
+    "program_from_json",
+    "program_id",
+    "program_to_json",
+    "require_program",
+]
+
+claim_exports(__name__)

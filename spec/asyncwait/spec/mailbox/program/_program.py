@@ -1,0 +1,175 @@
+"""A program: what is done to a mailbox, by whom and in which order, as data."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from asyncwait.spec._errors import InvalidConfig
+
+OWNER = "owner"
+"""The task that owns the mailbox. Everybody else is one of `SENDERS`."""
+
+SENDERS = ("a", "b", "c")
+"""Other threads; on a stage without threads, another task of the owner's loop."""
+
+Sending: TypeAlias = Literal["execute", "submit", "cancel_future", "storm"]
+"""What sends. A storm is many mails from all senders, as they come."""
+
+Taking: TypeAlias = Literal[
+    "create_batch", "try_take_from_batch", "try_take", "take", "run_one", "try_run_one"
+]
+"""What takes, or runs what it takes."""
+
+Asking: TypeAlias = Literal["has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"]
+"""What changes nothing."""
+
+Ending: TypeAlias = Literal["quiesce", "close", "drain", "exclusively"]
+"""What ends a mailbox, and the section that nobody interrupts."""
+
+Looping: TypeAlias = Literal[
+    "run",
+    "suspend_action",
+    "resume",
+    "suspend",
+    "all_actions_completed",
+    "report_error",
+    "prepare_close",
+    "run_what_is_left",
+    "close_processor",
+]
+"""What is done to the loop, or by it."""
+
+Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel_wait"]
+"""What a step does: names of the contract, or nearly. `cancel_wait` cancels the owner's wait."""
+
+ANYBODYS: frozenset[str] = frozenset(
+    {
+        "all_actions_completed",
+        "cancel_future",
+        "cancel_wait",
+        "exclusively",
+        "execute",
+        "report_error",
+        "resume",
+        "state",
+        "storm",
+        "submit",
+        "suspend",
+    }
+)
+"""What any thread may do; all else is the owner's."""
+
+WAITING: frozenset[str] = frozenset({"take", "run_one", "run"})
+"""What may wait."""
+
+
+class Post(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A mail to send.
+
+    Args:
+        name: unique in its program; also its description, and what it returns.
+        priority: of the executor that sends it.
+        urgent: see `Executor.execute`.
+        deferrable: see `Executor.execute`.
+        does: what it does when it is run, by then in the owner's name; nothing that waits.
+        raises: it raises an error of its own at the end of that.
+        is_lazy: its description is a function.
+    """
+
+    name: str
+    priority: int = 0
+    urgent: bool = False
+    deferrable: bool = False
+    does: tuple["Step", ...] = ()
+    raises: bool = False
+    is_lazy: bool = False
+
+
+class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One thing that is done to the mailbox.
+
+    Args:
+        does: what.
+        by: whom.
+        mail: what is sent; of `cancel_future`, whose future.
+        priority: of the taker, or of the executor that is asked.
+        with_deferred: of `try_run_one`.
+        number: which suspension to resume, from 0 on; how many mails each sender of a storm sends.
+        within: what happens in the section that runs exclusively.
+        at_once: the next step follows before anybody else gets a turn.
+    """
+
+    does: Does
+    by: str = OWNER
+    mail: Post | None = None
+    priority: int = -1
+    with_deferred: bool = False
+    number: int = 0
+    within: tuple["Step", ...] = ()
+    at_once: bool = False
+
+
+class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Steps one after the other, and what the default action of the loop does.
+
+    A step begins when the one before is over, or its owner waits. What is the owner's begins when
+    the owner waits no longer.
+
+    Args:
+        steps: what is done.
+        action: what the default action does in each of its runs; then it completes the loop.
+        is_awaited: the default action is a coroutine function.
+        has_neighbour: another task asks for its turn while the loop of the mailbox runs.
+    """
+
+    steps: tuple[Step, ...] = ()
+    action: tuple[tuple[Step, ...], ...] = ()
+    is_awaited: bool = False
+    has_neighbour: bool = False
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        """Every step, also those of mails, sections and the default action."""
+        return _with_inner((*self.steps, *(step for run in self.action for step in run)))
+
+    @property
+    def needs_threads(self) -> bool:
+        """Whether it means nothing where nobody is in another thread.
+
+        That is where somebody does what is the owner's, or somebody else does something within a
+        section.
+        """
+        return any(
+            (step.by != OWNER and step.does not in ANYBODYS)
+            or any(inner.by != step.by for inner in step.within)
+            for step in self.all_steps
+        )
+
+
+def require_program(program: Program) -> None:
+    """Refuse a program that can't be played.
+
+    Raises:
+        InvalidConfig: somebody is unknown, two mails have one name, something waits where nothing
+            may, or sends no mail.
+    """
+    steps = program.all_steps
+    names = [step.mail.name for step in steps if step.mail and step.does != "cancel_future"]
+    for step in steps:
+        if step.by not in (OWNER, *SENDERS):
+            raise InvalidConfig.of("by", step.by, f"one of {', '.join((OWNER, *SENDERS))}")
+        if step.does in {"execute", "submit", "cancel_future"} and step.mail is None:
+            raise InvalidConfig(f"{step.does} needs a mail, this one has none")
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidConfig(f"names of mails must be unique, these are not: {', '.join(doubled)}")
+    inner = [step for step in steps if step not in program.steps]
+    if waits := sorted({step.does for step in inner if step.does in WAITING}):
+        raise InvalidConfig(f"only a step of the program itself may wait, not {', '.join(waits)}")
+
+
+def _with_inner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    found: list[Step] = []
+    for step in steps:
+        of_mail = step.mail.does if step.mail is not None else ()
+        found.extend((step, *_with_inner(step.within), *_with_inner(of_mail)))
+    return tuple(found)

@@ -1,0 +1,122 @@
+"""Every rule of the mailbox has its evidence: an example, a check, and a witness for that check."""
+
+from collections import Counter
+
+import pytest
+
+from asyncwait.conformance.mailbox import (
+    MAILBOX_EXAMPLES,
+    MAILBOX_WITNESSES,
+    STAGES,
+    MailboxExample,
+    MailboxWitness,
+    judge_mailbox,
+    mailbox_trace,
+    notation_of,
+    play_program,
+    program,
+)
+from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS
+from asyncwait.reference import MailboxProcessor
+from asyncwait.spec.mailbox.program import program_from_json, program_to_json, require_program
+from asyncwait.spec.rules import mailbox_rules, rules
+
+each_example = pytest.mark.parametrize("example", MAILBOX_EXAMPLES, ids=lambda each: each.name)
+each_witness = pytest.mark.parametrize("witness", MAILBOX_WITNESSES, ids=lambda each: each.rule)
+
+
+def test_every_rule_has_a_check_a_witness_and_an_example() -> None:
+    """A rule that nobody judges is advice."""
+    known = set(mailbox_rules())
+
+    assert set(MAILBOX_CHECKS) == known
+    assert Counter(witness.rule for witness in MAILBOX_WITNESSES) == Counter(list(known))
+    assert {rule for example in MAILBOX_EXAMPLES for rule in example.rules} == known
+
+
+def test_no_operator_is_held_to_a_rule_of_the_mailbox() -> None:
+    """They are a book of their own."""
+    assert set(mailbox_rules()) & set(rules()) == set()
+    assert {rule.area for rule in mailbox_rules().values()} == {"MBX"}
+
+
+def test_names_of_examples_are_unique() -> None:
+    """A name stands for one example in a report."""
+    names = Counter(example.name for example in MAILBOX_EXAMPLES)
+
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@each_witness
+def test_a_check_convicts_the_violating_run_in_these_words(witness: MailboxWitness) -> None:
+    """The text says what was expected and what was seen."""
+    judged = judge_mailbox(witness.violating).by_rule[witness.rule]
+
+    assert [violation.text for violation in judged.violations][:1] == [witness.text]
+    assert judged.error == ""
+
+
+@each_witness
+def test_a_check_lets_the_near_miss_pass(witness: MailboxWitness) -> None:
+    """The rule applies to it, and holds; and so do all the others."""
+    judged = judge_mailbox(witness.legal)
+
+    assert judged.by_rule[witness.rule].applied > 0
+    assert judged.by_rule[witness.rule].violations == ()
+
+
+@each_example
+def test_an_example_comes_back_from_its_json(example: MailboxExample) -> None:
+    """Whoever reads it can play it."""
+    require_program(example.program)
+
+    assert program_from_json(program_to_json(example.program)) == example.program
+
+
+@each_example
+def test_an_example_comes_back_from_its_notation(example: MailboxExample) -> None:
+    """What a report shows can be typed in again."""
+    shown = notation_of(example.program)
+    steps = shown[0].removeprefix("steps:").strip()
+    actions = [line.removeprefix("action:").strip() for line in shown if line[:7] == "action:"]
+    told = program(
+        steps,
+        *actions,
+        is_awaited=example.program.is_awaited,
+        has_neighbour=example.program.has_neighbour,
+    )
+
+    assert told == example.program
+
+
+@each_example
+def test_the_reference_keeps_every_rule_in_it(example: MailboxExample) -> None:
+    """On each stage; and on one of them each rule applies that the example is about."""
+    applied: set[str] = set()
+    for stage in STAGES:
+        if example.program.needs_threads and stage != "threads":
+            continue
+        trace = play_program(example.program, MailboxProcessor, stage)
+        judged = judge_mailbox(trace)
+        applied |= {rule for rule, found in judged.by_rule.items() if found.applied}
+
+        assert (stage, trace.ending, judged.broken) == (stage, "whole", {})
+        assert [found.error for found in judged.by_rule.values() if found.error] == []
+
+    assert set(example.rules) - applied == set()
+
+
+def test_what_can_not_be_read_is_refused_in_words() -> None:
+    """A word that is no step, for example."""
+    with pytest.raises(ValueError, match="is no step") as caught:
+        program("execute:m execute!!m")
+
+    assert str(caught.value) == "'execute!!m' is no step; see the notation"
+
+
+def test_a_trace_that_nobody_can_have_seen_is_an_error_and_no_verdict() -> None:
+    """The end of a step that never began, for example."""
+    trace = mailbox_trace("execute:m")
+    broken = type(trace)(trace.events[1:])
+
+    assert judge_mailbox(broken).error == "reading the trace failed: KeyError: 1"

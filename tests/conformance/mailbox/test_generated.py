@@ -1,0 +1,74 @@
+"""Generated programs: the same for the same seed, and no sound mailbox is convicted by one."""
+
+import pytest
+
+from asyncwait.backends.faulty.mailbox import processor_with
+from asyncwait.backends.faulty.mailbox.sound import SOUND_MAILBOXES
+from asyncwait.conformance.mailbox import (
+    STAGES,
+    Stage,
+    judge_mailbox,
+    mailbox_cases,
+    play_program,
+    random_programs,
+)
+from asyncwait.reference import MailboxProcessor
+from asyncwait.spec.mailbox import OpenProcessor
+from asyncwait.spec.mailbox.program import require_program
+from asyncwait.spec.rules import mailbox_rules
+
+COUNT = 1_000
+FEW = 150
+
+each_stage = pytest.mark.parametrize("stage", STAGES)
+
+
+def convicted(opened: OpenProcessor, count: int, stage: Stage, seed: int = 0) -> list[object]:
+    """Return what is wrong with a mailbox in so many programs."""
+    wrong: list[object] = []
+    for program in random_programs(count, seed):
+        trace = play_program(program, opened, stage)
+        judged = judge_mailbox(trace)
+        errors = [found.error for found in judged.by_rule.values() if found.error]
+        if trace.ending != "whole" or judged.broken or errors:
+            wrong.append((program, trace.ending, judged.broken, errors))
+    return wrong
+
+
+@each_stage
+def test_the_reference_is_never_convicted(stage: Stage) -> None:
+    """A thousand programs."""
+    assert convicted(MailboxProcessor, COUNT, stage) == []
+
+
+@each_stage
+@pytest.mark.parametrize("sound", SOUND_MAILBOXES)
+def test_a_sound_mailbox_of_another_design_is_never_convicted(sound: type, stage: Stage) -> None:
+    """One list, a heap, an inbox: it is all the same to the rules."""
+    examples = [
+        judge_mailbox(play_program(case.program, processor_with(sound), stage)).broken
+        for case in mailbox_cases(0, stages=[stage])
+    ]
+
+    assert [found for found in examples if found] == []
+    assert convicted(processor_with(sound), FEW, stage, seed=1) == []
+
+
+def test_the_same_seed_gives_the_same_programs() -> None:
+    """A failure can be repeated; another seed gives others."""
+    first, again, other = (list(random_programs(20, seed)) for seed in (5, 5, 6))
+
+    assert first == again
+    assert first != other
+    for program in first:
+        require_program(program)
+
+
+def test_most_rules_apply_to_generated_programs() -> None:
+    """All but those that need what only threads can do, or a section that others come into."""
+    applied: set[str] = set()
+    for program in random_programs(COUNT, 1):
+        judged = judge_mailbox(play_program(program, MailboxProcessor, "asyncio"))
+        applied |= {rule for rule, found in judged.by_rule.items() if found.applied}
+
+    assert set(mailbox_rules()) - applied <= {"MBX-12", "MBX-13", "MBX-31", "MBX-41", "MBX-60"}

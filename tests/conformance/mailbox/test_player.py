@@ -1,0 +1,94 @@
+"""The player: steps in their order, who does them, and how it ends."""
+
+import threading
+
+import pytest
+
+from asyncwait.conformance.mailbox import STAGES, Stage, play_program, program, trace_lines
+from asyncwait.reference import MailboxProcessor
+from asyncwait.spec import Loop
+from asyncwait.spec.mailbox import DefaultAction, Processor
+
+each_stage = pytest.mark.parametrize("stage", STAGES)
+
+
+@each_stage
+def test_a_trace_reads_like_the_program(stage: Stage) -> None:
+    """The owner waits, another thread sends, and the owner goes on."""
+    trace = play_program(program("take a.execute:m"), MailboxProcessor, stage)
+
+    assert list(trace_lines(trace)) == [
+        "   0  owner  take",
+        "   1  owner    take waits",
+        "   2  a      execute:m",
+        "   3  a      execute ended",
+        "   4  owner    run m",
+        "   5  owner    ran m",
+        "   6  owner  take gave m",
+        "   7  owner  close",
+        "   8  owner  close ended",
+    ]
+
+
+@each_stage
+def test_a_default_action_does_what_the_program_says(stage: Stage) -> None:
+    """Then it completes the loop."""
+    trace = play_program(program("run count", "execute:m"), MailboxProcessor, stage)
+
+    assert [event.kind for event in trace.events if event.kind in {"run", "action"}] == [
+        "action",
+        "run",
+        "action",
+    ]
+
+
+def test_senders_are_threads_where_there_are_some() -> None:
+    """On the other stages they are tasks of the owner's loop."""
+    seen: dict[str, set[bool]] = {}
+
+    def opened(stage: Stage) -> None:
+        class Watching(MailboxProcessor):
+            def suspend(self) -> None:
+                is_main = threading.current_thread() is threading.main_thread()
+                seen.setdefault(stage, set()).add(is_main)
+
+        play_program(program("a.suspend b.suspend"), Watching, stage)
+
+    for stage in STAGES:
+        opened(stage)
+
+    assert seen == {"asyncio": {True}, "trio": {True}, "threads": {False}}
+
+
+@each_stage
+def test_what_goes_round_in_circles_is_ended(stage: Stage) -> None:
+    """By the loop's turns, or by what is written down."""
+
+    class SendsForEver(MailboxProcessor):
+        def all_actions_completed(self) -> None:
+            """Never."""
+
+    trace = play_program(program("run"), SendsForEver, stage)
+
+    assert trace.ending == "spins"
+
+
+def test_a_mailbox_that_can_not_be_opened_is_no_verdict() -> None:
+    """What was raised is told."""
+
+    def refuse(_: Loop, __: DefaultAction) -> Processor:
+        raise ValueError("not today")
+
+    ending = play_program(program("take"), refuse, "asyncio").ending
+
+    assert ending.startswith("broken: ValueError: not today")
+
+
+@each_stage
+def test_a_neighbour_has_its_turns(stage: Stage) -> None:
+    """As many as it asks for."""
+    played = play_program(
+        program("run", *["count"] * 20, has_neighbour=True), MailboxProcessor, stage
+    )
+
+    assert sum(event.kind == "turn" for event in played.events) == 8

@@ -1,0 +1,135 @@
+"""The command that holds a mailbox to the rules of MBX."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from asyncwait.conformance._commands import asyncwait
+
+REFERENCE = "asyncwait.reference:MailboxProcessor"
+
+GATE = """\
+import os, time
+from asyncwait.reference import MailboxProcessor
+
+
+class Late(MailboxProcessor):
+    def suspend(self):
+        self.executor(5).execute(super().suspend)
+
+
+class Blocks(MailboxProcessor):
+    async def run(self):
+        while True:
+            time.sleep(1)
+
+
+class Ends(MailboxProcessor):
+    async def run(self):
+        os._exit(7)
+
+
+def prints(loop, action):
+    print("I am a mailbox")
+    return MailboxProcessor(loop, action)
+
+
+def refuses(loop, action):
+    raise ValueError("not today")
+
+
+number = 5
+"""
+
+
+@pytest.fixture(autouse=True)
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with mailboxes of somebody, from which the command is called."""
+    (tmp_path / "gate.py").write_text(GATE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str) -> Result:
+    """Call the command."""
+    return CliRunner().invoke(asyncwait, ["verify-mailbox", *arguments])
+
+
+def test_a_sound_mailbox_conforms() -> None:
+    """The verdict is one line, progress is told beside it."""
+    done = run(REFERENCE, "--count", "20")
+
+    assert done.exit_code == 0
+    assert done.stdout == f"{REFERENCE}: conformant (62 rules pass; 283 runs)\n"
+    assert f"{REFERENCE}: 142 of 283 runs judged\n" in done.stderr
+
+
+def test_what_a_mailbox_prints_is_not_taken_for_an_answer() -> None:
+    """It goes elsewhere."""
+    assert run("gate:prints", "--count", "1", "--loop", "asyncio").exit_code == 0
+
+
+def test_a_rule_that_shows_elsewhere_is_not_missed_where_it_was_not_asked_for() -> None:
+    """On a loop without threads some rules can't be broken."""
+    done = run(REFERENCE, "--count", "1", "--loop", "trio")
+
+    assert (done.exit_code, "conformant" in done.stdout) == (0, True)
+
+
+def test_a_broken_rule_is_shown_with_its_sentence_its_program_and_its_trace() -> None:
+    """What one needs to see what is wrong."""
+    done = run("gate:Late", "--count", "0", "--loop", "asyncio")
+
+    assert done.exit_code == 1
+    assert done.stdout.startswith(
+        "MBX-54 broken: When the loop is suspended it ends before any further action and any mail "
+        "that is not urgent, and a later run goes on with those.\n"
+        "  in 3 runs; stopped-by-a-mail ("
+    )
+    assert "  steps:   execute:one { suspend } execute:two run run\n" in done.stdout
+    assert "  10  owner    action (the default action, 0)  <-- here\n" in done.stdout or (
+        "<-- here\n" in done.stdout
+    )
+    assert ": not conformant (" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gate:Blocks", "it blocks its thread: no end within 0.5 s"),
+        ("gate:Ends", "it blocks: its process ended: exit code 7"),
+    ],
+)
+def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said: str) -> None:
+    """After a few of those nothing more is played."""
+    done = run(name, "--count", "0", "--patience", "0.5", "--loop", "asyncio")
+
+    assert done.exit_code == 1
+    assert "MBX-62 broken: " in done.stdout
+    assert said in done.stdout
+
+
+def test_a_mailbox_that_can_not_be_opened_is_inconclusive() -> None:
+    """Nothing was seen of it."""
+    done = run("gate:refuses", "--count", "0", "--loop", "asyncio")
+
+    assert done.exit_code == 3
+    assert "broken: ValueError: not today" in done.stdout
+    assert "gate:refuses: inconclusive (0 rules pass, 62 untested" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gate", "expected module:callable, got 'gate'"),
+        ("gate:nothing", "gate has no 'nothing'"),
+        ("gate:number", "expected a callable, gate:number is int"),
+        ("nowhere:nothing", "can't import nowhere: ModuleNotFoundError: No module named 'nowhere'"),
+    ],
+)
+def test_a_name_that_says_nothing_is_wrong_usage(name: str, said: str) -> None:
+    """The error says which, and what was expected."""
+    done = run(name)
+
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: mailbox {name!r}: {said}")
