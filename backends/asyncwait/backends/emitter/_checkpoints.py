@@ -24,7 +24,8 @@ class Checkpoints:
     ) -> None:
         self._queue = queue
         self._outlet = outlet
-        self._lock = lock
+        self.lock = lock
+        """Held while a record is emitted."""
         self._life = life
         self.waiting: Callable[[], tuple[Stored, ...]] = tuple
         """Gives what waits for room, or is still to be restored."""
@@ -43,7 +44,7 @@ class Checkpoints:
 
         A record that is half out goes first. Then wait, if too many snapshots are there already.
         """
-        await self._lock.run_and_wait(lambda: self.answer_barrier(barrier))
+        await self.lock.run_and_wait(lambda: self.answer_barrier(barrier))
         await self._outlet.passed()
 
     def answer_barrier(self, barrier: Barrier | Snapshot) -> None:
@@ -54,7 +55,7 @@ class Checkpoints:
 
     def request(self, checkpoint_id: int) -> None:
         """Put a snapshot out ahead of all but a record that is half out (SNAP-8)."""
-        self._lock.run(lambda: self.answer_request(checkpoint_id))
+        self.lock.run(lambda: self.answer_request(checkpoint_id))
 
     def answer_request(self, checkpoint_id: int) -> None:
         """Put a snapshot out that says how much was read (SNAP-9); nothing after the end."""

@@ -23,7 +23,7 @@ class Outlet:
         self._lock = lock
         self._capacity = capacity
         self._offered: Entry | None = None
-        self._ahead: deque[LatencyMarker | Snapshot] = deque()
+        self._ahead: deque[Element] = deque()
         self._requested: deque[Snapshot] = deque()
         self._news, self._taken, self._passed = Signal(), Signal(), Signal()
         self._is_awaited = self._is_drained = False
@@ -52,7 +52,7 @@ class Outlet:
         self.put_ahead(element)
         await self.passed()
 
-    def put_ahead(self, element: LatencyMarker | Snapshot) -> None:
+    def put_ahead(self, element: Element) -> None:
         """Put an element out ahead of what is emitted, behind those that were there before."""
         self._ahead.append(element)
         self._news.give()
