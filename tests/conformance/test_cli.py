@@ -45,7 +45,7 @@ def test_an_unknown_backend_is_told_the_nearest() -> None:
     assert done.exit_code == 2
     assert done.stderr == (
         "error: no backend is named 'pol-asyncio': give a name that asyncwait backends lists, or "
-        "module:callable; did you mean pool-asyncio or pool-trio?\n"
+        "module:callable; did you mean pool-asyncio or emitter-asyncio or pool-trio?\n"
     )
 
 
