@@ -2,9 +2,9 @@
 
     python benchmarks/endurance.py [--records 200000] [--every 10000]
 
-Runs the reference and the pool, in both modes, on a virtual clock, each size in a process of its
-own, and compares the peak memory of the whole run with that of a run of a tenth of the size. Exits
-with 1 if an output is missing or repeated.
+Runs the reference, the pool and the emitter, in both modes, on a virtual clock, each size in a
+process of its own, and compares the peak memory of the whole run with that of a run of a tenth of
+the size. Exits with 1 if an output is missing or repeated.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from typing import Any
 
 import anyio
 
+from asyncwait.backends.emitter import open_operator as emitter
 from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.reference import open_operator as reference
@@ -32,7 +33,11 @@ from asyncwait.spec import (
     encode_snapshot,
 )
 
-OPERATORS: dict[str, OpenOperator] = {"reference": reference, "pool": pool}
+OPERATORS: dict[str, OpenOperator] = {
+    "reference": reference,
+    "pool": pool,
+    "emitter": emitter,
+}
 BARRIER_EVERY = 100
 CAPACITY = 100
 

@@ -10,6 +10,7 @@ import argparse
 import statistics
 import time
 
+from asyncwait.backends.emitter import open_operator as emitter
 from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import generate
@@ -30,7 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     scenarios = generate(arguments.count, seed=1)
     print(f"{len(scenarios)} scenarios, median of {arguments.runs} runs")
-    for name, operator in (("reference", reference), ("pool", pool)):
+    for name, operator in (("reference", reference), ("pool", pool), ("emitter", emitter)):
         for loop in LOOPS:
             rates = [_rate(operator, scenarios, loop) for _ in range(arguments.runs)]
             print(f"{name:10} {loop:8} {statistics.median(rates):6.0f} scenarios/s")

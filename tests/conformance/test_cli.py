@@ -45,7 +45,7 @@ def test_an_unknown_backend_is_told_the_nearest() -> None:
     assert done.exit_code == 2
     assert done.stderr == (
         "error: no backend is named 'pol-asyncio': give a name that asyncwait backends lists, or "
-        "module:callable; did you mean pool-asyncio or pool-trio?\n"
+        "module:callable; did you mean pool-asyncio or emitter-asyncio or pool-trio?\n"
     )
 
 
@@ -595,7 +595,7 @@ def test_a_missing_extra_of_the_suite_is_named(outside: Folder, missing: str) ->
     )
 
 
-@pytest.mark.parametrize("backend", ["pool-trio", "reference-trio"])
+@pytest.mark.parametrize("backend", ["emitter-trio", "pool-trio", "reference-trio"])
 def test_a_missing_trio_is_named(outside: Folder, backend: str) -> None:
     """A backend on the loop that is not installed says so before anything is played."""
     outside.block("trio")
@@ -621,11 +621,13 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
 
     done = outside.asyncwait("verify", "--all", "--count", "1", "--rule", "ORD-1")
 
-    lines = done.out.splitlines()[-5:]
+    lines = done.out.splitlines()[-7:]
     assert done.code == 3
-    assert lines[0].startswith("pool-asyncio: conformant as to ORD-1 (")
-    assert lines[1].startswith("reference-asyncio: conformant as to ORD-1 (")
-    assert lines[2:] == [
+    assert lines[0].startswith("emitter-asyncio: conformant as to ORD-1 (")
+    assert lines[1].startswith("pool-asyncio: conformant as to ORD-1 (")
+    assert lines[2].startswith("reference-asyncio: conformant as to ORD-1 (")
+    assert lines[3:] == [
+        "emitter-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
         "pool-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
         "reference-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
         "spark: not verified: pyarrow is not installed; try: pip install 'asyncwait[spark]'",

@@ -9,6 +9,8 @@ from asyncwait.spec.scenario import ALL_CAPABILITIES
 def test_the_shipped_backends_are_these() -> None:
     """A backend that is shipped is in the list that the main job verifies."""
     assert shipped_backends() == [
+        "emitter-asyncio",
+        "emitter-trio",
         "pool-asyncio",
         "pool-trio",
         "reference-asyncio",
@@ -18,10 +20,18 @@ def test_the_shipped_backends_are_these() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pool-asyncio", "pool-trio", "reference-asyncio", "reference-trio"]
+    "name",
+    [
+        "emitter-asyncio",
+        "emitter-trio",
+        "pool-asyncio",
+        "pool-trio",
+        "reference-asyncio",
+        "reference-trio",
+    ],
 )
 def test_a_backend_in_one_process_lacks_nothing_and_excuses_nothing(name: str) -> None:
-    """Every rule applies to the reference and to the pool."""
+    """Every rule applies to the reference, to the pool and to the emitter."""
     backend = load_backend(name)
 
     assert backend.capabilities == ALL_CAPABILITIES

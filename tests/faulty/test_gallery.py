@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation, gallery
-from asyncwait.backends.faulty._gallery import operator_with
+from asyncwait.backends.faulty._families import operator_with
 from asyncwait.conformance import Backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.generation import QUICK, generate, shapes

@@ -48,6 +48,8 @@ EXTRAS = frozenset(
     }
 )
 
+OPERATORS = ["asyncwait.reference", "asyncwait.backends.pool", "asyncwait.backends.emitter"]
+
 
 def import_bare(
     *names: str,
@@ -95,7 +97,7 @@ def test_every_module_of_the_harness_imports_without_the_suites_extras(
     assert import_bare(*names, blocked=EXTRAS) >= set(names)
 
 
-@pytest.mark.parametrize("operator", ["asyncwait.reference", "asyncwait.backends.pool"])
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_operators_import_without_any_extra(operator: str) -> None:
     """An operator in production needs neither the suite's extras nor the other event loop."""
     loaded = import_bare(operator, blocked=EXTRAS | {"trio"})
@@ -103,7 +105,7 @@ def test_operators_import_without_any_extra(operator: str) -> None:
     assert operator in loaded
 
 
-@pytest.mark.parametrize("operator", ["asyncwait.reference", "asyncwait.backends.pool"])
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_operators_load_nothing_that_could_tell_a_test(operator: str) -> None:
     """An operator that runs knows no scenario and no suite, not even through other modules."""
     loaded = import_bare(operator)

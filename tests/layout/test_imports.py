@@ -19,7 +19,7 @@ OURS = {
     "backends": set[str](),
     "backends.spark": {"spec", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
-    "adapter.faulty": SUITE | {"reference", "backends.pool"},
+    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
     "adapter.spark": SUITE | {"backends.spark", "backends.pool"},
 }
 
@@ -31,6 +31,7 @@ OTHERS = {
     "harness": {"anyio", "msgspec", "trio"},
     "backends": set[str](),
     "backends.pool": {"anyio", "msgspec", "trio"},
+    "backends.emitter": {"anyio", "msgspec"},
     "backends.threads": {"anyio", "msgspec", "trio"},
 }
 
@@ -78,6 +79,8 @@ def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
         "harness",
         "suite",
         "backends",
+        "backends.emitter",
+        "adapter.emitter",
         "backends.pool",
         "adapter.pool",
         "backends.spark",
@@ -136,6 +139,7 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
         ("asyncwait.backends", "backends"),
         ("asyncwait.backends.pool._workers", "backends.pool"),
         ("asyncwait.backends.pool.conformance", "adapter.pool"),
+        ("asyncwait.backends.emitter._queues", "backends.emitter"),
         ("asyncwait.backends.faulty._gallery", "adapter.faulty"),
     ],
 )

@@ -114,7 +114,9 @@ def test_backends_are_found_by_their_names() -> None:
     """The names under which the shipped backends are known are registered."""
     names = {point.name for point in entry_points(group="asyncwait.backends")}
 
-    assert names >= {"pool-asyncio", "pool-trio", "reference-asyncio", "reference-trio", "spark"}
+    operators = ("emitter", "pool", "reference")
+    loops = ("asyncio", "trio")
+    assert names >= {"spark", *(f"{name}-{loop}" for name in operators for loop in loops)}
 
 
 def test_the_lowest_versions_are_those_that_the_requirements_admit(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from judged import broken_rules
 from whole_run import FULL, WHOLE
 
+from asyncwait.backends.emitter import open_operator as emitter
 from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import play
@@ -316,8 +317,11 @@ BORDERS = {
 }
 
 
+OPERATORS = [pool, reference, emitter]
+
+
 @pytest.mark.parametrize("name", BORDERS)
-@pytest.mark.parametrize("open_operator", [pool, reference], ids=["pool", "reference"])
+@pytest.mark.parametrize("open_operator", OPERATORS, ids=["pool", "reference", "emitter"])
 def test_at_its_limits_a_scenario_accuses_nobody(name: str, open_operator: OpenOperator) -> None:
     """Clock, harness and checks hold out as long as the limits say."""
     scenario = BORDERS[name]

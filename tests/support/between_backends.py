@@ -13,7 +13,14 @@ from asyncwait.spec.scenario import Leg, LegStart, Scenario, Trace, next_leg
 PlayLeg: TypeAlias = Callable[[LegStart], Leg]
 """Plays one leg on some backend."""
 
-IN_PROCESS = ("reference-asyncio", "reference-trio", "pool-asyncio", "pool-trio")
+IN_PROCESS = (
+    "reference-asyncio",
+    "reference-trio",
+    "pool-asyncio",
+    "pool-trio",
+    "emitter-asyncio",
+    "emitter-trio",
+)
 
 
 def leg_player(name: str) -> PlayLeg:

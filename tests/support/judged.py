@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+import asyncwait.backends.emitter
 import asyncwait.backends.pool
 import asyncwait.reference
 from asyncwait.conformance.areas import CHECKS
@@ -16,6 +17,7 @@ from asyncwait.spec import OpenOperator
 OPERATORS: Mapping[str, OpenOperator] = {
     "reference": asyncwait.reference.open_operator,
     "pool": asyncwait.backends.pool.open_operator,
+    "emitter": asyncwait.backends.emitter.open_operator,
 }
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 

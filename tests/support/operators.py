@@ -11,6 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+import asyncwait.backends.emitter
 import asyncwait.backends.pool
 import asyncwait.reference
 from asyncwait.conformance.harness import VirtualLoop
@@ -19,6 +20,7 @@ from asyncwait.spec import Element, OpenOperator, Record, ResultFuture
 OPERATORS: dict[str, OpenOperator] = {
     "reference": asyncwait.reference.open_operator,
     "pool": asyncwait.backends.pool.open_operator,
+    "emitter": asyncwait.backends.emitter.open_operator,
 }
 
 INTERRUPTIONS = [KeyboardInterrupt, SystemExit]

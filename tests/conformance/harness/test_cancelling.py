@@ -185,7 +185,7 @@ def test_an_operator_in_plain_asyncio_breaks_no_rule(
 
 
 @pytest.mark.parametrize("cancel", ["once", "scope"])
-@pytest.mark.parametrize("name", ["task group", "pool", "reference"])
+@pytest.mark.parametrize("name", ["task group", "pool", "reference", "emitter"])
 def test_clean_up_takes_its_time_after_a_cancellation(name: str, cancel: Any) -> None:
     """Also while a scope cancels the one who waits for it again and again."""
     operator = OPERATORS.get(name, InATaskGroup)

@@ -1,25 +1,29 @@
 """The gallery: operators that break one rule each, and sound ones that are odd.
 
 They prove that the suite can fail, and that it does not fail what is only unusual. Each is one
-small change to the mechanism of the reference, never an edit of what comes out of it; some of the
-odd ones are operators of a mechanism of their own (`sound`).
+small change to the mechanism of the reference or of the emitter, never an edit of what comes out of
+it; some of the odd ones are operators of a mechanism of their own (`sound`).
 """
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
+from asyncwait.backends.faulty._emitter import FAULTY as BUGS_OF_THE_EMITTER
 from asyncwait.backends.faulty._gallery import Faulty, Variation
 from asyncwait.backends.faulty._odd import ODD
 from asyncwait.conformance import Backend
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.rules import areas
 
-FAULTY: tuple[Faulty, ...] = tuple(
-    faulty
-    for area in areas().values()
-    for faulty in import_module(f"asyncwait.backends.faulty._{area.folder}").FAULTY
+FAULTY: tuple[Faulty, ...] = (
+    *(
+        faulty
+        for area in areas().values()
+        for faulty in import_module(f"asyncwait.backends.faulty._{area.folder}").FAULTY
+    ),
+    *BUGS_OF_THE_EMITTER,
 )
-"""All that break a rule, a module for each area, in the order of the chapters."""
+"""All that break a rule: a module for each area, in the order of the chapters, and one more."""
 
 
 def gallery() -> Mapping[str, Callable[[], Backend]]:

@@ -1,47 +1,23 @@
 """What a variation is: one class, whose name and docstring say what it does."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Struct
 
+from asyncwait.backends.faulty._families import operator_with
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
-from asyncwait.reference import (
-    CallRunner,
-    ElementQueue,
-    Operator,
-    OrderedQueue,
-    Output,
-    SourceReader,
-    TaskMailbox,
-    TimerService,
-    UnorderedQueue,
-    open_with,
-)
-from asyncwait.spec import Mode, OpenOperator
-
-PARTS: Mapping[type, str] = {
-    CallRunner: "calls_class",
-    Output: "output_class",
-    SourceReader: "source_class",
-    TaskMailbox: "mailbox_class",
-    TimerService: "timers_class",
-}
-"""The parts of an operator, and the attribute of the operator's class that names each."""
-
-QUEUES: Mapping[Mode, type[ElementQueue]] = {"ordered": OrderedQueue, "unordered": UnorderedQueue}
-"""The queue of each mode."""
+from asyncwait.reference import open_with
+from asyncwait.spec import OpenOperator
 
 
 class Variation(Struct, frozen=True):
     """A sound operator with one small change to its mechanism, or with a mechanism of its own.
 
     Args:
-        change: a subclass of the reference's Operator, or of one of its parts, which then takes
-            the place of that part; or another operator altogether. Its name becomes the
-            variation's; its docstring is the sentence on it.
+        change: a subclass of the reference's Operator, or of a part of it or of the emitter's
+            operator, which then takes the place of that part; or another operator altogether. Its
+            name becomes the variation's; its docstring is the sentence on it.
         loop: "asyncio" or "trio".
     """
 
@@ -79,26 +55,3 @@ class Faulty(Variation, frozen=True, kw_only=True):
 
     rule: str
     blocks: bool = False
-
-
-def operator_with(change: type) -> type[Any]:
-    """Return the class of operators with `change` in place of what it is derived from.
-
-    Raises:
-        TypeError: it is no operator, and derived from no part of one.
-    """
-    if hasattr(change, "__aenter__"):  # a variation of the whole, or another one altogether
-        return change
-    return type(change.__name__, (Operator,), _places(change))
-
-
-def _places(change: type) -> dict[str, Any]:
-    if issubclass(change, ElementQueue):
-        queues: dict[Mode, type[ElementQueue]] = {
-            mode: change if issubclass(change, sound) else sound for mode, sound in QUEUES.items()
-        }
-        return {"queue_classes": queues}
-    for part, attribute in PARTS.items():
-        if issubclass(change, part):
-            return {attribute: change}
-    raise TypeError(f"{change!r} is no operator, and derived from no part of one")

@@ -1,0 +1,51 @@
+"""Flink's operator before 1.10: a blocking queue, an emitter, a checkpoint lock."""
+
+from asyncwait.backends.emitter._blocking import ElementQueue
+from asyncwait.backends.emitter._calls import Calls
+from asyncwait.backends.emitter._checkpoints import Checkpoints
+from asyncwait.backends.emitter._emitter import Emitter
+from asyncwait.backends.emitter._entries import Entry
+from asyncwait.backends.emitter._intake import Intake
+from asyncwait.backends.emitter._life import Life
+from asyncwait.backends.emitter._lock import CheckpointLock
+from asyncwait.backends.emitter._operator import (
+    EmitterOperator,
+    open_operator,
+    open_with,
+    ordered_wait,
+    unordered_wait,
+)
+from asyncwait.backends.emitter._outlet import Outlet
+from asyncwait.backends.emitter._parts import Parts
+from asyncwait.backends.emitter._queues import OrderedQueue, UnorderedQueue
+from asyncwait.backends.emitter._reader import Reader
+from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._results import EmitterResults
+from asyncwait.backends.emitter._timers import Timers
+from asyncwait.spec.exports import claim_exports
+
+__all__ = [
+    "Calls",
+    "CheckpointLock",
+    "Checkpoints",
+    "ElementQueue",
+    "Emitter",
+    "EmitterOperator",
+    "EmitterResults",
+    "Entry",
+    "Intake",
+    "Life",
+    "OrderedQueue",
+    "Outlet",
+    "Parts",
+    "Reader",
+    "Records",
+    "Timers",
+    "UnorderedQueue",
+    "open_operator",
+    "open_with",
+    "ordered_wait",
+    "unordered_wait",
+]
+
+claim_exports(__name__)

@@ -1,0 +1,144 @@
+"""The queue that blocks: what was admitted and is not gone."""
+
+from abc import ABC, abstractmethod
+from typing import TypeAlias
+
+from asyncwait.backends.emitter._entries import Entry
+from asyncwait.backends.emitter._signal import Signal
+from asyncwait.spec import Record, Stored
+
+EntrySet: TypeAlias = dict[Entry, None]
+"""A set that keeps its order."""
+
+
+class ElementQueue(ABC):
+    """A queue that blocks on both sides: who puts waits for room, who peeks for a completed entry.
+
+    An entry holds its slot until it is polled, and it is polled when it has been emitted (CAP-1).
+
+    Args:
+        capacity: how many entries there may be.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._entries: EntrySet = {}
+        self._records = 0
+        self._room = Signal()
+        self._news = Signal()
+        self._is_ended = self._is_closed = False
+
+    # Of the task that reads
+
+    async def put(self, entry: Entry) -> bool:
+        """Add an entry as soon as there is room; return False if the queue was closed instead."""
+        while not self.try_put(entry):
+            if self._is_closed:
+                return False
+            await self._room.outlast()
+        return True
+
+    def try_put(self, entry: Entry) -> bool:
+        """Add an entry, if there is room; return whether there was."""
+        if self._is_closed or self.size() >= self._capacity:
+            return False
+        self._entries[entry] = None
+        self._records += isinstance(entry.element, Record)
+        self.add(entry)
+        self._news.give()
+        return True
+
+    def end(self) -> None:
+        """Take note that nothing will be put any more."""
+        self._is_ended = True
+        self._news.give()
+
+    # Of the emitter
+
+    async def peek_blockingly(self) -> Entry | None:
+        """Return the entry that may come out next as soon as there is one, and leave it there.
+
+        None says that there will be none: the queue has ended and is empty, or was closed.
+        """
+        while not self._is_closed:
+            entry = self.peek()
+            if entry is not None:
+                return entry
+            if self._is_ended and self.is_empty():
+                return None
+            await self._news.wait()
+        return None
+
+    def poll(self) -> Entry | None:
+        """Remove the entry that may come out next, and return it; None if none may."""
+        entry = self.peek()
+        if entry is not None:
+            self.remove()
+            del self._entries[entry]
+            self._records -= isinstance(entry.element, Record)
+            self._room.give()
+        return entry
+
+    # Of whoever completes
+
+    def completed(self, entry: Entry) -> None:
+        """Take note that an entry was completed, and wake the emitter."""
+        if not self._is_closed:
+            self.advance(entry)
+            self._news.give()
+
+    # Of everybody
+
+    def is_empty(self) -> bool:
+        """Say whether there is no entry."""
+        return not self._entries
+
+    def size(self) -> int:
+        """Count the entries, which is the slots taken (CAP-5)."""
+        return len(self._entries)
+
+    def records(self) -> int:
+        """Count the entries that are records."""
+        return self._records
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the entries in input order."""
+        return tuple(self._entries)
+
+    def values(self) -> tuple[Stored, ...]:
+        """Return the elements of all entries, in input order, for a snapshot (SNAP-4).
+
+        In the unordered queue Flink stored those first that were completed (its SN-3).
+        """
+        return tuple(entry.element for entry in self._entries)
+
+    def close(self) -> None:
+        """Let go of everything, and of whoever waits."""
+        self._is_closed = True
+        self._entries.clear()
+        self._records = 0
+        self.clear()
+        self._room.give()
+        self._news.give()
+
+    # What the modes differ in
+
+    @abstractmethod
+    def peek(self) -> Entry | None:
+        """Return the entry that may come out next, and leave it there; None if none may."""
+
+    @abstractmethod
+    def add(self, entry: Entry) -> None:
+        """Give an entry its place."""
+
+    @abstractmethod
+    def advance(self, entry: Entry) -> None:
+        """Let out what may come out now that `entry` is completed."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Take the entry that was peeked from its place."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget all places."""

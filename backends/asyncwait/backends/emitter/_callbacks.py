@@ -1,0 +1,115 @@
+"""The callback form: answers arrive from any thread, and are looked at on the loop."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from asyncwait.backends.emitter._calls import Calls
+from asyncwait.backends.emitter._entries import Entry
+from asyncwait.backends.emitter._life import Life, Tasks
+from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._signal import Signal
+from asyncwait.backends.emitter._timers import Timers
+from asyncwait.spec import Loop, let_pass
+
+Answer: TypeAlias = Callable[[float], object]
+"""Tells what a record came to, if it is called with the time of that."""
+
+
+class EntryFuture:
+    """Where a function in callback form puts the outcome of a record; the first one counts.
+
+    Args:
+        entry: of the record.
+        records: told what it came to.
+        post: sends an answer to the loop.
+    """
+
+    def __init__(self, entry: Entry, records: Records, post: Callable[[Answer], object]) -> None:
+        self._entry = entry
+        self._records = records
+        self._post = post
+
+    def complete(self, results: Iterable[Any]) -> None:
+        """Complete the record with `results`."""
+        self.complete_with(lambda: results)
+
+    def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
+        """Complete the record with what `supplier` gives; it is called on the operator's loop."""
+        self._post(lambda at: self._records.answer(self._entry, supplier, at))
+
+    def complete_exceptionally(self, error: BaseException) -> None:
+        """Complete the record with `error`."""
+        self._post(lambda at: self._records.fail(self._entry, error, at))
+
+
+class Letters:
+    """Answers on their way from any thread to the loop.
+
+    Args:
+        loop: the operator's.
+        life: of the operator.
+    """
+
+    def __init__(self, loop: Loop, life: Life) -> None:
+        self._loop = loop
+        self._life = life
+        self._posted: deque[tuple[Answer, float]] = deque()
+        self._arrived = Signal()
+        life.when_over(self._posted.clear)
+
+    def post(self, answer: Answer) -> None:
+        """Send an answer, from any thread; it is as old as this."""
+        if not self._life.is_over:
+            self._posted.append((answer, self._loop.time()))
+            self._loop.call_from_thread(self._arrived.give)
+
+    def deliver(self) -> None:
+        """Hand over what was sent, in its order."""
+        while self._posted:
+            answer, at = self._posted.popleft()
+            answer(at)
+
+    async def run(self) -> None:
+        """Hand over whatever arrives."""
+        while not self._life.is_over:
+            self.deliver()
+            await self._arrived.wait()
+
+
+class CallbackCalls(Calls):
+    """Calls functions in callback form. Such a call can't be cancelled.
+
+    Args:
+        function: the user's.
+        records: told what a call comes to.
+        timers: started with each call.
+        tasks: of the operator.
+        life: of the operator.
+        letters: where answers arrive.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        records: Records,
+        timers: Timers,
+        tasks: Tasks,
+        life: Life,
+        *,
+        letters: Letters,
+    ) -> None:
+        super().__init__(function, records, timers, tasks, life)
+        self._letters = letters
+        timers.before = letters.deliver
+
+    async def call(self, entry: Entry) -> None:
+        """Start the call of a record; what it raises fails, completed or not (FAIL-1)."""
+        record: Any = entry.element
+        try:
+            self._function(record.value, EntryFuture(entry, self._records, self._letters.post))
+        except BaseException as error:
+            let_pass(error)
+            at = self._timers.now()
+            self._letters.deliver()  # what came before goes first
+            self._records.fail(entry, error, at, besides=True)

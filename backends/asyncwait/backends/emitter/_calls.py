@@ -1,0 +1,109 @@
+"""Calling the user's function, each call in a task of its own."""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+
+from asyncwait.backends.emitter._entries import Entry
+from asyncwait.backends.emitter._life import Life, Tasks
+from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._timers import Timers
+from asyncwait.backends.emitter._watch import Call, Watch
+from asyncwait.spec import awaitable_of, let_pass, was_asked_for
+
+
+class Calls(ABC):
+    """Starts calls in the order of their records.
+
+    A task takes the first record that waits when it begins to run, whichever task that is: trio
+    begins tasks in any order (ORD-4).
+
+    Args:
+        function: the user's, in the form that is called here.
+        records: told what a call comes to.
+        timers: started with each call.
+        tasks: of the operator.
+        life: of the operator.
+    """
+
+    def __init__(
+        self, function: Any, records: Records, timers: Timers, tasks: Tasks, life: Life
+    ) -> None:
+        self._function = function
+        self._records = records
+        self._timers = timers
+        self._tasks = tasks
+        self._life = life
+        self._waiting: deque[Entry] = deque()
+        self.started = 0
+        """Calls that began."""
+        life.when_over(self._waiting.clear)
+
+    def start(self, entry: Entry) -> None:
+        """Call the function for a record soon, and behind those before it."""
+        self._waiting.append(entry)
+        self._tasks.start(self._run)
+
+    async def _run(self) -> None:
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        if not self._life.is_over:  # else nothing begins any more (END-10)
+            entry = self._waiting.popleft()
+            self.started += 1
+            self._timers.start(entry)
+            await self.call(entry)
+
+    @abstractmethod
+    async def call(self, entry: Entry) -> None:
+        """Call the function for a record, and report what that comes to."""
+
+
+class CoroutineCalls(Calls):
+    """Awaits coroutine functions.
+
+    Args:
+        function: the user's.
+        records: told what a call comes to.
+        timers: started with each call.
+        tasks: of the operator.
+        life: of the operator.
+        watch: looks after the calls that are cancelled.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        records: Records,
+        timers: Timers,
+        tasks: Tasks,
+        life: Life,
+        *,
+        watch: Watch,
+    ) -> None:
+        super().__init__(function, records, timers, tasks, life)
+        self._watch = watch
+
+    async def call(self, entry: Entry) -> None:
+        """Await the call of a record, and report what it gives or raises."""
+        entry.call = call = Call(self._watch)
+        with call.scope:
+            try:
+                returned = await self._returned(entry)
+            except BaseException as error:
+                let_pass(error)
+                if was_asked_for(error):
+                    raise
+                self._records.fail(entry, error, self._timers.now())
+            else:
+                self._records.answer(entry, lambda: returned, self._timers.now())
+        call.end()
+
+    async def _returned(self, entry: Entry) -> Any:
+        """Await what the function gives; a deadline that passed before finds none to cancel."""
+        record: Any = entry.element
+        try:
+            return await awaitable_of(record, self._function(record.value))
+        finally:
+            entry.call = None

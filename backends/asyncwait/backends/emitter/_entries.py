@@ -1,0 +1,44 @@
+"""What stands in the queue of an operator."""
+
+from dataclasses import dataclass
+
+from asyncwait.backends.emitter._watch import Call
+from asyncwait.spec import Element, Record, Stored
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """An element in the queue: a record, or a fence, which is completed from birth.
+
+    Args:
+        element: as it was read; a snapshot holds this, never the outputs (SNAP-3).
+        outputs: what comes out for it; None until it is completed.
+        given: how many of these the consumer has taken.
+        deadline: in seconds of the loop's clock; None if there is none, or before the call.
+        call: the call that runs for it, if it can be cancelled.
+    """
+
+    element: Stored
+    outputs: tuple[Element, ...] | None = None
+    given: int = 0
+    deadline: float | None = None
+    call: Call | None = None
+
+    @classmethod
+    def of(cls, element: Stored) -> "Entry":
+        """Make an entry of an element that was read or restored."""
+        return cls(element, None if isinstance(element, Record) else (element,))
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether it is decided what comes out for it."""
+        return self.outputs is not None
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the consumer has all that comes out for it."""
+        return self.outputs is not None and self.given == len(self.outputs)
+
+    def is_late(self, at: float) -> bool:
+        """Whether a time lies behind its deadline."""
+        return self.deadline is not None and at > self.deadline

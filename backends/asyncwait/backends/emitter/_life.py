@@ -1,0 +1,110 @@
+"""Whether an operator still runs, and how it ended."""
+
+import contextvars
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn
+
+import anyio
+import anyio.abc
+
+
+class Life:
+    """The life of an operator, up to the moment from which on nothing comes out any more.
+
+    Attributes:
+        is_over: whether that moment has come.
+        source_error: what the source has ended with; comes out last (FAIL-7).
+    """
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.source_error: BaseException | None = None
+        self._error: BaseException | None = None
+        self._traceback: Any = None
+        self._is_interrupted = False
+        self._at_the_end: list[Callable[[], object]] = []
+
+    def when_over(self, step: Callable[[], object]) -> None:
+        """Have a step run when it is over."""
+        self._at_the_end.append(step)
+
+    def fail(self, error: BaseException) -> None:
+        """End at once with an error, unless it is over already (FAIL-2, FAIL-3, FAIL-4)."""
+        self._end(error)
+
+    def finish(self) -> None:
+        """End as the source has ended, everything being out."""
+        self._end(self.source_error)
+
+    def interrupt(self) -> None:
+        """End because the operator is cancelled from outside, or the program ends.
+
+        Usually so is the consumer; one that shields itself must not wait for ever.
+        """
+        if not self.is_over:
+            self._is_interrupted = True
+            text = "the operator was cancelled from outside, and its consumer reads on"
+            self._end(RuntimeError(text))
+
+    def leave(self) -> None:
+        """End because the context is left; what it has ended with before stays."""
+        self._end(None)
+        if self._is_interrupted:
+            self._error = None
+
+    def raise_end(self) -> NoReturn:
+        """Raise what the consumer gets from now on, the same object each time (FAIL-6, END-7)."""
+        if self._error is None:
+            raise StopAsyncIteration
+        # Without this each further read would add its frames to the one error.
+        raise self._error.with_traceback(self._traceback)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self.is_over:
+            return
+        self.is_over = True
+        self._error = error
+        self._traceback = None if error is None else error.__traceback__
+        for step in self._at_the_end:
+            step()
+
+
+class Tasks:
+    """The tasks of an operator: they end with it, and it ends with any that does not end well.
+
+    Each begins in the context that was current when the operator was opened.
+
+    Args:
+        life: of the operator.
+    """
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._context = contextvars.copy_context()
+        self._group: anyio.abc.TaskGroup | None = None
+        life.when_over(self.stop)
+
+    async def run(self, *functions: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Run tasks, and those that they start, to their ends."""
+        if self._life.is_over:
+            return
+        async with anyio.create_task_group() as self._group:
+            for function in functions:
+                self.start(function)
+
+    def start(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
+        """Start a task; one that has begun to run may do so."""
+        if self._group is not None:
+            _ = self._context.run(self._group.start_soon, self._live, function, *args)
+
+    def stop(self) -> None:
+        """Cancel all tasks."""
+        if self._group is not None:
+            self._group.cancel_scope.cancel()
+
+    async def _live(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
+        try:
+            await function(*args)
+        except BaseException:
+            self._life.interrupt()
+            raise

@@ -1,0 +1,109 @@
+"""The parts of an operator, and the wires between them."""
+
+from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
+from math import inf
+from typing import Any, ClassVar
+
+from asyncwait.backends.emitter._blocking import ElementQueue
+from asyncwait.backends.emitter._callbacks import CallbackCalls, Letters
+from asyncwait.backends.emitter._calls import Calls, CoroutineCalls
+from asyncwait.backends.emitter._checkpoints import Checkpoints
+from asyncwait.backends.emitter._emitter import Emitter
+from asyncwait.backends.emitter._intake import Intake
+from asyncwait.backends.emitter._life import Life, Tasks
+from asyncwait.backends.emitter._lock import CheckpointLock
+from asyncwait.backends.emitter._outlet import Outlet
+from asyncwait.backends.emitter._queues import OrderedQueue, UnorderedQueue
+from asyncwait.backends.emitter._reader import Reader
+from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._timers import Timers
+from asyncwait.backends.emitter._watch import Watch
+from asyncwait.spec import (
+    Element,
+    FunctionParts,
+    Mode,
+    OperatorConfig,
+    Record,
+    Statistics,
+    Stored,
+    running_loop,
+)
+
+
+class Parts:
+    """What an operator consists of; a variation replaces a part by naming another class here.
+
+    Args:
+        config: mode, capacity, timeout.
+        function: the parts of the user's function.
+        elements: the input.
+        stored: what is to be restored.
+    """
+
+    queue_classes: ClassVar[Mapping[Mode, type[ElementQueue]]] = {
+        "ordered": OrderedQueue,
+        "unordered": UnorderedQueue,
+    }
+    lock_class: ClassVar[type[CheckpointLock]] = CheckpointLock
+    outlet_class: ClassVar[type[Outlet]] = Outlet
+    emitter_class: ClassVar[type[Emitter]] = Emitter
+    timers_class: ClassVar[type[Timers]] = Timers
+    records_class: ClassVar[type[Records]] = Records
+    checkpoints_class: ClassVar[type[Checkpoints]] = Checkpoints
+    intake_class: ClassVar[type[Intake]] = Intake
+    reader_class: ClassVar[type[Reader]] = Reader
+
+    def __init__(
+        self,
+        config: OperatorConfig,
+        function: FunctionParts,
+        elements: AsyncIterable[Element],
+        stored: tuple[Stored, ...],
+    ) -> None:
+        life, timeout = Life(), inf if config.timeout is None else config.timeout
+        self.life = life
+        self.tasks = Tasks(life)
+        self.queue = self.queue_classes[config.mode](config.capacity)
+        self.lock = self.lock_class(life)
+        self.outlet = self.outlet_class(life, self.lock, config.capacity)
+        self.emitter = self.emitter_class(self.queue, self.outlet, self.lock, life)
+        self.loop = running_loop()
+        self.timers = self.timers_class(timeout, self.loop.time, life)
+        self.records = self.records_class(self.queue, self.timers, function, timeout, life)
+        self.watch = Watch(config.capacity, self.loop.time, self.tasks, life)
+        self.letters = Letters(self.loop, life)
+        self.calls = self._calls(function)
+        self.checkpoints = self.checkpoints_class(self.queue, self.outlet, self.lock, life)
+        self.intake = self.intake_class(
+            stored, self.queue, self.calls, self.outlet, self.checkpoints
+        )
+        self.checkpoints.waiting = lambda: tuple(self.intake.waiting)
+        self.checkpoints.taken = lambda: self.intake.taken
+        self.reader = self.reader_class(elements, self.intake, self.queue, life)
+        life.when_over(self.queue.close)
+        life.when_over(self.intake.close)
+
+    def _calls(self, function: FunctionParts) -> Calls:
+        wires = (self.records, self.timers, self.tasks, self.life)
+        if function.invoke is None:
+            return CoroutineCalls(function.call, *wires, watch=self.watch)
+        return CallbackCalls(function.invoke, *wires, letters=self.letters)
+
+    async def run(self) -> None:
+        """Run all tasks to their ends."""
+        tasks: list[Callable[[], Coroutine[Any, Any, None]]] = [self.reader.run, self.emitter.run]
+        await self.tasks.run(*tasks, self.timers.run, self.letters.run)
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        entries = [] if self.life.is_over else self.queue.entries()
+        records = [e for e in entries if isinstance(e.element, Record) and not e.is_taken]
+        return Statistics(
+            in_flight=len(records),
+            waiting=0 if self.life.is_over else min(self.intake.taken, len(self.intake.waiting)),
+            held=sum(entry.is_completed for entry in records),
+            calls=self.calls.started,
+            timeouts=self.records.timeouts,
+            abandoned=self.watch.abandoned,
+            max_in_flight=self.intake.max_in_flight,
+        )

@@ -1,0 +1,117 @@
+"""What becomes of a record that was called: it is answered, fails, or is late."""
+
+from collections.abc import Callable
+from typing import Any
+
+from asyncwait.backends.emitter._blocking import ElementQueue
+from asyncwait.backends.emitter._entries import Entry
+from asyncwait.backends.emitter._life import Life
+from asyncwait.backends.emitter._timers import Timers
+from asyncwait.spec import (
+    FunctionParts,
+    OperatorError,
+    Record,
+    call_failed,
+    collect_results,
+    let_pass,
+    results_at_deadline,
+)
+
+
+class Records:
+    """Completes entries, each once.
+
+    Whatever was due before an answer is decided before it: it may be that very record.
+
+    Args:
+        queue: where the entries stand.
+        timers: of their deadlines.
+        parts: the user's function.
+        timeout: in seconds, for messages.
+        life: of the operator.
+    """
+
+    def __init__(
+        self, queue: ElementQueue, timers: Timers, parts: FunctionParts, timeout: float, life: Life
+    ) -> None:
+        self._queue = queue
+        self._timers = timers
+        self._handler = parts.timeout
+        self._timeout = timeout
+        self._life = life
+        self.timeouts = 0
+        """Records decided by their deadlines."""
+        timers.on_time = self.expire
+
+    def answer(self, entry: Entry, supply: Callable[[], Any], at: float) -> None:
+        """Complete an entry with results, if nothing has completed it before (RES-4).
+
+        Args:
+            entry: of the record.
+            supply: gives the results, or raises; called once, if they count.
+            at: when they were given, in seconds of the loop's clock.
+        """
+        self._timers.fire_before(at)
+        if entry.is_completed or self._life.is_over:
+            return
+        try:
+            results = self.collect(entry.element, supply)
+        except OperatorError as error:
+            self._life.fail(error)
+        else:
+            self.complete(entry, results)
+
+    def collect(self, record: Any, supply: Callable[[], Any]) -> tuple[Any, ...]:
+        """Read the results of a record whole (RES-6).
+
+        Raises:
+            InvalidResult: it is no collection of results (RES-3).
+            CallFailed: something was raised by whoever gives them (FAIL-1).
+        """
+        try:
+            return collect_results(record, supply())
+        except BaseException as error:
+            let_pass(error)
+            failure = call_failed(record, error)
+            raise failure from failure.__cause__
+
+    def fail(self, entry: Entry, error: BaseException, at: float, *, besides: bool = False) -> None:
+        """Fail because a call has raised, at once and not in the entry's turn (FAIL-2).
+
+        Args:
+            entry: of the record.
+            error: what was raised, or was given as an error.
+            at: when, in seconds of the loop's clock.
+            besides: whether that counts even if the entry was completed before, in time (FAIL-1).
+        """
+        self._timers.fire_before(at)
+        if not entry.is_completed or (besides and not entry.is_late(at)):
+            record: Any = entry.element
+            self._life.fail(call_failed(record, error))
+
+    def expire(self, entry: Entry) -> None:
+        """Complete an entry at its deadline, and cancel its call (TIME-2, TIME-5)."""
+        self.timeouts += 1
+        if entry.call is not None:
+            entry.call.cancel()
+        try:
+            results = self.results_at_deadline(entry.element)
+        except OperatorError as error:
+            self._life.fail(error)
+        else:
+            self.complete(entry, results)
+
+    def results_at_deadline(self, record: Any) -> tuple[Any, ...]:
+        """Ask the handler for results in place of the call (TIME-3).
+
+        Raises:
+            OperatorError: there is none, or it has none to give (TIME-4, RES-3, RES-6).
+        """
+        return results_at_deadline(record, self._handler, self._timeout)
+
+    def complete(self, entry: Entry, results: tuple[Any, ...]) -> None:
+        """Settle what comes out for a record, with its timestamp and key (ELEM-1, ELEM-2)."""
+        record: Any = entry.element
+        entry.outputs = tuple(Record(result, record.timestamp, record.key) for result in results)
+        self._timers.cancel(entry)
+        self._queue.completed(entry)

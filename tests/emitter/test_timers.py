@@ -1,0 +1,149 @@
+"""The timers: they fire in order and on time, and what was cancelled is not kept."""
+
+import gc
+import math
+import weakref
+from typing import Any
+
+import anyio
+import pytest
+from operators import block, seconds_now
+
+from asyncwait.backends.emitter import Entry, Life, Timers
+from asyncwait.spec import Record
+
+pytestmark = pytest.mark.anyio
+
+
+class Case:
+    """Timers that run, and when they fired for whom.
+
+    Args:
+        timeout: in seconds.
+    """
+
+    def __init__(self, timeout: float = 3) -> None:
+        self.life = Life()
+        self.timers = Timers(timeout, anyio.current_time, self.life)
+        self.timers.on_time = self.on_time
+        self.log: list[tuple[float, Any]] = []
+
+    def on_time(self, entry: Entry) -> None:
+        """Note it."""
+        self.log.append((seconds_now(), shown(entry)))
+
+    def start(self, name: str) -> Entry:
+        """Start the timer of a new entry."""
+        entry = Entry.of(Record(name))
+        self.timers.start(entry)
+        return entry
+
+
+class Value:
+    """A value that can be watched."""
+
+
+def shown(entry: Entry) -> str:
+    """The name of an entry."""
+    assert isinstance(entry.element, Record)
+    return str(entry.element.value)
+
+
+async def run(case: Case, seconds: float) -> None:
+    """Let the timers run for some time."""
+    with anyio.move_on_after(seconds):
+        await case.timers.run()
+
+
+async def test_each_fires_at_its_deadline() -> None:
+    """Also one that is started while another one runs, or when none runs any more."""
+    case = Case()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, case, 20)
+        for name, pause in (("a", 1), ("b", 9), ("c", 9)):
+            case.start(name)
+            await anyio.sleep(pause)
+
+    assert case.log == [(3, "a"), (4, "b"), (13, "c")]
+
+
+async def test_one_that_was_cancelled_does_not_fire() -> None:
+    """Those behind it do, on time."""
+    case = Case()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, case, 20)
+        first = case.start("a")
+        await anyio.sleep(1)
+        case.start("b")
+        case.timers.cancel(first)
+        case.timers.cancel(first)
+
+    assert case.log == [(4, "b")]
+
+
+async def test_one_that_was_cancelled_is_not_kept() -> None:
+    """Neither by the timers nor by a cycle that only the collector would find."""
+    case = Case()
+    value = Value()
+    watched = weakref.ref(value)
+    entry = Entry.of(Record(value))
+    case.timers.start(entry)
+    case.timers.cancel(entry)
+
+    gc.disable()
+    del value, entry
+    alive = watched()
+    gc.enable()
+
+    assert alive is None
+
+
+async def test_an_endless_timeout_starts_nothing() -> None:
+    """And there is no deadline to be late for."""
+    case = Case(math.inf)
+    entry = case.start("a")
+
+    assert entry.deadline is None
+    assert not entry.is_late(1e300)
+
+
+async def test_what_was_due_before_a_time_can_be_fired_by_hand() -> None:
+    """In the order of the deadlines; what is due in that instant is left to its timer."""
+    case = Case()
+    case.start("a")
+    await anyio.sleep(1)
+    case.start("b")
+    await anyio.sleep(1)
+    case.start("c")
+    block(9)
+
+    case.timers.fire_before(5)
+    assert case.log == [(11, "a"), (11, "b")]
+    await run(case, 1)
+    assert case.log[2:] == [(11, "c")]
+
+
+async def test_answers_are_looked_at_before_a_deadline_decides() -> None:
+    """One that came in time cancels it."""
+    case = Case()
+    entry = case.start("a")
+    case.timers.before = lambda: case.timers.cancel(entry)
+
+    await run(case, 9)
+
+    assert case.log == []
+
+
+async def test_nothing_fires_when_the_operator_is_over() -> None:
+    """Not even for those that were due in the same instant."""
+    case = Case()
+    for name in "abc":
+        case.start(name)
+    fire = case.on_time
+    case.timers.on_time = lambda entry: (fire(entry), case.life.leave())
+
+    await run(case, 9)
+
+    assert case.log == [(3, "a")]
