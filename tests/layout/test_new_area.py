@@ -101,14 +101,14 @@ FAULTS = '''\
 """MANNERS: operators without any."""
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Operator, UnorderedQueue
-from asyncwait.spec import MODES
+from asyncwait.reference import Entry, OrderedQueue
 
 
-class PushesForward(Operator):
+class PushesForward(OrderedQueue):
     """Hands results out as they are decided, whoever else is waiting."""
 
-    queue_classes = dict.fromkeys(MODES, UnorderedQueue)
+    def peek_ready(self) -> Entry | None:
+        return next((entry for entry in self.entries if entry.outputs is not None), None)
 
 
 FAULTY: tuple[Faulty, ...] = (Faulty(PushesForward, rule="MANNERS-1"),)

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncwait.reference import Operator, open_operator
+from asyncwait.reference import open_operator
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -219,6 +219,6 @@ async def test_what_is_stored_and_not_admitted_does_not_count_as_waiting(
     stored = Snapshot(1, (Record(5), Record(5), Record(5)))
     config = OperatorConfig("ordered", 1)
 
-    async with Operator(config, service, feed(Record(1)), stored) as results:
+    async with open_operator(config, service, feed(Record(1)), stored) as results:
         await anyio.sleep(1)
         assert results.statistics() == Statistics(in_flight=1, calls=1, max_in_flight=1)

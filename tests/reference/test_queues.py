@@ -15,14 +15,19 @@ from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
 
 
 class Driven:
-    """A queue of either kind, and the entries in it by name.
+    """A queue of either kind with room for five, and the entries in it by name.
 
     Records are named by their values, watermarks by their timestamps, a status by "idle".
     """
 
-    def __init__(self, queue: ElementQueue) -> None:
-        self.queue = queue
+    def __init__(self, kind: type[ElementQueue]) -> None:
+        self.queue = kind(5, self._note_room)
         self.entries: dict[object, RecordEntry] = {}
+        self.room = 0
+        """How often it was told that there is more room."""
+
+    def _note_room(self) -> None:
+        self.room += 1
 
     def put(self, *elements: Stored) -> None:
         """Put one entry for each element."""
@@ -37,17 +42,16 @@ class Driven:
         """Decide the records of these names, in this order."""
         for value in values:
             entry = self.entries[value]
-            entry.outputs = deque([Record(f"{value}'")] * results)
+            entry.outputs = deque(Record(f"{value}{number}") for number in range(results))
             self.queue.completed(entry)
 
-    def pop(self) -> list[object]:
-        """Take out all that may come out; return the names."""
-        popped: list[object] = []
-        while (ready := self.queue.peek_ready()) is not None:
-            assert self.queue.pop_ready() is ready
-            popped.append(name_of(ready.element))
-        assert self.queue.pop_ready() is None
-        return popped
+    def take(self) -> list[object]:
+        """Take out all that may come out; return values of results, and names of fences."""
+        taken: list[object] = []
+        while (element := self.queue.take()) is not None:
+            assert isinstance(element, Stored)
+            taken.append(name_of(element))
+        return taken
 
     @property
     def inside(self) -> list[object]:
@@ -69,19 +73,19 @@ def name_of(element: Stored) -> object:
 @pytest.fixture
 def ordered() -> Driven:
     """An empty ordered queue."""
-    return Driven(OrderedQueue())
+    return Driven(OrderedQueue)
 
 
 @pytest.fixture
 def unordered() -> Driven:
     """An empty unordered queue."""
-    return Driven(UnorderedQueue())
+    return Driven(UnorderedQueue)
 
 
 @pytest.fixture(params=[OrderedQueue, UnorderedQueue])
 def either(request: pytest.FixtureRequest) -> Driven:
     """An empty queue of either kind."""
-    return Driven(request.param())
+    return Driven(request.param)
 
 
 def test_ordered_gives_nothing_while_its_head_is_undecided(ordered: Driven) -> None:
@@ -89,9 +93,9 @@ def test_ordered_gives_nothing_while_its_head_is_undecided(ordered: Driven) -> N
     ordered.put(Record("a"), Record("b"), Record("c"))
     ordered.complete("c", "b")
 
-    assert ordered.pop() == []
+    assert ordered.take() == []
     ordered.complete("a")
-    assert ordered.pop() == ["a", "b", "c"]
+    assert ordered.take() == ["a0", "b0", "c0"]
 
 
 def test_unordered_gives_records_as_they_are_decided(unordered: Driven) -> None:
@@ -99,7 +103,7 @@ def test_unordered_gives_records_as_they_are_decided(unordered: Driven) -> None:
     unordered.put(Record("a"), Record("b"), Record("c"))
     unordered.complete("c", "a")
 
-    assert unordered.pop() == ["c", "a"]
+    assert unordered.take() == ["c0", "a0"]
     assert unordered.inside == ["b"]
 
 
@@ -108,36 +112,70 @@ def test_nothing_crosses_a_fence(either: Driven) -> None:
     either.put(Record("a"), Watermark(1), Record("b"), WatermarkStatus(idle=True), Record("c"))
     either.complete("c", "b")
 
-    assert either.pop() == []
+    assert either.take() == []
     either.complete("a")
-    assert either.pop() == ["a", 1, "b", "idle", "c"]
+    assert either.take() == ["a0", 1, "b0", "idle", "c0"]
 
 
 def test_a_fence_with_nothing_before_it_may_come_out_at_once(either: Driven) -> None:
     """A fence is decided from birth."""
     either.put(Watermark(1), Watermark(2), Record("a"))
 
-    assert either.pop() == [1, 2]
+    assert either.take() == [1, 2]
 
 
 def test_a_segment_that_ran_empty_can_still_grow(unordered: Driven) -> None:
     """Records that come later join no segment before a fence."""
     unordered.put(Record("a"))
     unordered.complete("a")
-    assert unordered.pop() == ["a"]
+    assert unordered.take() == ["a0"]
     unordered.put(Record("b"), Watermark(1), Record("c"))
     unordered.complete("c", "b")
 
-    assert unordered.pop() == ["b", 1, "c"]
+    assert unordered.take() == ["b0", 1, "c0"]
 
 
-def test_a_record_without_results_goes_ahead_of_the_finished_ones(unordered: Driven) -> None:
-    """Its slot is free at once, though nobody takes the others."""
+def test_a_record_without_results_goes_at_once(unordered: Driven) -> None:
+    """Nobody has to take it, and its slot is free although nobody takes the others."""
     unordered.put(Record("a"), Record("b"))
     unordered.complete("a")
     unordered.complete("b", results=0)
 
-    assert unordered.pop() == ["b", "a"]
+    assert (len(unordered.queue), unordered.room) == (1, 1)
+    assert unordered.take() == ["a0"]
+
+
+def test_a_record_without_results_waits_for_its_turn(ordered: Driven) -> None:
+    """It goes with what is taken before it."""
+    ordered.put(Record("a"), Record("b"), Record("c"))
+    ordered.complete("b", results=0)
+    assert len(ordered.queue) == 3
+
+    ordered.complete("a")
+    assert ordered.queue.take() == Record("a0")
+    assert ordered.inside == ["c"]
+
+
+def test_a_record_taken_in_part_keeps_its_slot_and_is_in_no_snapshot(either: Driven) -> None:
+    """The rest of it comes next, whatever is decided meanwhile."""
+    either.put(Record("a"), Record("b"), Record("c"))
+    either.complete("a", results=2)
+    assert either.queue.take() == Record("a0")
+    either.complete("b", results=0)
+
+    assert (either.queue.begun, len(either.queue), either.room) == (True, 3, 0)
+    assert either.inside == ["b", "c"]
+    assert either.queue.take() == Record("a1")
+    assert (either.queue.begun, len(either.queue), either.room) == (False, 1, 2)
+
+
+def test_it_is_full_of_what_is_not_gone(either: Driven) -> None:
+    """Fences count, and records until their last result is taken."""
+    either.put(Watermark(1), *(Record(name) for name in "abcd"))
+    assert (either.queue.is_full, either.queue.records) == (True, 4)
+
+    assert either.take() == [1]
+    assert not either.queue.is_full
 
 
 def test_everything_inside_is_listed_in_input_order(either: Driven) -> None:
@@ -154,10 +192,9 @@ def test_equal_records_are_told_apart(either: Driven) -> None:
     twins = [RecordEntry(Record("a")), RecordEntry(Record("a"))]
     for entry in twins:
         either.queue.put(entry)
-    for entry in reversed(twins):
-        entry.outputs = deque([Record("a'")])
+    for number, entry in enumerate(reversed(twins)):
+        entry.outputs = deque([Record(number)])
         either.queue.completed(entry)
 
     assert len(either.queue) == 2
-    expected = twins if isinstance(either.queue, OrderedQueue) else twins[::-1]
-    assert [either.queue.pop_ready(), either.queue.pop_ready()] == expected
+    assert either.take() == ([1, 0] if isinstance(either.queue, OrderedQueue) else [0, 1])

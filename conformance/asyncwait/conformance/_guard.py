@@ -60,11 +60,13 @@ def _leaving_on_signals() -> Generator[None]:
 class _Ended(SystemExit):
     """A signal asks this process to end."""
 
-    code: int
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.name = signal.Signals(number).name
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    raise _Ended(128 + number)
+    raise _Ended(number)
 
 
 @contextmanager
@@ -82,7 +84,7 @@ def _guarded() -> Generator[None]:
         if isinstance(leaving.__context__, BrokenPipeError):
             _leave_pipe()  # rich has seen it first
         if isinstance(leaving, _Ended):
-            _tell_of_the_end(signal.Signals(leaving.code - 128).name)
+            _tell_of_the_end(leaving.name)
         raise
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise

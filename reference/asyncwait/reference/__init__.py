@@ -1,13 +1,15 @@
 """The reference operator: slow enough to be read, sound enough to be believed."""
 
+from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
-from asyncwait.reference._calls import GRACE, Call, CallRunner
 from asyncwait.reference._executor import MailboxExecutor
+from asyncwait.reference._handler import ResultHandler
 from asyncwait.reference._mail import OPERATOR, Mail
 from asyncwait.reference._mailbox import TaskMailbox
-from asyncwait.reference._operator import Operator, open_with
+from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._output import Output
+from asyncwait.reference._parts import QUEUES, REFERENCE, Parts, open_with
 from asyncwait.reference._processor import MailboxProcessor, Suspension
 from asyncwait.reference._queues import (
     ElementQueue,
@@ -19,12 +21,14 @@ from asyncwait.reference._queues import (
     UnorderedQueue,
 )
 from asyncwait.reference._source import End, SourceReader
+from asyncwait.reference._stream import ResultStream
+from asyncwait.reference._task import InputStatus, StreamTask, SuspendedTimes, TaskMetrics
 from asyncwait.reference._timers import Timer, TimerService
 from asyncwait.spec import plain_wait
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxState
+from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxMetrics, MailboxState
 
-open_operator = open_with(Operator)
+open_operator = open_with()
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
 
@@ -32,35 +36,45 @@ __all__ = [
     "GRACE",
     "MAIN",
     "OPERATOR",
+    "QUEUES",
+    "REFERENCE",
     "Alarm",
-    "Call",
-    "CallRunner",
+    "AsyncWaitOperator",
+    "CancelledCalls",
     "Completion",
     "ElementQueue",
     "End",
     "Entry",
     "FenceEntry",
+    "InputStatus",
     "LoopAlarm",
     "Mail",
     "MailboxClosedError",
     "MailboxExecutor",
+    "MailboxMetrics",
     "MailboxProcessor",
     "MailboxState",
-    "Operator",
     "OrderedQueue",
     "Outcome",
     "Output",
+    "Parts",
     "Raised",
     "RecordEntry",
+    "ResultHandler",
+    "ResultStream",
     "Returned",
     "Segment",
     "SourceReader",
+    "StreamTask",
+    "SuspendedTimes",
     "Suspension",
     "TaskAlarm",
     "TaskMailbox",
+    "TaskMetrics",
     "Timer",
     "TimerService",
     "UnorderedQueue",
+    "Watch",
     "open_operator",
     "open_with",
     "ordered_wait",

@@ -70,6 +70,14 @@ class TaskMailbox:
         # A taker says that it waits before it looks for the last time, hence this after the lock.
         self._wake_taker()
 
+    def offer(self, mail: Mail) -> bool:
+        """Put `mail` if that is allowed, and say whether it was. For any thread."""
+        try:
+            self.put(mail)
+        except MailboxClosedError:
+            return False
+        return True
+
     def run_exclusively(self, function: Callable[[], T]) -> T:
         """Return what `function` returns, while no other thread puts or closes (Flink's MB-9)."""
         with self._lock:

@@ -4,21 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from asyncwait.reference._queues import RecordEntry
-from asyncwait.reference._timers import Post
-
 
 @dataclass(frozen=True, slots=True)
 class Returned:
     """A call came to results.
 
     Args:
-        supply: gives the results; called on the operator's loop, and may raise.
+        given: the results; or a function that gives them.
         at: when the call came to them, in seconds of the loop's clock.
+        is_supplied: whether it is a function, to be called on the operator's loop; it may raise.
     """
 
-    supply: Callable[[], Any]
+    given: Any
     at: float
+    is_supplied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,6 @@ class Raised:
 
 
 Outcome: TypeAlias = Returned | Raised
-OnOutcome: TypeAlias = Callable[[RecordEntry, Outcome], Any]
 
 
 class Completion:
@@ -49,31 +47,22 @@ class Completion:
     nothing about an error (departs from Flink's CO-15).
 
     Args:
-        entry: the record's.
+        send: sends a mail with an outcome.
         clock: the loop's.
-        post: sends a mail.
-        on_outcome: the mail.
     """
 
-    def __init__(
-        self, entry: RecordEntry, clock: Callable[[], float], post: Post, on_outcome: OnOutcome
-    ) -> None:
-        self._entry = entry
-        self._clock = clock
-        self._post = post
-        self._on_outcome = on_outcome
+    def __init__(self, send: Callable[[Outcome], object], clock: Callable[[], float]) -> None:
+        self.send = send
+        self.clock = clock
 
     def complete(self, results: Any) -> None:
         """Decide the record with `results`."""
-        self._send(Returned(lambda: results, self._clock()))
+        self.send(Returned(results, self.clock()))
 
     def complete_with(self, supplier: Callable[[], Any]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
-        self._send(Returned(supplier, self._clock()))
+        self.send(Returned(supplier, self.clock(), is_supplied=True))
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
-        self._send(Raised(error, self._clock()))
-
-    def _send(self, outcome: Outcome) -> None:
-        self._post(lambda: self._on_outcome(self._entry, outcome))
+        self.send(Raised(error, self.clock()))

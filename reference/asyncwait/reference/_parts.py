@@ -1,136 +1,80 @@
-"""The parts of an operator, and the wires between them."""
+"""What an operator is put together from, and the function that opens it."""
 
-from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
-from contextlib import suppress
-from typing import Any, ClassVar
+# Collaborators know each other's types, which is no import at run time.
+# pyright: reportImportCycles=false
 
-import anyio.abc
+from collections.abc import AsyncIterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
-from asyncwait.reference._calls import CallRunner
-from asyncwait.reference._executor import MailboxExecutor
-from asyncwait.reference._mail import OPERATOR
+from msgspec import Struct
+
+from asyncwait.reference._abandoned import CancelledCalls
+from asyncwait.reference._handler import ResultHandler
 from asyncwait.reference._mailbox import TaskMailbox
-from asyncwait.reference._outcomes import Outcome
+from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._output import Output
-from asyncwait.reference._queues import (
-    ElementQueue,
-    Entry,
-    OrderedQueue,
-    RecordEntry,
-    UnorderedQueue,
-)
-from asyncwait.reference._source import End, SourceReader
+from asyncwait.reference._processor import MailboxProcessor
+from asyncwait.reference._queues import ElementQueue, OrderedQueue, UnorderedQueue
+from asyncwait.reference._source import SourceReader
+from asyncwait.reference._stream import ResultStream
+from asyncwait.reference._task import StreamTask
 from asyncwait.reference._timers import TimerService
-from asyncwait.spec import (
-    Element,
-    FunctionParts,
-    Mode,
-    OperatorConfig,
-    Stored,
-    running_loop,
+from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, Snapshot
+
+QUEUES: Mapping[Mode, type[ElementQueue]] = MappingProxyType(
+    {"ordered": OrderedQueue, "unordered": UnorderedQueue}
 )
-from asyncwait.spec.mailbox import MAIN, MailboxClosedError
 
 
-class OperatorParts(ABC):
-    """What an operator consists of. The chapters after this one say what it does.
-
-    A variation of the operator replaces a part by naming another class here.
+class Parts(Struct, frozen=True, kw_only=True):
+    """The classes of the collaborators. A variation of the operator names another for one of them.
 
     Args:
-        config: mode, capacity, timeout.
-        parts: the user's function.
-        elements: the input.
-        stored: what comes before the input.
+        stream: opens and leaves all that.
+        task: runs the mailbox, and feeds the operator.
+        mailbox: what happens elsewhere, as mails.
+        processor: the loop over mails and input.
+        source: reads the input.
+        operator: admits elements, and lets out what is decided.
+        handler: has the function called for one record, and decides it.
+        cancelled: tells which cancelled calls are abandoned.
+        timers: for deadlines.
+        queues: what is admitted, for each mode.
+        output: what the consumer takes from.
     """
 
-    mailbox_class: ClassVar[type[TaskMailbox]] = TaskMailbox
-    timers_class: ClassVar[type[TimerService]] = TimerService
-    calls_class: ClassVar[type[CallRunner]] = CallRunner
-    source_class: ClassVar[type[SourceReader]] = SourceReader
-    output_class: ClassVar[type[Output]] = Output
-    queue_classes: ClassVar[Mapping[Mode, Callable[[], ElementQueue]]] = {
-        "ordered": OrderedQueue,
-        "unordered": UnorderedQueue,
-    }
+    stream: type[ResultStream] = ResultStream
+    task: type[StreamTask] = StreamTask
+    mailbox: type[TaskMailbox] = TaskMailbox
+    processor: type[MailboxProcessor] = MailboxProcessor
+    source: type[SourceReader] = SourceReader
+    operator: type[AsyncWaitOperator] = AsyncWaitOperator
+    handler: type[ResultHandler] = ResultHandler
+    cancelled: type[CancelledCalls] = CancelledCalls
+    timers: type[TimerService] = TimerService
+    queues: Mapping[Mode, type[ElementQueue]] = QUEUES
+    output: type[Output] = Output
 
-    _tasks: anyio.abc.TaskGroup
 
-    def __init__(
-        self,
+REFERENCE = Parts()
+"""The reference itself."""
+
+
+def open_with(parts: Parts = REFERENCE) -> OpenOperator:
+    """Return the function that opens operators of given parts.
+
+    Args:
+        parts: those of the reference, or others for some of them.
+    """
+
+    def open_operator(
         config: OperatorConfig,
-        parts: FunctionParts,
+        fn: Any,
         elements: AsyncIterable[Element],
-        stored: tuple[Stored, ...],
-    ) -> None:
-        self._config = config
-        self._parts = parts
-        self._elements = elements
-        self._stored = stored  # until the operator begins to restore it
-        self._backlog: deque[Element] = deque()  # taken or restored, and not admitted
-        self._end: End | None = None  # of the input, once it has ended
-        self._in_flight: int = 0
-        self._max_in_flight: int = 0
-        self._undecided: int = 0
-        self._timeouts: int = 0
-        self._read: int = 0
+        restore: Snapshot | None = None,
+    ) -> ResultStream:
+        """Open an operator; see `asyncwait.spec.OpenOperator`."""
+        return parts.stream(parts, config, fn, elements, restore)
 
-    def _set_up(self) -> None:
-        """Build the parts; that takes a running loop."""
-        loop = running_loop()
-        self._mailbox = self.mailbox_class(loop)
-        self._main = MailboxExecutor(self._mailbox, MAIN)
-        self._own = MailboxExecutor(self._mailbox, OPERATOR)
-        self._timers = self.timers_class(loop, self._post, self._spawn)
-        self._queue = self.queue_classes[self._config.mode]()
-        self._output = self.output_class(self._queue, self._on_taken, self._on_overtaker_taken)
-        self._source = self.source_class(self._elements, self._on_element, self._on_end)
-        self._calls = self.calls_class(
-            self._parts,
-            self._config.capacity,
-            timers=self._timers,
-            post=self._post,
-            spawn=self._spawn,
-            on_call=self._on_call,
-            on_outcome=self._on_outcome,
-        )
-
-    def _post(self, run: Callable[[], object]) -> None:
-        """Send a mail that runs even while the operator waits for room."""
-        with suppress(MailboxClosedError):  # the operator is over, and the mail of no use
-            self._own.execute(run)
-
-    def _post_main(self, run: Callable[[], object]) -> None:
-        """Send a mail that waits while the operator waits for room."""
-        with suppress(MailboxClosedError):  # as above
-            self._main.execute(run)
-
-    def _spawn(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
-        """Start a task that is cancelled when the operator is over."""
-        self._tasks.start_soon(function, *args)
-
-    @abstractmethod
-    def _on_call(self, entry: RecordEntry) -> None:
-        """Start the timeout of a record whose call begins in this step."""
-
-    @abstractmethod
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        """Decide a record by what its call came to."""
-
-    @abstractmethod
-    def _on_taken(self, entry: Entry) -> None:
-        """Free the slot of an entry that is gone."""
-
-    @abstractmethod
-    def _on_overtaker_taken(self) -> None:
-        """Let the reader on when what overtook the queue was taken."""
-
-    @abstractmethod
-    def _on_element(self, element: Element) -> None:
-        """Queue an element that was read."""
-
-    @abstractmethod
-    def _on_end(self, end: End) -> None:
-        """Take note that the input has ended."""
+    return open_operator

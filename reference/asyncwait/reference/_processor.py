@@ -113,8 +113,8 @@ class MailboxProcessor:
             raise MailboxClosedError(f"running needs a mailbox that is open, this one is {state}")
         while not self._is_stopped:
             await checkpoint()  # neither mails nor the default action may ever wait
-            self._mailbox.create_batch()
-            self._run_batch(lambda: not self._is_stopped)
+            if self._mailbox.create_batch():
+                self._run_batch(lambda: not self._is_stopped)
             await self._run_while_suspended()
             if not self._is_stopped:
                 await self._run_default_action()

@@ -1,28 +1,28 @@
-"""What was admitted and has not come out yet, and which of it may come out next."""
+"""What was admitted and is not gone yet, and which of it may come out next."""
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from asyncwait.reference._timers import Timer
 from asyncwait.spec import Element, Record, Stored, Watermark, WatermarkStatus
 
 
 @dataclass(slots=True, eq=False)
 class RecordEntry:
-    """A record in the queue, and what becomes of it.
+    """A record in the queue, and what comes out of it.
 
     Args:
         element: the record as it was read; a snapshot holds this, never the outputs (SNAP-3).
         outputs: what comes out, once that is decided; None before.
-        deadline: decides the record if nothing else does; None if there is none.
+        begun: whether some of that was taken. It keeps its slot, and is in no snapshot: the rest
+            comes out before that.
     """
 
     element: Record
     outputs: deque[Element] | None = None
-    deadline: Timer | None = None
+    begun: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -32,78 +32,133 @@ class FenceEntry:
     Args:
         element: the watermark or status.
         outputs: the same.
+        begun: never.
     """
 
     element: Watermark | WatermarkStatus
     outputs: deque[Element]
+    begun: bool = False
 
 
 Entry: TypeAlias = RecordEntry | FenceEntry
 
 
 class ElementQueue(ABC):
-    """The queue of an operator. The two modes differ in nothing else."""
+    """The queue of an operator. The two modes differ in nothing else.
+
+    Args:
+        capacity: how many entries it has room for.
+        on_room: told when an entry is gone.
+    """
+
+    def __init__(self, capacity: int, on_room: Callable[[], object]) -> None:
+        self.capacity = capacity
+        self.on_room = on_room
+        self.records = 0
+        """How many of the entries are records."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """Count the entries, decided or not."""
+        """Count the entries, decided or not, all or a part of them: each takes a slot (CAP-1)."""
 
     @abstractmethod
+    def __iter__(self) -> Iterator[Entry]:
+        """Go through the entries, in input order."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is to be put in: that counts all that is not gone (CAP-1)."""
+        return len(self) >= self.capacity
+
     def put(self, entry: Entry) -> None:
         """Add an entry behind all others."""
+        self.records += isinstance(entry, RecordEntry)
 
-    @abstractmethod
     def completed(self, entry: RecordEntry) -> None:
         """Take note that the outputs of `entry` are decided."""
+        self.make_ready(entry)
+        self.drop_empty()
+
+    @abstractmethod
+    def make_ready(self, entry: RecordEntry) -> None:
+        """Let `entry` come out in its turn."""
 
     @abstractmethod
     def peek_ready(self) -> Entry | None:
         """Return the entry that may come out next, and leave it; None if none may."""
 
-    def pop_ready(self) -> Entry | None:
-        """Remove the entry that may come out next, and return it; None if none may."""
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry that may come out next, as it is gone."""
+        self.records -= isinstance(entry, RecordEntry)
+        self.on_room()
+
+    def take(self) -> Element | None:
+        """Take the next output, and with its last one an entry is gone. None if there is none.
+
+        Results of one record come out with nothing between them (ELEM-5).
+        """
+        self.drop_empty()
         entry = self.peek_ready()
-        if entry is not None:
-            self._remove(entry)
-        return entry
+        if entry is None or not entry.outputs:
+            return None
+        element = entry.outputs.popleft()
+        entry.begun = bool(entry.outputs)
+        if not entry.begun:
+            self.remove(entry)
+            self.drop_empty()
+        return element
 
-    @abstractmethod
+    def drop_empty(self) -> None:
+        """Free the slots of records without results, in their turn: nobody takes them (RES-2)."""
+        while (entry := self.peek_ready()) is not None and not entry.outputs:
+            self.remove(entry)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a record was taken in part, whose other results come next."""
+        entry = self.peek_ready()
+        return entry is not None and entry.begun
+
     def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order (SNAP-4)."""
+        """Go through what was put in and has not come out, in input order (SNAP-4).
 
-    @abstractmethod
-    def _remove(self, entry: Entry) -> None:
-        """Remove an entry, which may come out."""
+        Flink stores a segment in arbitrary order (its SN-3), so that a snapshot of one mode can't
+        be restored in the other.
+        """
+        return (entry.element for entry in self if not entry.begun)
 
 
 class OrderedQueue(ElementQueue):
     """Everything comes out in the order in which it went in (ORD-1, WM-1, WM-2)."""
 
-    def __init__(self) -> None:
-        self._entries: deque[Entry] = deque()
+    def __init__(self, capacity: int, on_room: Callable[[], object]) -> None:
+        super().__init__(capacity, on_room)
+        self.entries: deque[Entry] = deque()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
 
     def put(self, entry: Entry) -> None:
         """Add an entry behind all others."""
-        self._entries.append(entry)
+        super().put(entry)
+        self.entries.append(entry)
 
-    def completed(self, entry: RecordEntry) -> None:
+    def make_ready(self, entry: RecordEntry) -> None:
         """Do nothing: a decided record waits for its turn where it stands."""
 
     def peek_ready(self) -> Entry | None:
         """Return the first entry if it is decided, and leave it (ORD-2)."""
-        if self._entries and self._entries[0].outputs is not None:
-            return self._entries[0]
+        if self.entries and self.entries[0].outputs is not None:
+            return self.entries[0]
         return None
 
-    def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order (SNAP-4)."""
-        return (entry.element for entry in self._entries)
-
-    def _remove(self, entry: Entry) -> None:
-        self._entries.remove(entry)
+    def remove(self, entry: Entry) -> None:
+        """Remove the first entry, as it is gone."""
+        self.entries.remove(entry)
+        super().remove(entry)
 
 
 @dataclass(slots=True, eq=False)
@@ -128,55 +183,55 @@ class UnorderedQueue(ElementQueue):
     and it must be empty before the next one may (WM-1, WM-2, WM-5).
     """
 
-    def __init__(self) -> None:
-        self._segments: deque[Segment] = deque()
-        self._segment_of: dict[Entry, Segment] = {}
+    def __init__(self, capacity: int, on_room: Callable[[], object]) -> None:
+        super().__init__(capacity, on_room)
+        self.segments: deque[Segment] = deque()
+        self.segment_of: dict[Entry, Segment] = {}
 
     def __len__(self) -> int:
-        return len(self._segment_of)
+        return len(self.segment_of)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for segment in self.segments for entry in segment.entries)
 
     def put(self, entry: Entry) -> None:
         """Add an entry to the last segment; a fence is a segment of its own."""
-        segment = self._segment_for(entry)
+        super().put(entry)
+        segment = self.segment_for(entry)
         segment.entries[entry] = None
-        self._segment_of[entry] = segment
+        self.segment_of[entry] = segment
         if entry.outputs is not None:
             segment.ready.append(entry)
 
-    def completed(self, entry: RecordEntry) -> None:
+    def make_ready(self, entry: RecordEntry) -> None:
         """Let a record come out behind those of its segment that were decided before it (ORD-3).
 
         One without outputs goes ahead: its slot is free, and nobody has to take it (RES-2).
         """
-        ready = self._segment_of[entry].ready
+        ready = self.segment_of[entry].ready
         if entry.outputs:
             ready.append(entry)
         else:
-            ready.appendleft(entry)
+            ready.insert(1 if ready and ready[0].begun else 0, entry)
 
     def peek_ready(self) -> Entry | None:
         """Return the first decided entry of the first segment, and leave it."""
-        if self._segments and self._segments[0].ready:
-            return self._segments[0].ready[0]
+        if self.segments and self.segments[0].ready:
+            return self.segments[0].ready[0]
         return None
 
-    def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order (SNAP-4).
-
-        Flink stores a segment in arbitrary order (its SN-3), so that a snapshot of this mode can't
-        be restored in the other.
-        """
-        return (entry.element for segment in self._segments for entry in segment.entries)
-
-    def _segment_for(self, entry: Entry) -> Segment:
+    def segment_for(self, entry: Entry) -> Segment:
+        """Return the segment that an entry belongs to: the last, or a new one."""
         is_fence = isinstance(entry, FenceEntry)
-        if not self._segments or self._segments[-1].is_fence or is_fence:
-            self._segments.append(Segment(is_fence))
-        return self._segments[-1]
+        if not self.segments or self.segments[-1].is_fence or is_fence:
+            self.segments.append(Segment(is_fence))
+        return self.segments[-1]
 
-    def _remove(self, entry: Entry) -> None:
-        segment = self._segment_of.pop(entry)
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry of the first segment, as it is gone."""
+        segment = self.segment_of.pop(entry)
         segment.ready.remove(entry)
         del segment.entries[entry]
         if not segment.entries:
-            self._segments.remove(segment)
+            self.segments.remove(segment)
+        super().remove(entry)

@@ -35,30 +35,31 @@ class SourceReader:
         on_element: Callable[[Element], Any],
         on_end: Callable[[End], Any],
     ) -> None:
-        self._elements = elements
-        self._on_element = on_element
-        self._on_end = on_end
-        self._iterator: AsyncIterator[Element] | None = None
-        self._wanted = anyio.Event()
-        self._stopped = False
-        self._closed = False
+        self.elements = elements
+        self.on_element = on_element
+        self.on_end = on_end
+        self.iterator: AsyncIterator[Element] | None = None
+        self.wanted = anyio.Event()
+        self.stopped = False
+        self.closed = False
         self.trouble: BaseException | None = None
         """What closing the source raised."""
 
     def proceed(self) -> None:
         """Let the next element be taken."""
-        self._wanted.set()
+        self.wanted.set()
 
     def stop(self) -> None:
         """Read no further. Whoever is being asked just now is to be cancelled, too."""
-        self._stopped = True
-        self._wanted.set()
+        self.stopped = True
+        self.wanted.set()
 
     async def run(self) -> None:
         """Read to the end, and close the source (END-5); a cancellation can't cut that short."""
         with anyio.CancelScope() as scope:
             try:
-                self._on_end(End(await self._read_all()))
+                await self.wanted.wait()
+                self.on_end(End(await self.read_all()))
             finally:
                 scope.shield = True
                 await self.close()
@@ -68,18 +69,18 @@ class SourceReader:
 
         What that raises is noted, and raised on leaving: by then all that it gave may be out.
         """
-        if not self._closed:
-            self._closed = True
-            self.trouble = await close_source(self._iterator, self._elements)
+        if not self.closed:
+            self.closed = True
+            self.trouble = await close_source(self.iterator, self.elements)
 
-    async def _read_all(self) -> BaseException | None:
+    async def read_all(self) -> BaseException | None:
         """Return what the source raised, or None."""
         try:
-            self._iterator = aiter(self._elements)
-            async for element in self._iterator:
-                await self._hand_over(element)
+            self.iterator = aiter(self.elements)
+            async for element in self.iterator:
+                await self.hand_over(element)
                 del element  # it may be gone, and the next may be long in coming
-                if self._stopped:
+                if self.stopped:
                     break
         except BaseException as error:
             let_pass(error)
@@ -88,7 +89,7 @@ class SourceReader:
             return error
         return None
 
-    async def _hand_over(self, element: Any) -> None:
+    async def hand_over(self, element: Any) -> None:
         """Pass an element on, and wait until it has found room.
 
         Raises:
@@ -98,9 +99,9 @@ class SourceReader:
             raise TypeError(
                 f"elements gave {element!r}, which is not an element; try Record({element!r})"
             )
-        self._wanted = wanted = anyio.Event()
-        self._on_element(element)
-        if self._stopped:
+        self.wanted = wanted = anyio.Event()
+        self.on_element(element)
+        if self.stopped:
             return
         try:
             await wanted.wait()

@@ -1,136 +1,134 @@
-"""What becomes of the stream: restored, read element by element, snapshotted, drained."""
+"""How an operator is opened and left.
 
-from asyncwait.reference._records import RecordHandling
-from asyncwait.reference._source import End
+enter ── open() ── the task runs ── leave ── close()
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
 from asyncwait.spec import (
-    Barrier,
     Element,
-    LatencyMarker,
-    Record,
+    OperatorConfig,
     Snapshot,
     Stored,
-    Watermark,
-    WatermarkStatus,
+    check_arguments,
+    join_errors,
+    plain_error,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable
+    from types import TracebackType
 
-class StreamHandling(RecordHandling):
-    """The chapter about the stream: its elements in turn, its end, its snapshots."""
+    from asyncwait.reference._output import Output
+    from asyncwait.reference._parts import Parts
 
-    # From the first element to the last
 
-    async def _restore(self) -> None:
-        """Process what was stored before any new input, as if it were just read (REST-1).
+class ResultStream:
+    """The context manager that opens an operator; what it gives are the results.
 
-        If it is more than there is room for, it waits for room like anything else (REST-4).
+    Args:
+        parts: the classes that the operator is put together from.
+        config: mode, capacity, timeout.
+        fn: the user's function.
+        elements: the input.
+        restore: what an earlier operator had in flight.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        config: OperatorConfig,
+        fn: Any,
+        elements: AsyncIterable[Element],
+        restore: Snapshot | None = None,
+    ) -> None:
+        self.function = check_arguments(config, fn, elements, restore, "the reference operator")
+        self.parts = parts
+        self.config = config
+        self.elements = elements
+        self.stored: tuple[Stored, ...] = () if restore is None else restore.in_flight
+
+    async def __aenter__(self) -> Output:
+        self.task = task = self.parts.task(
+            self.parts, self.config, self.function, self.elements, self.stored
+        )
+        self.stored = ()  # emitted one day, and not to be kept
+        with ExitStack() as scopes:
+            self.guard = scopes.enter_context(anyio.CancelScope())
+            try:
+                await task.operator.open()
+            except BaseException as error:
+                self.guard.shield = True
+                await task.source.close()
+                join_errors(error, task.source.trouble)
+                raise
+            self.scopes = scopes.pop_all()
+        self.group = anyio.create_task_group()
+        await self.group.__aenter__()
+        self.group.start_soon(task.run)
+        return task.output
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let nothing more out, cancel what still runs, and wait for what cleans up (END-3).
+
+        The task group is not told what the body raised, as it would wrap that into a group. It
+        is shielded: a cancellation from outside changes nothing any more.
+
+        Raises:
+            BaseException: it is for the whole program, or cancels the task; or closing the source
+                or the function raised it, and the body nothing.
         """
-        self._backlog.extend(self._stored)
-        self._stored = ()
-        while self._backlog:
-            await self._process(self._backlog[0])
+        with self.scopes:
+            self.task.output.leave()
+            reason = await self.end_tasks()
+            trouble = await self.close()
+            first = join_errors(
+                error if reason is None else reason, self.task.source.trouble, trouble
+            )
+            if first is not None and first is not error:
+                raise first
 
-    async def _process_input(self) -> None:
-        """Process one element after the other until the input has ended."""
-        self._spawn(self._source.run)
-        while await self._next_arrived():
-            await self._process(self._backlog[0])
+    async def end_tasks(self) -> BaseException | None:
+        """Cancel all tasks and wait for them; return what must come out, whatever the body raised.
 
-    async def _next_arrived(self) -> bool:
-        """Run mails until there is an element to process; return False at the end of input."""
-        while not self._backlog and self._end is None:
-            await self._main.run_one()
-        return bool(self._backlog)
-
-    async def _drain(self) -> None:
-        """Run mails until everything in flight is decided and gone (END-1)."""
-        while len(self._queue) + self._output.slots > 0:
-            await self._main.run_one()
-
-    def _finish(self) -> None:
-        """End the output as the source has ended: well, or with its error (END-2, FAIL-7)."""
-        self._output.finish(None if self._end is None else self._end.error)
-
-    async def _settle(self) -> None:
-        """Run mails until it is known which cancelled calls are abandoned (TIME-8)."""
-        while self._calls.in_doubt > 0:
-            await self._main.run_one()
-
-    # One element
-
-    async def _process(self, element: Element) -> None:
-        """Process the first element of the backlog by its kind."""
-        match element:
-            case Record():
-                await self._process_record(element)
-            case Watermark() | WatermarkStatus():
-                await self._process_fence(element)
-            case LatencyMarker():
-                await self._process_marker(element)
-            case Barrier() | Snapshot():
-                await self._process_barrier(element)
-
-    async def _process_marker(self, marker: LatencyMarker) -> None:
-        """Let a latency marker overtake what is queued (ELEM-6)."""
-        await self._overtake(marker)
-
-    async def _process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        """Take the snapshot that a barrier asks for, waiting for nothing (SNAP-1, SNAP-5).
-
-        A Snapshot in place of a barrier is carried along (SNAP-10).
+        That is what the tasks raised, or asyncio's cancellation of the task that waits here, which
+        no scope holds up.
         """
-        upstream = barrier if isinstance(barrier, Snapshot) else None
-        snapshot = Snapshot(barrier.checkpoint_id, self._in_flight_elements(), upstream=upstream)
-        await self._overtake(snapshot)
+        self.group.cancel_scope.cancel()
+        self.group.cancel_scope.shield = True
+        try:
+            await self.group.__aexit__(None, None, None)
+        except BaseExceptionGroup as group:
+            return plain_error(group)
+        except anyio.get_cancelled_exc_class() as cancelled:
+            return cancelled
+        return None
 
-    async def _overtake(self, element: LatencyMarker | Snapshot) -> None:
-        """Let out ahead of the queue what takes no slot, at once (ELEM-6, SNAP-5).
+    async def close(self) -> Exception | None:
+        """Close the source if that is yet to be done, and run the function's own `close`.
 
-        If the consumer leaves more of its kind untaken than there is capacity, nothing is read
-        until it takes some (CAP-6). That is never so while it waits.
+        Both run to their ends even where a cancellation from outside is the reason for leaving. The
+        shield is a scope that was entered before `open`, which may have left one open for `close`.
+
+        Returns:
+            What `close` raised; what the source raised is to be found with its reader.
         """
-        self._output.put_ahead(element)
-        while self._output.overtakers > self._config.capacity:
-            await self._own.run_one()
-        self._leave_backlog()
-
-    # Snapshots
-
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output, whether there is room or not (SNAP-8, SNAP-9).
-
-        After a failure or the end nothing happens.
-        """
-        if not self._output.is_over:
-            snapshot = Snapshot(checkpoint_id, self._in_flight_elements(), self._read)
-            self._output.put_first(snapshot)
-
-    def _in_flight_elements(self) -> tuple[Stored, ...]:
-        """Return the inputs that were taken and have not come out (SNAP-2, SNAP-3, SNAP-4).
-
-        Those are what is queued, and then what waits for room or is still to be restored, if the
-        snapshot is one on request; a barrier has to wait for these. A record that was taken in
-        part is not among them: its other results come out before the snapshot.
-        """
-        waiting = (element for element in self._backlog if isinstance(element, Stored))
-        return (*self._queue.elements(), *waiting, *self._stored)
-
-    # The source
-
-    def _on_element(self, element: Element) -> None:
-        """File an element in the step in which it was taken: a snapshot must not miss it."""
-        self._read += 1
-        self._backlog.append(element)
-        self._post_main(_look_again)
-
-    def _on_end(self, end: End) -> None:
-        self._end = end
-        self._post_main(_look_again)
-
-    # The consumer
-
-    def _on_overtaker_taken(self) -> None:
-        self._post(_look_again)
-
-
-def _look_again() -> None:
-    """Do nothing: that there was a mail makes the operator look again at what it waits for."""
+        self.guard.shield = True
+        try:
+            await self.task.source.close()
+        finally:
+            trouble = await self.task.operator.close()
+        return trouble

@@ -35,19 +35,19 @@ class TimerService:
     """
 
     def __init__(self, loop: Loop, post: Post, spawn: Spawn) -> None:
-        self._loop = loop
-        self._post = post
-        self._timers: dict[Timer, None] = {}  # a set that keeps the order of registration
-        self._rings_at = math.inf
-        self._earliest = math.inf  # no timer is due before
-        self._alarm = self._alarm_of(loop, spawn)
+        self.loop = loop
+        self.post = post
+        self.timers: dict[Timer, None] = {}  # a set that keeps the order of registration
+        self.rings_at = math.inf
+        self.earliest = math.inf  # no timer is due before
+        self.alarm = self.alarm_of(loop, spawn)
 
     def __len__(self) -> int:
-        return len(self._timers)
+        return len(self.timers)
 
     def now(self) -> float:
         """Return the time of the loop's clock, in seconds."""
-        return self._loop.time()
+        return self.loop.time()
 
     def register(self, when: float, callback: Callable[[], object]) -> Timer:
         """Have `callback` run as a mail as soon as the clock shows `when`.
@@ -57,10 +57,10 @@ class TimerService:
             callback: what to run.
         """
         timer = Timer(when, callback)
-        self._timers[timer] = None
-        self._earliest = min(when, self._earliest)
-        if when < self._rings_at:
-            self._set_alarm(when)
+        self.timers[timer] = None
+        self.earliest = min(when, self.earliest)
+        if when < self.rings_at:
+            self.set_alarm(when)
         return timer
 
     def cancel(self, timer: Timer) -> None:
@@ -69,40 +69,40 @@ class TimerService:
         The alarm stays, may ring for nothing, and is set anew then: nearly every record cancels
         its deadline, and hardly ever before an earlier one has passed.
         """
-        self._timers.pop(timer, None)
+        self.timers.pop(timer, None)
 
     def run_before(self, time: float) -> None:
         """Run what was due before a time, although the alarm may not have rung for it.
 
         If the loop was blocked, what happened later may come to be looked at first.
         """
-        if self._earliest < time:
-            self._run([timer for timer in self._timers if timer.when < time])
+        if self.earliest < time:
+            self.run_due([timer for timer in self.timers if timer.when < time])
 
     def close(self) -> None:
         """Cancel all timers (END-4)."""
-        self._timers.clear()
-        self._set_alarm(math.inf)
+        self.timers.clear()
+        self.set_alarm(math.inf)
 
-    def _ring(self) -> None:
-        now = max(self.now(), self._rings_at)  # loops may ring early by a tick of their clocks
-        self._post(lambda: self._run([timer for timer in self._timers if timer.when <= now]))
-        later = (timer.when for timer in self._timers if timer.when > now)
-        self._set_alarm(min(later, default=math.inf))
+    def ring(self) -> None:
+        now = max(self.now(), self.rings_at)  # loops may ring early by a tick of their clocks
+        self.post(lambda: self.run_due([timer for timer in self.timers if timer.when <= now]))
+        later = (timer.when for timer in self.timers if timer.when > now)
+        self.set_alarm(min(later, default=math.inf))
 
-    def _run(self, due: list[Timer]) -> None:
+    def run_due(self, due: list[Timer]) -> None:
         """Call back all timers that are due, the earliest first."""
         for timer in sorted(due, key=lambda timer: timer.when):
-            if timer in self._timers:  # an earlier one may have cancelled it
-                del self._timers[timer]
+            if timer in self.timers:  # an earlier one may have cancelled it
+                del self.timers[timer]
                 timer.callback()
-        self._earliest = min((timer.when for timer in self._timers), default=math.inf)
+        self.earliest = min((timer.when for timer in self.timers), default=math.inf)
 
-    def _set_alarm(self, when: float) -> None:
-        self._rings_at = when
-        self._alarm.set(when)
+    def set_alarm(self, when: float) -> None:
+        self.rings_at = when
+        self.alarm.set(when)
 
-    def _alarm_of(self, loop: Loop, spawn: Spawn) -> Alarm:
+    def alarm_of(self, loop: Loop, spawn: Spawn) -> Alarm:
         if loop.call_at is None:
-            return TaskAlarm(spawn, self._ring)
-        return LoopAlarm(loop.call_at, self._ring)
+            return TaskAlarm(spawn, self.ring)
+        return LoopAlarm(loop.call_at, self.ring)

@@ -296,6 +296,7 @@ def test_an_operator_that_spins_for_ever_is_left_alone() -> None:
     assert leg.ending.how == "livelock"
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_shipped_operators_leave_correctly_in_a_scope(name: str) -> None:
     """All examples and generated scenarios, cancelled again and again instead of once."""

@@ -4,123 +4,132 @@ from collections import Counter
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import CallRunner, Operator, Outcome, Output, RecordEntry, SourceReader
-from asyncwait.spec import LatencyMarker, Snapshot, WatermarkStatus
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    OrderedQueue,
+    Outcome,
+    Output,
+    ResultHandler,
+    SourceReader,
+    StreamTask,
+)
+from asyncwait.spec import Element, Record, Stored, WatermarkStatus
 
 
-class FreesTheSlotOnCompletion(Operator):
+class FreesTheSlotOnCompletion(StreamTask):
     """Gives a slot back when the call ends, and piles up results behind a slow head or reader."""
 
-    def _has_room(self) -> bool:
-        return self._undecided < self._config.capacity
+    def is_back_pressured(self) -> bool:
+        undecided = sum(entry.outputs is None for entry in self.queue)
+        return isinstance(self.backlog[0], Stored) and undecided >= self.config.capacity
 
 
-class FreesSilentRecordsBehindAHalfReadOne(Operator):
+class TellsEachCompletion(ResultHandler):
+    """Says that there is more room when a record is decided."""
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        super().decide(results)
+        self.operator.queue.on_room()
+
+
+class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
     """Takes a record of which one result was taken for gone, and lets silent ones follow it."""
 
-    def _release_empty(self) -> None:
-        while (entry := self._queue.peek_ready()) is not None and not entry.outputs:
-            self._queue.pop_ready()
-            self._free_slot(entry)
+    def drop_empty(self) -> None:
+        super().drop_empty()
+        if self.begun:
+            begun = self.entries.popleft()
+            super().drop_empty()
+            self.entries.appendleft(begun)
 
 
-class RestoresAllAtOnce(Operator):
+class RestoresAllAtOnce(StreamTask):
     """Admits all that was stored without looking for room, and calls the function for it."""
 
-    async def _wait_for_room(self) -> None:
-        if self._read > 0:
-            await super()._wait_for_room()
+    def is_back_pressured(self) -> bool:
+        return self.read > 0 and super().is_back_pressured()
 
 
 class ReadsAhead(SourceReader):
     """Reads on while an element waits for room, so that nothing ever slows the source down."""
 
-    async def _hand_over(self, element: Any) -> None:
-        self._on_element(element)
+    async def hand_over(self, element: Any) -> None:
+        self.on_element(element)
 
 
-class LosesTheSlotsOfTimeouts(Operator):
+class LosesTheSlotsOfTimeouts(ResultHandler):
     """Never gets back the slot of a record that its deadline decided, until none is left."""
 
-    def _has_room(self) -> bool:
-        lost = self._timeouts
-        return len(self._queue) + self._output.slots + lost < self._config.capacity
+    def on_deadline(self) -> None:
+        if not self.is_decided:
+            self.operator.queue.capacity -= 1
+        super().on_deadline()
 
 
-class CountsRecordsOnly(Operator):
+class CountsRecordsOnly(StreamTask):
     """Gives watermarks and statuses no slots: any number of them queues up behind one call."""
 
-    def _has_room(self) -> bool:
-        return self._in_flight < self._config.capacity
+    def is_back_pressured(self) -> bool:
+        full = self.queue.records >= self.config.capacity
+        return full and isinstance(self.backlog[0], Stored)
 
 
-class TakesMarkersWithoutEnd(Operator):
+class TakesMarkersWithoutEnd(StreamTask):
     """Lets any number of markers and snapshots overtake while nobody takes them, and reads on."""
 
-    async def _overtake(self, element: LatencyMarker | Snapshot) -> None:
-        self._leave_backlog()
-        self._output.put_ahead(element)
+    def let_read(self) -> None:
+        if not self.backlog:
+            self.source.proceed()
 
 
-class RemembersAllItHasCalled(CallRunner):
+class RemembersAllItHasCalled(AsyncWaitOperator):
     """Keeps a list of all its calls, to tell about them some day."""
 
-    _history: list[RecordEntry]
+    _history: tuple[Record, ...] = ()
 
-    async def start(self, entry: RecordEntry) -> None:
-        self._history = [*getattr(self, "_history", ()), entry]
-        await super().start(entry)
+    def process_record(self, record: Record) -> None:
+        self._history += (record,)
+        super().process_record(record)
 
 
-class FreesASlotWithEachCompletion(Operator):
+class FreesASlotWithEachCompletion(ResultHandler):
     """Gives a slot back with each completion, and so more than one where a record has two."""
 
-    _given_back = 0
-
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        self._given_back += entry.outputs is not None
-        super()._on_outcome(entry, outcome)
-
-    def _has_room(self) -> bool:
-        taken = len(self._queue) + self._output.slots - self._given_back
-        return taken < self._config.capacity
+    def on_outcome(self, outcome: Outcome) -> None:
+        self.operator.queue.capacity += self.is_decided
+        super().on_outcome(outcome)
+        self.operator.queue.on_room()
 
 
-class HasRoomForEachKey(Operator):
+class HasRoomForEachKey(StreamTask):
     """Counts what is in flight for each key, where it means to bound the whole."""
 
-    def _has_room(self) -> bool:
-        own = getattr(self._backlog[0], "key", None)
-        keys = [getattr(element, "key", None) for element in self._queue.elements()]
-        return keys.count(own) + self._output.slots < self._config.capacity
+    def is_back_pressured(self) -> bool:
+        own = getattr(self.backlog[0], "key", None)
+        keys = [getattr(entry.element, "key", None) for entry in self.queue]
+        return isinstance(self.backlog[0], Stored) and keys.count(own) >= self.config.capacity
 
 
-class ReadsOneMoreAhead(SourceReader):
+class ReadsOneMoreAhead(StreamTask):
     """Reads one element ahead of the one that waits for room, into a buffer of one place."""
 
-    _waiting = 0
+    def on_element(self, element: Element) -> None:
+        super().on_element(element)
+        self.let_read()
 
-    def proceed(self) -> None:
-        self._waiting = max(0, self._waiting - 1)
-        super().proceed()
-
-    async def _hand_over(self, element: Any) -> None:
-        self._waiting += 1
-        if self._waiting > 1:
-            await super()._hand_over(element)
-        else:
-            self._on_element(element)
+    def let_read(self) -> None:
+        if len(self.backlog) <= 1 and self.output.overtakers <= self.config.capacity:
+            self.source.proceed()
 
 
-class WorksInBatches(Operator):
+class WorksInBatches(StreamTask):
     """Fills up, and then admits nothing until all of that is gone, as gathering calls does."""
 
     _is_full = False
 
-    def _has_room(self) -> bool:
-        taken = len(self._queue) + self._output.slots
-        self._is_full = taken >= self._config.capacity or (self._is_full and taken > 0)
-        return not self._is_full
+    def is_back_pressured(self) -> bool:
+        self._is_full = self.queue.is_full or (self._is_full and len(self.queue) > 0)
+        return isinstance(self.backlog[0], Stored) and self._is_full
 
 
 class BoundsMarkersAndSnapshotsApart(Output):
@@ -128,26 +137,27 @@ class BoundsMarkersAndSnapshotsApart(Output):
 
     @property
     def overtakers(self) -> int:
-        return max(Counter(map(type, self._ahead)).values(), default=0)
+        kinds = Counter(type(e) for e in self.ahead if getattr(e, "read", None) is None)
+        return max(kinds.values(), default=0)
 
 
-class LeavesTimersOfAnsweredCalls(Operator):
+class LeavesTimersOfAnsweredCalls(ResultHandler):
     """Lets a timer of a record that has answered run on, and does nothing when it fires."""
 
-    def _cancel_deadline(self, entry: RecordEntry) -> None:
+    def cancel_deadline(self) -> None:
         pass
 
 
-class GivesStatusesNoSlot(Operator):
+class GivesStatusesNoSlot(StreamTask):
     """Lets a status take no slot, as Flink does after 2.3."""
 
-    def _has_room(self) -> bool:
-        counted = [e for e in self._queue.elements() if not isinstance(e, WatermarkStatus)]
-        return len(counted) + self._output.slots < self._config.capacity
+    def is_back_pressured(self) -> bool:
+        counted = [e for e in self.queue if not isinstance(e.element, WatermarkStatus)]
+        return isinstance(self.backlog[0], Stored) and len(counted) >= self.config.capacity
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(FreesTheSlotOnCompletion, rule="CAP-1"),
+    Faulty(FreesTheSlotOnCompletion, also=(TellsEachCompletion,), rule="CAP-1"),
     Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
     Faulty(FreesASlotWithEachCompletion, rule="CAP-1"),
     Faulty(RestoresAllAtOnce, rule="CAP-2"),

@@ -1,49 +1,67 @@
 """ELEM: operators whose output does not belong to their input."""
 
 import copy
-from collections import deque
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Entry, Operator, Outcome, Output, RecordEntry
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    Entry,
+    Outcome,
+    Output,
+    ResultHandler,
+    StreamTask,
+)
 from asyncwait.spec import Element, LatencyMarker, Record, Stored
 
 
-class KeepsTheLastTimestamp(Operator):
+class HasOneOutputObject(AsyncWaitOperator):
+    """Has one object that all results are filled into."""
+
+    timestamp: int | None = None
+
+
+class KeepsTheLastTimestamp(ResultHandler):
     """Fills one output object again and again: without a timestamp a result keeps the last one."""
 
-    _timestamp: int | None = None
+    operator: HasOneOutputObject  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _output_of(self, record: Record, result: Any) -> Record:
-        if record.timestamp is not None:
-            self._timestamp = record.timestamp
-        return Record(result, self._timestamp, record.key)
+    def output_of(self, result: Any) -> Record:
+        if self.record.timestamp is not None:
+            self.operator.timestamp = self.record.timestamp
+        return Record(result, self.operator.timestamp, self.record.key)
 
 
-class KnowsOneCurrentKey(Operator):
+class HasOneCurrentKey(AsyncWaitOperator):
+    """Has a current key, as operators of Flink do on keyed streams."""
+
+    key: Any = None
+
+    def admit(self, entry: Entry) -> None:
+        super().admit(entry)
+        self.key = getattr(entry.element, "key", self.key)
+
+
+class KnowsOneCurrentKey(ResultHandler):
     """Gives results the current key, which is that of the record admitted last."""
 
-    _key: Any = None
+    operator: HasOneCurrentKey  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _admit(self, entry: Entry) -> None:
-        super()._admit(entry)
-        self._key = getattr(entry.element, "key", self._key)
-
-    def _output_of(self, record: Record, result: Any) -> Record:
-        return Record(result, record.timestamp, self._key)
+    def output_of(self, result: Any) -> Record:
+        return Record(result, self.record.timestamp, self.operator.key)
 
 
-class EmitsLateResults(Operator):
+class EmitsLateResults(ResultHandler):
     """Emits what a call gave after something else had decided its record."""
 
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        if entry.outputs is None:
-            super()._on_outcome(entry, outcome)
+    def on_outcome(self, outcome: Outcome) -> None:
+        if not self.is_decided:
+            super().on_outcome(outcome)
             return
-        for result in self._results_of(entry.element, outcome):
-            self._output.put_ahead(self._output_of(entry.element, result))
+        for result in self.results_of(outcome):
+            self.operator.output.put_ahead(self.output_of(result))
 
 
 class RepeatsItselfAfterAWait(Output):
@@ -52,12 +70,12 @@ class RepeatsItselfAfterAWait(Output):
     _last: Element | None = None
     _is_lost = False
 
-    async def take(self) -> Element:
+    async def __anext__(self) -> Element:
         if self._is_lost and self._last is not None:
             self._is_lost = False
             return self._last
         try:
-            self._last = await super().take()
+            self._last = await super().__anext__()
         except anyio.get_cancelled_exc_class():
             self._is_lost = True
             raise
@@ -67,79 +85,75 @@ class RepeatsItselfAfterAWait(Output):
 class PutsOutPlainValues(Output):
     """Puts out the results as the function gave them, and not as records of the stream."""
 
-    async def take(self) -> Any:
-        element = await super().take()
+    async def __anext__(self) -> Any:
+        element = await super().__anext__()
         return element.value if isinstance(element, Record) else element
 
 
 class LetsMarkersBetweenResults(Output):
     """Lets a latency marker overtake even the rest of a record that was handed out in part."""
 
-    def _next(self) -> Element | None:
-        if self._ahead and isinstance(self._ahead[0], LatencyMarker):
-            return self._ahead.popleft()
-        return super()._next()
+    def take(self) -> Element | None:
+        if self.ahead and isinstance(self.ahead[0], LatencyMarker):
+            return self.ahead.popleft()
+        return super().take()
 
 
-class QueuesMarkers(Operator):
+class QueuesMarkers(StreamTask):
     """Lets a latency marker wait until nothing is in flight, so that it measures the calls."""
 
-    async def _process_marker(self, marker: LatencyMarker) -> None:
-        while len(self._queue) > 0:
-            await self._own.run_one()
-        await super()._process_marker(marker)
+    def is_back_pressured(self) -> bool:
+        is_marker = isinstance(self.backlog[0], LatencyMarker)
+        return len(self.queue) > 0 if is_marker else super().is_back_pressured()
 
 
-class MergesEqualMarkers(Operator):
+class MergesEqualMarkers(AsyncWaitOperator):
     """Takes a latency marker that equals the last one for the same."""
 
     _last: LatencyMarker | None = None
 
-    async def _process_marker(self, marker: LatencyMarker) -> None:
-        if marker == self._last:
-            self._leave_backlog()
-        else:
+    def process_marker(self, marker: LatencyMarker) -> None:
+        if marker != self._last:
             self._last = marker
-            await super()._process_marker(marker)
+            super().process_marker(marker)
 
 
-class CopiesWhatItIsGiven(Operator):
+class CopiesWhatItIsGiven(AsyncWaitOperator):
     """Copies each value before it calls the function, so that nobody can change it: OB-1."""
 
-    async def _process_record(self, record: Record) -> None:
+    def process_record(self, record: Record) -> None:
         copied = copy.copy(record.value)
-        await super()._process_record(Record(copied, record.timestamp, record.key))
+        super().process_record(Record(copied, record.timestamp, record.key))
 
 
-class TakesTimeZeroForNone(Operator):
+class TakesTimeZeroForNone(ResultHandler):
     """Asks whether a timestamp is truthy where it means to ask whether there is one."""
 
-    def _output_of(self, record: Record, result: Any) -> Record:
-        return Record(result, record.timestamp or None, record.key)
+    def output_of(self, result: Any) -> Record:
+        return Record(result, self.record.timestamp or None, self.record.key)
 
 
-class CountsTimeInSeconds(Operator):
+class CountsTimeInSeconds(ResultHandler):
     """Keeps timestamps as seconds in a float, in which large ones lose their last digits."""
 
-    def _output_of(self, record: Record, result: Any) -> Record:
-        seconds = None if record.timestamp is None else record.timestamp / 1000
-        return Record(result, None if seconds is None else round(seconds * 1000), record.key)
+    def output_of(self, result: Any) -> Record:
+        timestamp = self.record.timestamp
+        seconds = None if timestamp is None else timestamp / 1000
+        return Record(result, None if seconds is None else round(seconds * 1000), self.record.key)
 
 
-class TakesAnEmptyKeyForNone(Operator):
+class TakesAnEmptyKeyForNone(ResultHandler):
     """Gives results a key only if it is truthy: an empty text is one, too."""
 
-    def _output_of(self, record: Record, result: Any) -> Record:
-        return Record(result, record.timestamp, record.key or None)
+    def output_of(self, result: Any) -> Record:
+        return Record(result, self.record.timestamp, self.record.key or None)
 
 
-class StacksResults(Output):
+class StacksResults(ResultHandler):
     """Takes the results of a record off their end, as a list gives them cheaply."""
 
-    def _next_of(self, entry: Entry) -> Element | None:
-        if isinstance(entry, RecordEntry) and entry is not self._begun:
-            entry.outputs = deque(reversed(entry.outputs or ()))
-        return super()._next_of(entry)
+    def decide(self, results: tuple[Any, ...]) -> None:
+        super().decide(results[::-1])
 
 
 class WakesNobodyForAMarker(Output):
@@ -147,7 +161,7 @@ class WakesNobodyForAMarker(Output):
 
     def put_ahead(self, element: Element) -> None:
         if isinstance(element, LatencyMarker):
-            self._ahead.append(element)
+            self.ahead.append(element)
         else:
             super().put_ahead(element)
 
@@ -155,24 +169,24 @@ class WakesNobodyForAMarker(Output):
 class EndsWhenItsQueueIsEmpty(Output):
     """Ends when nothing is in the queue, and loses what overtook it and was not taken."""
 
-    async def take(self) -> Element:
-        if self._finished and not len(self._queue) + self.slots:
-            self._ahead.clear()
-        return await super().take()
+    def take(self) -> Element | None:
+        if self.finished and len(self.queue) == 0:
+            self.ahead.clear()
+        return super().take()
 
 
-class StoresCopies(Operator):
+class StoresCopies(StreamTask):
     """Copies what it stores, lest a value change between the snapshot and its way to the disk."""
 
-    def _in_flight_elements(self) -> tuple[Stored, ...]:
-        return copy.deepcopy(super()._in_flight_elements())
+    def in_flight_elements(self) -> tuple[Stored, ...]:
+        return copy.deepcopy(super().in_flight_elements())
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(KeepsTheLastTimestamp, rule="ELEM-1"),
+    Faulty(KeepsTheLastTimestamp, also=(HasOneOutputObject,), rule="ELEM-1"),
     Faulty(TakesTimeZeroForNone, rule="ELEM-1"),
     Faulty(CountsTimeInSeconds, rule="ELEM-1"),
-    Faulty(KnowsOneCurrentKey, rule="ELEM-2"),
+    Faulty(KnowsOneCurrentKey, also=(HasOneCurrentKey,), rule="ELEM-2"),
     Faulty(TakesAnEmptyKeyForNone, rule="ELEM-2"),
     Faulty(EmitsLateResults, rule="ELEM-3"),
     Faulty(PutsOutPlainValues, rule="ELEM-3"),

@@ -7,50 +7,58 @@ from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
+    AsyncWaitOperator,
     End,
-    Entry,
-    Operator,
+    Outcome,
     Output,
-    RecordEntry,
+    Parts,
+    ResultHandler,
+    ResultStream,
     SourceReader,
+    StreamTask,
     TimerService,
 )
 from asyncwait.spec import Element, Record, Snapshot, Watermark, WatermarkStatus, close_source
 
 
-class EndsWithCallsInFlight(Operator):
+class EndsWithCallsInFlight(StreamTask):
     """Ends its output when the input ends, although calls are still running: FLINK-13491."""
 
-    async def _drain(self) -> None:
-        pass
+    def is_drained(self) -> bool:
+        return True
 
 
 class EndsWithoutWakingTheConsumer(Output):
     """Ends, and does not tell a consumer that is waiting already."""
 
     def finish(self, error: BaseException | None) -> None:
-        news, self._news = self._news, None
+        news, self.news = self.news, None
         super().finish(error)
-        self._news = news
+        self.news = news
 
 
-class LeavesWithoutWaiting(Operator):
+class LeavesWithoutWaiting(StreamTask):
     """Runs calls as tasks of the loop, cancels them, and does not wait for them."""
 
-    def _spawn(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
-        task = asyncio.get_running_loop().create_task(function(*args))
-        self._loose = [*getattr(self, "_loose", ()), task]
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.loose: list[asyncio.Task[Any]] = []
+        self.operator.spawn = self.start_loosely
 
-    def _stop(self) -> None:
-        super()._stop()
-        for task in self._loose:
+    def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
+        """Start a task of the loop."""
+        self.loose.append(asyncio.get_running_loop().create_task(function(*args)))
+
+    def stop(self) -> None:
+        super().stop()
+        for task in self.loose:
             task.cancel()
 
 
@@ -68,7 +76,7 @@ class LeavesTheSourceOpen(SourceReader):
         pass
 
 
-class ClosesBeforeCallsHaveEnded(Operator):
+class ClosesBeforeCallsHaveEnded(ResultStream):
     """Runs `close` first, and cancels the calls that use what it closes then."""
 
     async def __aexit__(
@@ -77,55 +85,62 @@ class ClosesBeforeCallsHaveEnded(Operator):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await super()._close()
+        await super().close()
         await super().__aexit__(kind, error, traceback)
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
         pass
 
 
-class OpensWithTheFirstCall(Operator):
+class _LeavesOpeningToOthers(AsyncWaitOperator):
+    """Is opened by somebody else."""
+
+    async def open(self) -> None:
+        pass
+
+
+class OpensWithTheFirstCall(ResultHandler):
     """Runs `open` when there is something to call, and `close` in any case."""
 
-    async def _open(self) -> None:
-        pass
-
-    async def _process_record(self, record: Record) -> None:
-        if not self._calls.started:
-            await super()._open()
-        await super()._process_record(record)
+    async def invoke(self) -> Outcome:
+        if self.operator.calls == 0:
+            await AsyncWaitOperator.open(self.operator)
+        return await super().invoke()
 
 
 class EndsOnceOnly(Output):
     """Tells its end once; after that, reading is an error, as with a stream that was closed."""
 
-    def _raise_end(self) -> None:
-        if self._told and self._error is None:
+    def raise_end(self) -> None:
+        if self.told and self.error is None:
             raise anyio.ClosedResourceError
-        super()._raise_end()
+        super().raise_end()
 
 
-class FreesSlotsInSilence(Operator):
+class FreesSlotsInSilence(StreamTask):
     """Frees a slot, and does not tell whoever waits for that, be it a record or the end."""
 
-    def _on_taken(self, entry: Entry) -> None:
-        self._free_slot(entry)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.queue.on_room = lambda: None
 
 
-class SpinsWhileThereIsNoRoom(Operator):
+class SpinsWhileThereIsNoRoom(StreamTask):
     """Waits for room in a busy loop, which lets no mail run that would make room."""
 
-    async def _wait_for_room(self) -> None:
-        while not self._has_room():
+    async def process_input(self, controller: object) -> None:  # type: ignore[override]
+        while self.backlog and self.is_back_pressured():
             await anyio.lowlevel.checkpoint()
+        super().process_input(controller)
 
 
-class BlocksWhileThereIsNoRoom(Operator):
+class BlocksWhileThereIsNoRoom(StreamTask):
     """Waits for room as threads do, and what would make room stands still meanwhile."""
 
-    async def _wait_for_room(self) -> None:
-        while not self._has_room():
-            time.sleep(0.01)  # noqa: ASYNC251 - it blocks, that is the point
+    def process_input(self, controller: object) -> None:
+        while self.backlog and self.is_back_pressured():
+            time.sleep(0.01)
+        super().process_input(controller)
 
 
 class GivesElementsToGivenUpWaits(Output):
@@ -133,18 +148,18 @@ class GivesElementsToGivenUpWaits(Output):
 
     _given_up = 0
 
-    async def _wait_for_news(self) -> None:
+    async def wait_for_news(self) -> None:
         self._given_up += 1
-        await super()._wait_for_news()
+        await super().wait_for_news()
         self._given_up -= 1
 
-    def _next(self) -> Element | None:
-        while self._given_up and super()._next() is not None:
+    def take(self) -> Element | None:
+        while self._given_up and super().take() is not None:
             self._given_up -= 1
-        return super()._next()
+        return super().take()
 
 
-class ReadsOnAfterLeaving(Operator):
+class ReadsOnAfterLeaving(ResultStream):
     """Reads on for a second after leaving, so that calls can finish; new ones begin, too."""
 
     async def __aexit__(
@@ -155,75 +170,75 @@ class ReadsOnAfterLeaving(Operator):
     ) -> None:
         with anyio.move_on_after(1, shield=True), suppress(StopAsyncIteration, Exception):
             while True:
-                await self._output.take()
+                await anext(self.task.output)
         await super().__aexit__(kind, error, traceback)
 
 
 class LeavesWhenTheSourceSpeaks(SourceReader):
     """Reads shielded, so that no element is lost, and notices only then that it was left."""
 
-    async def _read_all(self) -> BaseException | None:
+    async def read_all(self) -> BaseException | None:
         with anyio.CancelScope(shield=True):
-            return await super()._read_all()
+            return await super().read_all()
         raise AssertionError("a shield swallows nothing")
 
 
-class CallsAlthoughOpenFailed(Operator):
+class CallsAlthoughOpenFailed(AsyncWaitOperator):
     """Goes on without `open`, which may not have been important."""
 
-    async def _open(self) -> None:
+    async def open(self) -> None:
         with suppress(Exception):
-            await super()._open()
+            await super().open()
 
 
-class SwallowsErrorsOfClosing(Operator):
+class SwallowsErrorsOfClosing(ResultStream):
     """Closes in silence: all results are out, what can there be to say."""
 
-    async def _close(self) -> Exception | None:
-        await super()._close()
-        self._source.trouble = None
+    async def close(self) -> Exception | None:
+        await super().close()
+        self.task.source.trouble = None
         return None
 
 
 class LetsTwoTasksWait(Output):
     """Lets a second task wait for the next element; the first is not woken any more."""
 
-    async def take(self) -> Element:
-        self._news = None
-        return await super().take()
+    async def __anext__(self) -> Element:
+        self.news = None
+        return await super().__anext__()
 
 
-class SharesItsBacklog(Operator):
+class SharesItsBacklog(StreamTask):
     """Keeps what waits for room in a queue of its class, one for all operators."""
 
     _shared: ClassVar[deque[Element]] = deque()
 
-    def _set_up(self) -> None:
-        super()._set_up()
-        self._backlog = self._shared
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.backlog = self._shared
 
 
 class ClosesTheSourceFromOutside(SourceReader):
     """Leaves the closing of the source to the task that leaves the operator."""
 
     async def run(self) -> None:
-        self._on_end(End(await self._read_all()))
+        self.on_end(End(await self.read_all()))
 
 
 class PollsItsSource(SourceReader):
     """Reads with a limit of a tenth of a second, again and again."""
 
-    async def _read_all(self) -> BaseException | None:
-        elements = aiter(self._elements)
+    async def read_all(self) -> BaseException | None:
+        elements = aiter(self.elements)
         while True:
             with anyio.move_on_after(0.1):
                 try:
-                    await self._hand_over(await anext(elements))
+                    await self.hand_over(await anext(elements))
                 except StopAsyncIteration:
                     return None
 
 
-class TellsItsTasksWhatTheBodyRaised(Operator):
+class TellsItsTasksWhatTheBodyRaised(ResultStream):
     """Leaves its task group as if it were the body, and so wraps what that raised in a group."""
 
     async def __aexit__(
@@ -237,15 +252,15 @@ class TellsItsTasksWhatTheBodyRaised(Operator):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
-class ChecksNothing(Operator):
+class ChecksNothing(ResultStream):
     """Takes whatever it is opened with, and sees what comes of it."""
 
     def __init__(
-        self, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
+        self, parts: Parts, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
     ) -> None:
         if not isinstance(elements, AsyncIterable):
             elements = _nothing()
-        super().__init__(config, fn, elements, restore)
+        super().__init__(parts, config, fn, elements, restore)
 
 
 async def _nothing() -> AsyncIterator[Element]:
@@ -258,10 +273,10 @@ class ClosesItsSourceTwice(SourceReader):
 
     async def close(self) -> None:
         await super().close()
-        await close_source(self._elements)
+        await close_source(self.elements)
 
 
-class KeepsCancellationsToItself(Operator):
+class KeepsCancellationsToItself(ResultStream):
     """Leaves in good order when it is cancelled, and lets its consumer go on behind it."""
 
     async def __aexit__(
@@ -282,49 +297,53 @@ class ForgetsShieldedConsumers(Output):
         pass
 
 
-class StopsClosingWhenCancelled(Operator):
+class StopsClosingWhenCancelled(ResultStream):
     """Closes nothing any more if it is cancelled while it waits for calls to clean up."""
 
-    async def _close(self) -> Exception | None:
+    async def close(self) -> Exception | None:
         task = asyncio.current_task()
-        return None if task is not None and task.cancelling() else await super()._close()
+        return None if task is not None and task.cancelling() else await super().close()
 
 
-class TakesSilenceForTheEnd(Operator):
+class TakesSilenceForTheEnd(StreamTask):
     """Ends when its source has given nothing for a second."""
 
-    async def _next_arrived(self) -> bool:
-        with anyio.move_on_after(1):
-            return await super()._next_arrived()
-        return False
+    def suspend(self) -> None:
+        super().suspend()
+        if not self.backlog:
+            read = self.read
+            self.timers.register(self.timers.now() + 1, lambda: self.give_up(read))
+
+    def give_up(self, read: int) -> None:
+        """End, if no more was read than that a second ago."""
+        if self.read == read and self.end is None:
+            self.on_end(End())
 
 
-class DropsLateRecords(Operator):
+class DropsLateRecords(AsyncWaitOperator):
     """Drops a record that is late by its watermark, as windows do, and ends without it."""
 
     _time = -math.inf
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         self._time = max(self._time, getattr(fence, "timestamp", self._time))
-        await super()._process_fence(fence)
+        super().process_fence(fence)
 
-    async def _process_record(self, record: Record) -> None:
-        if record.timestamp is not None and record.timestamp <= self._time:
-            self._leave_backlog()
-        else:
-            await super()._process_record(record)
+    def process_record(self, record: Record) -> None:
+        if record.timestamp is None or record.timestamp > self._time:
+            super().process_record(record)
 
 
-class KeepsAHeartbeat(Operator):
+class KeepsAHeartbeat(StreamTask):
     """Has a task beside its group, which it ends when the stream has ended well."""
 
-    async def __aenter__(self) -> Self:
+    async def run(self) -> None:
         self._heartbeat = asyncio.ensure_future(anyio.sleep_forever())
-        return await super().__aenter__()
+        await super().run()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         self._heartbeat.cancel()
-        super()._finish()
+        super().finish()
 
 
 class ClosesTheSourceUnshielded(SourceReader):
@@ -332,57 +351,54 @@ class ClosesTheSourceUnshielded(SourceReader):
 
     async def run(self) -> None:
         try:
-            self._on_end(End(await self._read_all()))
+            self.on_end(End(await self.read_all()))
         finally:
             await self.close()
 
 
-class OpensInTheBackground(Operator):
+class OpensInTheBackground(StreamTask):
     """Runs `open` beside the first calls, to lose no time."""
 
-    async def _open(self) -> None:
-        pass
-
-    async def _restore(self) -> None:
-        self._spawn(super()._open)
-        await super()._restore()
+    def restore(self) -> None:
+        self.tasks.start_soon(AsyncWaitOperator.open, self.operator)
+        super().restore()
 
 
-class SkipsCloseIfTheSourceMakesTrouble(Operator):
+class SkipsCloseIfTheSourceMakesTrouble(ResultStream):
     """Closes the source and then the function, unless the first of the two has raised."""
 
-    async def _close(self) -> Exception | None:
-        await self._source.close()
-        if self._source.trouble is not None:
+    async def close(self) -> Exception | None:
+        await self.task.source.close()
+        if self.task.source.trouble is not None:
             return None
-        return await super()._close()
+        return await super().close()
 
 
 class EndsWithAWaitThatIsGivenUp(Output):
     """Gives elements as an async generator does, which is over when a wait for it is cancelled."""
 
-    async def take(self) -> Element:
+    async def __anext__(self) -> Element:
         try:
-            return await super().take()
+            return await super().__anext__()
         except anyio.get_cancelled_exc_class():
             self.cut(None)
             raise
 
 
-class SleepsBeforeItCloses(Operator):
+class SleepsBeforeItCloses(ResultStream):
     """Sleeps for a quarter of a second on leaving, so that connections have time to close."""
 
-    async def _close(self) -> Exception | None:
+    async def close(self) -> Exception | None:
         with anyio.CancelScope(shield=True):
             await anyio.sleep(0.25)
-        return await super()._close()
+        return await super().close()
 
 
 class ClosesWhatItHasBegunToRead(SourceReader):
     """Leaves a source as it is of which it has read nothing: no generator has begun then."""
 
     async def close(self) -> None:
-        if self._iterator is not None:
+        if self.iterator is not None:
             await super().close()
 
 
@@ -393,37 +409,43 @@ class QueuesItsReaders(Output):
         super().__init__(*args)
         self._lock = anyio.Lock()
 
-    async def take(self) -> Element:
+    async def __anext__(self) -> Element:
         async with self._lock:
-            return await super().take()
+            return await super().__anext__()
 
 
 class ReadsEachElementInATask(SourceReader):
     """Starts a task for each read of the source."""
 
-    async def _read_all(self) -> BaseException | None:
-        self._iterator = iterator = aiter(self._elements)
-        while not self._stopped:
+    async def read_all(self) -> BaseException | None:
+        self.iterator = iterator = aiter(self.elements)
+        while not self.stopped:
             try:
                 element = await asyncio.ensure_future(anext(iterator))
             except StopAsyncIteration:
                 break
             except Exception as error:
                 return error
-            await self._hand_over(element)
+            await self.hand_over(element)
         return None
 
 
-class EndsWithItsLastTimer(Operator):
-    """Waits at the end for all its timers, as for tasks that sleep until their deadlines."""
+class _KeepsItsDeadline(ResultHandler):
+    """Leaves its timer, although the record is decided, and says when that has fired."""
 
-    def _cancel_deadline(self, entry: RecordEntry) -> None:
+    def cancel_deadline(self) -> None:
         pass
 
-    async def _drain(self) -> None:
-        await super()._drain()
-        while len(self._timers) > 0:
-            await self._main.run_one()
+    def on_deadline(self) -> None:
+        super().on_deadline()
+        self.operator.queue.on_room()
+
+
+class EndsWithItsLastTimer(StreamTask):
+    """Waits at the end for all its timers, as for tasks that sleep until their deadlines."""
+
+    def is_drained(self) -> bool:
+        return super().is_drained() and len(self.timers) == 0
 
 
 FAULTY: tuple[Faulty, ...] = (
@@ -431,7 +453,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesSilenceForTheEnd, rule="END-1"),
     Faulty(DropsLateRecords, rule="END-1"),
     Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
-    Faulty(EndsWithItsLastTimer, rule="END-2"),
+    Faulty(EndsWithItsLastTimer, also=(_KeepsItsDeadline,), rule="END-2"),
     Faulty(LeavesWithoutWaiting, rule="END-3"),
     Faulty(LeavesTimersBehind, rule="END-4"),
     Faulty(KeepsAHeartbeat, rule="END-4"),
@@ -439,8 +461,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(ClosesTheSourceUnshielded, rule="END-5"),
     Faulty(ClosesItsSourceTwice, rule="END-5"),
     Faulty(ClosesBeforeCallsHaveEnded, rule="END-6"),
-    Faulty(OpensWithTheFirstCall, rule="END-6"),
-    Faulty(OpensInTheBackground, rule="END-6"),
+    Faulty(OpensWithTheFirstCall, also=(_LeavesOpeningToOthers,), rule="END-6"),
+    Faulty(OpensInTheBackground, also=(_LeavesOpeningToOthers,), rule="END-6"),
     Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
     Faulty(StopsClosingWhenCancelled, rule="END-6"),
     Faulty(EndsOnceOnly, rule="END-7"),

@@ -1,103 +1,87 @@
-"""The operators that faulty ones are made of: the reference, and the emitter."""
+"""The operators that faulty ones are made of, the reference and the emitter, and how they vary."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec.structs import fields, replace
 
-from asyncwait.backends.emitter import (
-    CheckpointLock,
-    Checkpoints,
-    Emitter,
-    EmitterOperator,
-    Intake,
-    Outlet,
-    Parts,
-    Reader,
-    Records,
-    Timers,
-)
-from asyncwait.backends.emitter import OrderedQueue as OrderedBlockingQueue
-from asyncwait.backends.emitter import UnorderedQueue as UnorderedBlockingQueue
-from asyncwait.reference import (
-    CallRunner,
-    Operator,
-    OrderedQueue,
-    Output,
-    SourceReader,
-    TaskMailbox,
-    TimerService,
-    UnorderedQueue,
-)
-from asyncwait.spec import Mode
+from asyncwait.backends import emitter
+from asyncwait.reference import QUEUES, REFERENCE, ElementQueue, Parts, open_with
+from asyncwait.spec import Mode, OpenOperator
 
+Roles: TypeAlias = Mapping[type, str]
 
-def _reference_with(name: str, places: dict[str, Any]) -> type[Any]:
-    return type(name, (Operator,), places)
+REFERENCE_ROLES: Roles = {
+    field.default: field.name for field in fields(Parts) if isinstance(field.default, type)
+}
+"""The collaborators of the reference, and what each is called among its parts; but the queues."""
+
+EMITTER_ROLES: Roles = {
+    emitter.CheckpointLock: "lock_class",
+    emitter.Checkpoints: "checkpoints_class",
+    emitter.Emitter: "emitter_class",
+    emitter.Intake: "intake_class",
+    emitter.Outlet: "outlet_class",
+    emitter.Reader: "reader_class",
+    emitter.Records: "records_class",
+    emitter.Timers: "timers_class",
+}
+"""The same of the emitter's operator."""
+
+EMITTER_QUEUES: Mapping[Mode, type] = {
+    "ordered": emitter.OrderedQueue,
+    "unordered": emitter.UnorderedQueue,
+}
 
 
-def _emitter_with(name: str, places: dict[str, Any]) -> type[Any]:
-    return type(name, (EmitterOperator,), {"parts_class": type(name, (Parts,), places)})
-
-
-class Family(Struct, frozen=True):
-    """An operator that can be varied.
+def varied(*changes: type) -> OpenOperator:
+    """Return what opens an operator with each change in the place of what it is derived from.
 
     Args:
-        parts: its parts, and the attribute of the operator that names the class of each.
-        queues: its queue of each mode.
-        build: returns a class of such operators, given its name and what attributes it has.
-    """
-
-    parts: Mapping[type, str]
-    queues: Mapping[Mode, type]
-    build: Callable[[str, dict[str, Any]], type[Any]]
-
-    def places(self, change: type) -> dict[str, Any]:
-        """Return the attributes of an operator with `change` in it; empty if it is no part."""
-        if any(issubclass(change, queue) for queue in self.queues.values()):
-            queues = {m: change if issubclass(change, q) else q for m, q in self.queues.items()}
-            return {"queue_classes": queues}
-        return {name: change for part, name in self.parts.items() if issubclass(change, part)}
-
-
-REFERENCE = Family(
-    parts={
-        CallRunner: "calls_class",
-        Output: "output_class",
-        SourceReader: "source_class",
-        TaskMailbox: "mailbox_class",
-        TimerService: "timers_class",
-    },
-    queues={"ordered": OrderedQueue, "unordered": UnorderedQueue},
-    build=_reference_with,
-)
-
-EMITTER = Family(
-    parts={
-        CheckpointLock: "lock_class",
-        Checkpoints: "checkpoints_class",
-        Emitter: "emitter_class",
-        Intake: "intake_class",
-        Outlet: "outlet_class",
-        Reader: "reader_class",
-        Records: "records_class",
-        Timers: "timers_class",
-    },
-    queues={"ordered": OrderedBlockingQueue, "unordered": UnorderedBlockingQueue},
-    build=_emitter_with,
-)
-
-
-def operator_with(change: type) -> type[Any]:
-    """Return the class of operators with `change` in place of what it is derived from.
+        changes: of one operator; the first may be an operator altogether.
 
     Raises:
-        TypeError: it is no operator, and derived from no part of one.
+        TypeError: one is no operator, and derived from no part of one.
     """
-    if hasattr(change, "__aenter__"):  # a variation of the whole, or another one altogether
-        return change
-    for family in (REFERENCE, EMITTER):
-        if places := family.places(change):
-            return family.build(change.__name__, places)
-    raise TypeError(f"{change!r} is no operator, and derived from no part of one")
+    whole: Any = changes[0]
+    if all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes):
+        return open_with(_varied_reference(changes))
+    if all(_is_of(change, EMITTER_ROLES, *EMITTER_QUEUES.values()) for change in changes):
+        return _varied_emitter(changes)
+    if hasattr(whole, "__aenter__"):
+        return whole  # type: ignore[no-any-return]
+    raise TypeError(f"{changes[0]!r} is no operator, and derived from no part of one")
+
+
+def _is_of(change: type, roles: Roles, *queues: type) -> bool:
+    return any(issubclass(change, part) for part in (*roles, *queues))
+
+
+def _varied_reference(changes: tuple[type, ...]) -> Parts:
+    parts = REFERENCE
+    for change in changes:
+        if issubclass(change, ElementQueue):
+            parts = replace(parts, queues=_queues_with(change, QUEUES))
+        else:
+            parts = replace(parts, **_place(change, REFERENCE_ROLES))
+    return parts
+
+
+def _varied_emitter(changes: tuple[type, ...]) -> OpenOperator:
+    places: dict[str, Any] = {}
+    for change in changes:
+        if any(issubclass(change, queue) for queue in EMITTER_QUEUES.values()):
+            places["queue_classes"] = _queues_with(change, EMITTER_QUEUES)
+        else:
+            places |= _place(change, EMITTER_ROLES)
+    parts = type("Parts", (emitter.Parts,), places)
+    operator: Any = type(changes[0].__name__, (emitter.EmitterOperator,), {"parts_class": parts})
+    return operator  # type: ignore[no-any-return]
+
+
+def _queues_with(change: type, queues: Mapping[Mode, type]) -> dict[Mode, type]:
+    return {mode: change if issubclass(change, q) else q for mode, q in queues.items()}
+
+
+def _place(change: type, roles: Roles) -> dict[str, type]:
+    return {role: change for part, role in roles.items() if issubclass(change, part)}

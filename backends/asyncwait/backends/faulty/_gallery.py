@@ -4,10 +4,9 @@ import re
 
 from msgspec import Struct
 
-from asyncwait.backends.faulty._families import operator_with
+from asyncwait.backends.faulty._families import varied
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
-from asyncwait.reference import open_with
 from asyncwait.spec import OpenOperator
 
 
@@ -15,13 +14,15 @@ class Variation(Struct, frozen=True):
     """A sound operator with one small change to its mechanism, or with a mechanism of its own.
 
     Args:
-        change: a subclass of the reference's Operator, or of a part of it or of the emitter's
-            operator, which then takes the place of that part; or another operator altogether. Its
-            name becomes the variation's; its docstring is the sentence on it.
+        change: a subclass of a part of the reference, or of the emitter's operator, which takes the
+            place of that part; or another operator altogether. Its name becomes the variation's;
+            its docstring is the sentence on it.
+        also: what else is replaced, where a slip is spread over two parts.
         loop: "asyncio" or "trio".
     """
 
     change: type
+    also: tuple[type, ...] = ()
     loop: LoopName = "asyncio"
 
     @property
@@ -38,7 +39,7 @@ class Variation(Struct, frozen=True):
     @property
     def open_operator(self) -> OpenOperator:
         """The function that opens such an operator."""
-        return open_with(operator_with(self.change))
+        return varied(self.change, *self.also)
 
     def backend(self) -> StreamBackend:
         """Return it as a backend."""

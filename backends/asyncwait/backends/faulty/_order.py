@@ -6,22 +6,18 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
-    Call,
-    CallRunner,
     Entry,
-    Operator,
     OrderedQueue,
     Outcome,
     RecordEntry,
+    ResultHandler,
+    StreamTask,
     UnorderedQueue,
 )
-from asyncwait.spec import MODES
 
 
-class KnowsOneMode(Operator):
+class KnowsOneMode(UnorderedQueue, OrderedQueue):
     """Hands results out as they are decided, in ordered mode too."""
-
-    queue_classes = dict.fromkeys(MODES, UnorderedQueue)
 
 
 class EmitsOnePerCompletion(OrderedQueue):
@@ -33,14 +29,14 @@ class EmitsOnePerCompletion(OrderedQueue):
         super().put(entry)
         self._may_emit |= entry.outputs is not None
 
-    def completed(self, entry: RecordEntry) -> None:
+    def make_ready(self, entry: RecordEntry) -> None:
         self._may_emit = entry.outputs is not None
 
     def peek_ready(self) -> Entry | None:
         return super().peek_ready() if self._may_emit else None
 
-    def _remove(self, entry: Entry) -> None:
-        super()._remove(entry)
+    def remove(self, entry: Entry) -> None:
+        super().remove(entry)
         self._may_emit = False
 
 
@@ -48,40 +44,40 @@ class EmitsWholeSegments(UnorderedQueue):
     """Hands nothing of a segment out while a record of it is undecided."""
 
     def peek_ready(self) -> Entry | None:
-        segment = self._segments[0] if self._segments else None
+        segment = self.segments[0] if self.segments else None
         if segment is None or len(segment.ready) < len(segment.entries):
             return None
         return super().peek_ready()
 
 
-class StartsCallsInAnyOrder(CallRunner):
-    """Does not wait for the first step of a call, and trio runs new tasks in any order."""
+class StartsCallsInAnyOrder(StreamTask):
+    """Starts as many calls in a step as there is room for, and trio runs new tasks in any order."""
 
-    async def _start_task(self, entry: RecordEntry) -> None:
-        call = self._running[entry] = Call(entry)
-        self._spawn(self._run, call)
+    def process_input(self, controller: object) -> None:
+        super().process_input(controller)
+        while self.backlog and not self.is_back_pressured():
+            super().process_input(controller)
 
 
-class TakesEqualRecordsForOne(CallRunner):
+class TakesEqualRecordsForOne(ResultHandler):
     """Calls the function once for equal records in flight, like a set of pending items by value."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._sharing: list[tuple[RecordEntry, RecordEntry]] = []
+    waiting: tuple[ResultHandler, ...] = ()
 
-    async def start(self, entry: RecordEntry) -> None:
-        value = entry.element.value
-        same = next((other for other in self._running if other.element.value == value), None)
+    def start(self) -> None:
+        running = getattr(self.operator, "running", ())
+        same = next((h for h in running if h.scope and h.record.value == self.record.value), None)
         if same is None:
-            await super().start(entry)
+            self.operator.running = (*running, self)  # type: ignore[attr-defined]
+            super().start()
         else:
-            self._sharing.append((same, entry))
+            same.waiting += (self,)
 
-    def _on_ended(self, call: Call, outcome: Outcome | None) -> None:
-        super()._on_ended(call, outcome)
-        for leader, entry in self._sharing:
-            if leader is call.entry and outcome is not None:
-                self._on_outcome(entry, outcome)
+    def on_ended(self, outcome: Outcome | None) -> None:
+        super().on_ended(outcome)
+        for handler in self.waiting:
+            if outcome is not None:
+                handler.on_outcome(outcome)
 
 
 class OrdersByTime(OrderedQueue):
@@ -89,11 +85,11 @@ class OrdersByTime(OrderedQueue):
 
     def put(self, entry: Entry) -> None:
         later: list[Entry] = []
-        while self._entries and self._time_of(self._entries[-1]) > self._time_of(entry):
-            later.append(self._entries.pop())
-        self._entries.extend([entry, *reversed(later)])
+        while self.entries and self.time_of(self.entries[-1]) > self.time_of(entry):
+            later.append(self.entries.pop())
+        self.entries.extend([entry, *reversed(later)])
 
-    def _time_of(self, entry: Entry) -> float:
+    def time_of(self, entry: Entry) -> float:
         record = entry.element if isinstance(entry, RecordEntry) else None
         return -math.inf if record is None or record.timestamp is None else record.timestamp
 
@@ -101,8 +97,8 @@ class OrdersByTime(OrderedQueue):
 class NumbersRecordsInText(OrderedQueue):
     """Sorts by sequence numbers that are texts, of which "10" stands before "9"."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self._count = 0
         self._numbers: dict[Entry, str] = {}
 
@@ -110,21 +106,21 @@ class NumbersRecordsInText(OrderedQueue):
         self._numbers[entry] = str(self._count)
         self._count += 1
         super().put(entry)
-        self._entries = deque(sorted(self._entries, key=self._numbers.__getitem__))
+        self.entries = deque(sorted(self.entries, key=self._numbers.__getitem__))
 
-    def _remove(self, entry: Entry) -> None:
-        super()._remove(entry)
+    def remove(self, entry: Entry) -> None:
+        super().remove(entry)
         del self._numbers[entry]
 
 
-class TriesFailedCallsAgain(CallRunner):
+class TriesFailedCallsAgain(ResultHandler):
     """Calls once more where a call has failed: nearly always that helps."""
 
-    async def _invoke(self, call: Call) -> Outcome:
+    async def invoke(self) -> Outcome:
         try:
-            return await super()._invoke(call)
+            return await super().invoke()
         except Exception:  # whatever it was: that is the fault
-            return await super()._invoke(call)
+            return await super().invoke()
 
 
 FAULTY: tuple[Faulty, ...] = (

@@ -2,35 +2,39 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import replace
+
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
-    CallRunner,
     Completion,
     Entry,
-    Operator,
     OrderedQueue,
     Outcome,
     Raised,
-    RecordEntry,
+    ResultHandler,
     Returned,
+    StreamTask,
     TaskMailbox,
 )
-from asyncwait.spec import Loop, Record, ResultFuture, call_failed
+from asyncwait.spec import Loop, call_failed
 
 
-class EndsWhenAllIsDecided(Operator):
+class EndsWhenAllIsDecided(StreamTask):
     """Ends when the last call has ended, and loses what is finished and not taken by then."""
 
-    async def _drain(self) -> None:
-        while self._undecided > 0:
-            await self._main.run_one()
+    def is_drained(self) -> bool:
+        return all(entry.outputs is not None for entry in self.queue)
 
-    def _finish(self) -> None:
-        self._output.cut(None if self._end is None else self._end.error)
+    def on_decided(self) -> None:
+        """Look again whether that was all."""
+        self.resume()
+
+    def finish(self) -> None:
+        self.output.cut(None if self.end is None else self.end.error)
 
 
 class TakesNoResultsForNoOutcome(OrderedQueue):
@@ -41,61 +45,56 @@ class TakesNoResultsForNoOutcome(OrderedQueue):
         return entry if entry is not None and entry.outputs else None
 
 
-class TakesATextForItsLetters(Operator):
+class TakesATextForItsLetters(ResultHandler):
     """Takes whatever can be iterated for a collection, a text too, as PyFlink 2.3 does."""
 
-    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
+    def collect(self, outcome: Returned) -> tuple[Any, ...]:
         try:
-            return tuple(supply())
+            return tuple(outcome.given() if outcome.is_supplied else outcome.given)
         except Exception as error:
-            raise call_failed(record, error) from error
+            raise call_failed(self.record, error) from error
 
 
-class LetsTheLastCompletionCount(Operator):
+class LetsTheLastCompletionCount(ResultHandler):
     """Lets a second completion overwrite the first if that has not come out yet."""
 
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        if not entry.outputs:
-            super()._on_outcome(entry, outcome)
+    def on_outcome(self, outcome: Outcome) -> None:
+        if not self.entry.outputs:
+            super().on_outcome(outcome)
             return
-        results = self._results_of(entry.element, outcome)
-        entry.outputs = deque(self._output_of(entry.element, result) for result in results)
+        self.entry.outputs = deque(self.output_of(r) for r in self.results_of(outcome))
 
 
-class RaisesAtLateCompletions(CallRunner):
+class RaisesAtLateCompletions(ResultHandler):
     """Raises at whoever completes a record that is decided, as a future does that is done."""
 
-    def _start_callback(
-        self, entry: RecordEntry, invoke: Callable[[Any, ResultFuture], None]
-    ) -> None:
-        def invoke_strictly(value: Any, result: ResultFuture) -> None:
-            complete = result.complete
+    def completion(self) -> Completion:
+        completion = super().completion()
+        complete = completion.complete
 
-            def complete_once(results: Iterable[Any]) -> None:
-                if entry.outputs is not None:
-                    raise asyncio.InvalidStateError("it is completed")
-                complete(results)
+        def complete_once(results: Any) -> None:
+            if self.is_decided:
+                raise asyncio.InvalidStateError("it is completed")
+            complete(results)
 
-            result.complete = complete_once  # type: ignore[method-assign]
-            invoke(value, result)
-
-        super()._start_callback(entry, invoke_strictly)
+        completion.complete = complete_once  # type: ignore[method-assign]
+        return completion
 
 
 class SleepsThroughThreads(TaskMailbox):
     """Files a mail of another thread and wakes nobody: it is found when something else happens."""
 
     def __init__(self, loop: Loop) -> None:
-        super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
+        super().__init__(replace(loop, call_soon_threadsafe=lambda _: None))
 
 
-class KeepsWhatABrokenCollectionGave(Operator):
+class KeepsWhatABrokenCollectionGave(ResultHandler):
     """Emits the items that an iterator gave before it raised."""
 
-    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
-        given = supply()
+    def collect(self, outcome: Returned) -> tuple[Any, ...]:
+        given = outcome.given() if outcome.is_supplied else outcome.given
         if not isinstance(given, Iterator):
-            return super()._collect(record, lambda: given)
+            return super().collect(Returned(given, outcome.at))
         results: list[Any] = []
         with suppress(Exception):
             results.extend(given)
@@ -107,90 +106,86 @@ class _AsksAtOnce(Completion):
         self.complete(supplier())
 
 
-class AsksSuppliersWhereTheyAre(CallRunner):
+class AsksSuppliersWhereTheyAre(ResultHandler):
     """Asks a supplier on the thread that gives it, and not on the loop."""
 
-    def _start_callback(self, entry: RecordEntry, invoke: Callable[..., None]) -> None:
-        completion = _AsksAtOnce(entry, self._timers.now, self._post, self._on_outcome)
-        self._begin(entry)
-        invoke(entry.element.value, completion)
+    def completion(self) -> Completion:
+        completion = super().completion()
+        return _AsksAtOnce(completion.send, completion.clock)
 
 
-class ReadsResultsTwice(Operator):
+class ReadsResultsTwice(ResultHandler):
     """Counts the results of a record before it reads them."""
 
-    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
-        if isinstance(outcome, Returned) and hasattr(outcome.supply(), "__iter__"):
-            results = outcome.supply()
-            sum(1 for _ in results)
-            return super()._results_of(record, Returned(lambda: results, outcome.at))
-        return super()._results_of(record, outcome)
+    def collect(self, outcome: Returned) -> tuple[Any, ...]:
+        given = outcome.given() if outcome.is_supplied else outcome.given
+        if hasattr(given, "__iter__"):
+            sum(1 for _ in given)
+        return super().collect(Returned(given, outcome.at))
 
 
-class KeepsSixteenResults(Operator):
+class KeepsSixteenResults(ResultHandler):
     """Has room for sixteen results of a record, and drops what follows."""
 
-    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
-        return super()._results_of(record, outcome)[:16]
+    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
+        return super().results_of(outcome)[:16]
 
 
-class AsksEverySupplier(Operator):
+class AsksEverySupplier(ResultHandler):
     """Asks for the results of every completion, and looks then which of them was the first."""
 
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        if isinstance(outcome, Returned):
+    def on_outcome(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Returned) and outcome.is_supplied:
             with suppress(Exception):
-                given = list(outcome.supply())
-                outcome = Returned(lambda: given, outcome.at)
-        super()._on_outcome(entry, outcome)
+                outcome = Returned(list(outcome.given()), outcome.at)
+        super().on_outcome(outcome)
 
 
-class TakesNoneForNoResult(Operator):
+class TakesNoneForNoResult(ResultHandler):
     """Leaves results out that are None."""
 
-    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
-        return tuple(r for r in super()._results_of(record, outcome) if r is not None)
+    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
+        return tuple(r for r in super().results_of(outcome) if r is not None)
 
 
-class MergesEqualResults(Operator):
+class MergesEqualResults(ResultHandler):
     """Gives results of a record that are equal once."""
 
-    def _results_of(self, record: Record, outcome: Outcome) -> tuple[Any, ...]:
+    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         merged: list[Any] = []
-        for result in super()._results_of(record, outcome):
+        for result in super().results_of(outcome):
             if result not in merged:
                 merged.append(result)
         return tuple(merged)
 
 
-class WakesNobodyForASilentRecord(Operator):
+class WakesNobodyForASilentRecord(ResultHandler):
     """Tells the consumer of results only, not of a record without any that was before others."""
 
-    def _decide(self, entry: RecordEntry, results: tuple[Any, ...]) -> None:
+    def decide(self, results: tuple[Any, ...]) -> None:
         if results:
-            super()._decide(entry, results)
+            super().decide(results)
             return
-        self._undecided -= 1
-        self._cancel_deadline(entry)
-        entry.outputs = deque()
-        self._queue.completed(entry)
-        self._release_empty()
+        self.cancel_deadline()
+        self.entry.outputs = deque()
+        self.operator.queue.completed(self.entry)
 
 
-class TakesNothingForNoResults(Operator):
+class TakesNothingForNoResults(ResultHandler):
     """Takes a forgotten `return` for an empty collection."""
 
-    def _collect(self, record: Record, supply: Callable[[], Any]) -> tuple[Any, ...]:
-        return super()._collect(record, lambda: supply() or ())
+    def collect(self, outcome: Returned) -> tuple[Any, ...]:
+        given = outcome.given() if outcome.is_supplied else outcome.given
+        return super().collect(Returned(given or (), outcome.at))
 
 
-class LetsErrorsOverruleResults(Operator):
+class LetsErrorsOverruleResults(ResultHandler):
     """Lets an error fail the operator that follows the results of the same call."""
 
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
+    def on_outcome(self, outcome: Outcome) -> None:
         if isinstance(outcome, Raised):
-            self._results_of(entry.element, outcome)
-        super()._on_outcome(entry, outcome)
+            self.results_of(outcome)
+        super().on_outcome(outcome)
 
 
 FAULTY: tuple[Faulty, ...] = (

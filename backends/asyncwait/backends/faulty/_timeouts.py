@@ -1,146 +1,163 @@
 """TIME: operators that get deadlines wrong."""
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from itertools import count
+from types import MappingProxyType
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     GRACE,
-    Call,
-    CallRunner,
-    Entry,
-    Operator,
+    AsyncWaitOperator,
+    CancelledCalls,
+    End,
     Outcome,
-    RecordEntry,
+    ResultHandler,
     Returned,
+    StreamTask,
     Timer,
     TimerService,
+    Watch,
 )
-from asyncwait.spec import CallFailed, CallTimedOut, Record
+from asyncwait.spec import CallFailed, CallTimedOut, Element, Record
 
 
-class AsksTheHandlerForWhatHasAnswered(Operator):
+class AsksTheHandlerForWhatHasAnswered(ResultHandler):
     """Lets a timer outlive its record, and asks the handler before it looks: FLINK-22573."""
 
-    def _cancel_deadline(self, entry: RecordEntry) -> None:
+    def cancel_deadline(self) -> None:
         pass
 
-    def _on_deadline(self, entry: RecordEntry) -> None:
-        if entry.outputs is not None and self._parts.timeout is not None:
-            self._parts.timeout(entry.element.value)
-        super()._on_deadline(entry)
+    def on_deadline(self) -> None:
+        ask = self.operator.function.timeout
+        if self.is_decided and ask is not None:
+            ask(self.record.value)
+        super().on_deadline()
 
 
-class LetsDeadlinesWaitForRoom(Operator):
-    """Fires deadlines as mails that an operator without room does not see: FLINK-14156."""
+class LetsDeadlinesWaitForRoom(ResultHandler):
+    """Decides at a deadline when there is room, which nothing makes but a deadline: FLINK-14156."""
 
-    def _on_deadline(self, entry: RecordEntry) -> None:
-        decide = super()._on_deadline
-        self._post_main(lambda: decide(entry))
+    def on_deadline(self) -> None:
+        if self.operator.queue.is_full:
+            soon = self.operator.clock() + 0.01
+            self.deadline = self.operator.timers.register(soon, self.on_deadline)
+        else:
+            super().on_deadline()
 
 
-class DropsDeadlinesAtTheEndOfInput(Operator):
+class DropsDeadlinesAtTheEndOfInput(StreamTask):
     """Stops its timers at the end of input, and the last records wait for ever: FLINK-13491."""
 
-    async def _drain(self) -> None:
-        self._timers.close()
-        await super()._drain()
+    def on_end(self, end: End) -> None:
+        self.timers.close()
+        super().on_end(end)
 
 
-class LetsLateAnswersReplaceTheHandlers(Operator):
+class LetsLateAnswersReplaceTheHandlers(ResultHandler):
     """Lets an answer still win while the handler's results wait, much like FLINK-40456."""
 
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        if entry.outputs and isinstance(outcome, Returned):
-            results = self._results_of(entry.element, outcome)
-            entry.outputs.clear()
-            entry.outputs.extend(self._output_of(entry.element, r) for r in results)
-        super()._on_outcome(entry, outcome)
+    def on_outcome(self, outcome: Outcome) -> None:
+        outputs = self.entry.outputs
+        if outputs and isinstance(outcome, Returned):
+            results = self.results_of(outcome)
+            outputs.clear()
+            outputs.extend(self.output_of(result) for result in results)
+        super().on_outcome(outcome)
 
 
-class TakesOneResultFromTheHandler(Operator):
+class TakesOneResultFromTheHandler(ResultHandler):
     """Takes the handler for one that gives a single value, and loses what follows the first."""
 
-    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
-        return super()._results_at_deadline(record)[:1]
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        return super().results_at_deadline()[:1]
 
 
-class TakesATimeoutForAFailedCall(Operator):
+class TakesATimeoutForAFailedCall(ResultHandler):
     """Lets the call itself fail with a TimeoutError, as `asyncio.wait_for` round it does."""
 
-    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
-        if self._parts.timeout is None:
-            raise CallFailed(record, "the call failed: TimeoutError()") from TimeoutError()
-        return super()._results_at_deadline(record)
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        if self.operator.function.timeout is None:
+            raise CallFailed(self.record, "the call failed: TimeoutError()") from TimeoutError()
+        return super().results_at_deadline()
 
 
-class LetsLateCallsRunOn(CallRunner):
+class LetsLateCallsRunOn(ResultHandler):
     """Decides a record at its deadline, and leaves its call running until it ends by itself."""
 
-    def cancel(self, entry: RecordEntry) -> None:
+    def cancel(self) -> None:
         pass
 
 
-class AddsLateAnswersToTheHandlers(Operator):
+class AddsLateAnswersToTheHandlers(ResultHandler):
     """Puts out what a call gives after its deadline behind what the handler gave."""
 
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        if entry.outputs and self._is_late(entry, outcome):
-            results = self._results_of(entry.element, outcome)
-            entry.outputs.extend(self._output_of(entry.element, r) for r in results)
-        super()._on_outcome(entry, outcome)
+    def on_outcome(self, outcome: Outcome) -> None:
+        outputs = self.entry.outputs
+        if outputs and self.is_late(outcome):
+            outputs.extend(self.output_of(result) for result in self.results_of(outcome))
+        super().on_outcome(outcome)
 
 
-class TimesTheWaitForRoom(Operator):
+class NotesArrivals(StreamTask):
+    """Knows when the element was read that it processes."""
+
+    arrived_at = math.nan
+
+    def on_element(self, element: Element) -> None:
+        super().on_element(element)
+        self.arrived_at = self.clock()
+
+
+class TimesTheWaitForRoom(ResultHandler):
     """Counts the deadline from the moment at which a record was read, not called."""
 
-    async def _process_record(self, record: Record) -> None:
-        self._arrived_at = self._timers.now()
-        await super()._process_record(record)
-
-    def _deadline_after(self, timeout: float) -> float:
-        return self._arrived_at + timeout
+    def due_after(self, timeout: float) -> float:
+        task = self.operator.output.task
+        assert isinstance(task, NotesArrivals)
+        return task.arrived_at + timeout
 
 
-class ForgetsAbandonedCalls(CallRunner):
+class ForgetsAbandonedCalls(CancelledCalls):
     """Says how many abandoned calls run now, not how many there have been."""
 
-    def _on_ended(self, call: Call, outcome: Outcome | None) -> None:
-        super()._on_ended(call, outcome)
-        self.abandoned = self._abandoned_now
+    def ended(self, call: Hashable) -> None:
+        super().ended(call)
+        self.abandoned = self.abandoned_now
 
 
-class TakesEveryCancelledCallForAbandoned(CallRunner):
+class TakesEveryCancelledCallForAbandoned(CancelledCalls):
     """Counts a call as abandoned when it is cancelled, before it had its turn to end."""
 
-    def cancel(self, entry: RecordEntry) -> None:
-        super().cancel(entry)
-        self.abandoned += entry in self._running
+    def add(self, call: Hashable) -> None:
+        super().add(call)
+        self.abandoned += 1
 
-    def _on_overdue(self, call: Call) -> None:
+    def on_overdue(self, watch: Watch) -> None:
         self.abandoned -= 1
-        super()._on_overdue(call)
+        super().on_overdue(watch)
 
 
-class PilesUpAbandonedCalls(CallRunner):
+class PilesUpAbandonedCalls(CancelledCalls):
     """Counts the calls that can't be cancelled, and does nothing however many they are."""
 
-    def _on_overdue(self, call: Call) -> None:
-        call.abandoned = True
+    def on_overdue(self, watch: Watch) -> None:
+        watch.abandoned = True
         self.abandoned += 1
 
 
-class TimesFinishedRecordsOut(Operator):
+class TimesFinishedRecordsOut(ResultHandler):
     """Stops the timer when the consumer has the result: a slow reader times finished calls out."""
 
-    def _cancel_deadline(self, entry: RecordEntry) -> None:
+    def cancel_deadline(self) -> None:
         pass
 
-    def _on_deadline(self, entry: RecordEntry) -> None:
-        if entry.outputs:
-            self._results_at_deadline(entry.element)
-        super()._on_deadline(entry)
+    def on_deadline(self) -> None:
+        if self.entry.outputs:
+            self.results_at_deadline()
+        super().on_deadline()
 
 
 class LetsAnswersWinThatCameWithTheTimer(TimerService):
@@ -160,16 +177,16 @@ class LooksAtDeadlinesNowAndThen(TimerService):
 class FiresNearDeadlinesTogether(TimerService):
     """Fires with a timer all those that are due within the next 5 ms, to wake up less often."""
 
-    def _run(self, due: list[Timer]) -> None:
+    def run_due(self, due: list[Timer]) -> None:
         soon = self.now() + 0.005
-        super()._run([timer for timer in self._timers if timer in due or timer.when <= soon])
+        super().run_due([timer for timer in self.timers if timer in due or timer.when <= soon])
 
 
 class KeepsTimersByTheirTime(TimerService):
     """Has one timer for each time: of two deadlines at once the second replaces the first."""
 
     def register(self, when: float, callback: Callable[[], object]) -> Timer:
-        self._timers = {t: None for t in self._timers if t.when != when}
+        self.timers = {t: None for t in self.timers if t.when != when}
         return super().register(when, callback)
 
 
@@ -178,80 +195,89 @@ class DropsDeadlinesThatAreLate(TimerService):
 
     _grace = 0.02
 
-    def _run(self, due: list[Timer]) -> None:
+    def run_due(self, due: list[Timer]) -> None:
         missed = self.now() - self._grace
         for timer in due:
             if timer.when < missed:
                 self.cancel(timer)
-        super()._run(due)
+        super().run_due(due)
 
 
-class SkipsRecordsWithoutSubstitute(Operator):
+class SkipsRecordsWithoutSubstitute(ResultHandler):
     """Takes a handler that gives None for one that has nothing to put out for the record."""
 
-    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
+    def results_at_deadline(self) -> tuple[Any, ...]:
         try:
-            return super()._results_at_deadline(record)
+            return super().results_at_deadline()
         except CallTimedOut:
-            if self._parts.timeout is None:
+            if self.operator.function.timeout is None:
                 raise
             return ()
 
 
-class CancelsAllCallsTogether(CallRunner):
-    """Has one scope round all calls, and cancels that at the first deadline."""
+class CancelsAllCallsTogether(ResultHandler):
+    """Cancels at the first deadline whatever runs, as if there were one scope round all calls."""
 
-    def cancel(self, entry: RecordEntry) -> None:
-        for running in {entry: None, **self._running}:
-            super().cancel(running)
+    together: ClassVar[WeakKeyDictionary[AsyncWaitOperator, list[ResultHandler]]] = (
+        WeakKeyDictionary()
+    )
+
+    def begin(self) -> None:
+        self.together.setdefault(self.operator, []).append(self)
+        super().begin()
+
+    def cancel(self) -> None:
+        for handler in self.together[self.operator]:
+            ResultHandler.cancel(handler)
 
 
-class DecidesWhoeverHasTheSlot(Operator):
+class _NumbersItsSlots(AsyncWaitOperator):
+    holders: Mapping[int, ResultHandler] = MappingProxyType({})
+
+    def held(self) -> dict[int, ResultHandler]:
+        present = set(self.queue)
+        return {n: holder for n, holder in self.holders.items() if holder.entry in present}
+
+
+class DecidesWhoeverHasTheSlot(ResultHandler):
     """Knows records by the numbers of their slots: a late answer goes to who has the slot now."""
 
-    def _set_up(self) -> None:
-        super()._set_up()
-        self._number: dict[Entry, int] = {}
-        self._holder: dict[int, Any] = {}
+    operator: _NumbersItsSlots  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _admit(self, entry: Entry) -> None:
-        free = (n for n in range(self._config.capacity) if self._holder.get(n) is None)
-        self._number[entry] = next(free, -1)
-        self._holder[self._number[entry]] = entry
-        super()._admit(entry)
+    def begin(self) -> None:
+        held = self.operator.held()
+        self.number = next(n for n in count() if n not in held)
+        self.operator.holders = {**held, self.number: self}
+        super().begin()
 
-    def _free_slot(self, entry: Entry) -> None:
-        super()._free_slot(entry)
-        self._holder[self._number[entry]] = None
-
-    def _on_outcome(self, entry: RecordEntry, outcome: Outcome) -> None:
-        super()._on_outcome(self._holder[self._number[entry]] or entry, outcome)
+    def on_outcome(self, outcome: Outcome) -> None:
+        ResultHandler.on_outcome(self.operator.held().get(self.number, self), outcome)
 
 
-class LooksOnceWhetherACallEnds(CallRunner):
+class LooksOnceWhetherACallEnds(CancelledCalls):
     """Gives a cancelled call 5 ms to end, which may all be gone by when the loop is free again."""
 
-    def _watch(self, call: Call) -> None:
-        due = self._timers.now() + GRACE
-        call.overdue = self._timers.register(due, lambda: self._on_overdue(call))
+    def watch(self, watch: Watch) -> None:
+        due = self.timers.now() + GRACE
+        watch.overdue = self.timers.register(due, lambda: self.on_overdue(watch))
 
 
-class ForgetsThatAbandonedCallsEnd(CallRunner):
+class ForgetsThatAbandonedCallsEnd(CancelledCalls):
     """Counts the abandoned calls that there ever were against the capacity, not those that run."""
 
-    def _on_ended(self, call: Call, outcome: Outcome | None) -> None:
-        self._abandoned_now += call.abandoned
-        super()._on_ended(call, outcome)
+    def ended(self, call: Hashable) -> None:
+        self.abandoned_now += call in self.running and self.running[call].abandoned
+        super().ended(call)
 
 
-class BlamesTheHeadForATimeout(Operator):
+class BlamesTheHeadForATimeout(ResultHandler):
     """Names the first record in flight where a deadline has passed and there is no handler."""
 
-    def _results_at_deadline(self, record: Record) -> tuple[Any, ...]:
-        if self._parts.timeout is None:
-            waiting = (e for e in self._queue.elements() if isinstance(e, Record))
-            record = next(waiting, record)
-        return super()._results_at_deadline(record)
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        if self.operator.function.timeout is not None:
+            return super().results_at_deadline()
+        head = next(e for e in self.operator.queue.elements() if isinstance(e, Record))
+        return ResultHandler(self.operator, head).results_at_deadline()
 
 
 FAULTY: tuple[Faulty, ...] = (
@@ -271,8 +297,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(CancelsAllCallsTogether, rule="TIME-5"),
     Faulty(AddsLateAnswersToTheHandlers, rule="TIME-6"),
     Faulty(LetsAnswersWinThatCameWithTheTimer, rule="TIME-6"),
-    Faulty(DecidesWhoeverHasTheSlot, rule="TIME-6"),
-    Faulty(TimesTheWaitForRoom, rule="TIME-7"),
+    Faulty(DecidesWhoeverHasTheSlot, also=(_NumbersItsSlots,), rule="TIME-6"),
+    Faulty(TimesTheWaitForRoom, also=(NotesArrivals,), rule="TIME-7"),
     Faulty(ForgetsAbandonedCalls, rule="TIME-8"),
     Faulty(TakesEveryCancelledCallForAbandoned, rule="TIME-8"),
     Faulty(LooksOnceWhetherACallEnds, rule="TIME-8"),

@@ -4,17 +4,24 @@ from collections import deque
 from itertools import pairwise
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Entry, FenceEntry, Operator, OrderedQueue, Segment, UnorderedQueue
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    Entry,
+    FenceEntry,
+    OrderedQueue,
+    Segment,
+    UnorderedQueue,
+)
 from asyncwait.spec import Watermark, WatermarkStatus
 
 
 class PutsWatermarksAmongRecords(UnorderedQueue):
     """Takes a watermark for one more finished element of the segment, which comes out at once."""
 
-    def _segment_for(self, entry: Entry) -> Segment:
-        if self._segments and isinstance(entry.element, Watermark):
-            return self._segments[-1]
-        return super()._segment_for(entry)
+    def segment_for(self, entry: Entry) -> Segment:
+        if self.segments and isinstance(entry.element, Watermark):
+            return self.segments[-1]
+        return super().segment_for(entry)
 
 
 class CountsItsOwnEpochOnly(UnorderedQueue):
@@ -22,7 +29,7 @@ class CountsItsOwnEpochOnly(UnorderedQueue):
 
     def peek_ready(self) -> Entry | None:
         entry = super().peek_ready()
-        for epoch, fence in pairwise(self._segments):
+        for epoch, fence in pairwise(self.segments):
             if entry is None and fence.is_fence and len(epoch.ready) == len(epoch.entries):
                 entry = fence.ready[0]
         return entry
@@ -32,55 +39,51 @@ class HasOneSidedFences(UnorderedQueue):
     """Lets records that are decided pass the fences before them: only fences wait for records."""
 
     def peek_ready(self) -> Entry | None:
-        passing = (s.ready[0] for s in self._segments if s.ready and not s.is_fence)
+        passing = (s.ready[0] for s in self.segments if s.ready and not s.is_fence)
         return super().peek_ready() or next(passing, None)
 
 
-class DropsWatermarksThatDoNotAdvance(Operator):
+class DropsWatermarksThatDoNotAdvance(AsyncWaitOperator):
     """Swallows a watermark that is not greater than the last, as if the operator made them."""
 
     _highest: int | None = None
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         if isinstance(fence, Watermark):
             if self._highest is not None and fence.timestamp <= self._highest:
-                self._leave_backlog()
                 return
             self._highest = fence.timestamp
-        await super()._process_fence(fence)
+        super().process_fence(fence)
 
 
-class WakesNobodyForAFence(Operator):
+class WakesNobodyForAFence(AsyncWaitOperator):
     """Puts a watermark into the queue and tells nobody: it comes out with the next result."""
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
-        await self._wait_for_room()
-        self._admit(FenceEntry(fence, deque([fence])))
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        self.admit(FenceEntry(fence, deque([fence])))
 
 
-class LetsAStatusOvertake(Operator):
+class LetsAStatusOvertake(AsyncWaitOperator):
     """Passes a status on at once, past the records and watermarks that wait, as Flink 2.3 does."""
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         if isinstance(fence, WatermarkStatus):
-            self._leave_backlog()
-            self._output.put_ahead(fence)
+            self.output.put_ahead(fence)
         else:
-            await super()._process_fence(fence)
+            super().process_fence(fence)
 
 
-class DropsRepeatedStatuses(Operator):
+class DropsRepeatedStatuses(AsyncWaitOperator):
     """Swallows a status that says what the last one said."""
 
     _last: WatermarkStatus | None = None
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         if fence == self._last:
-            self._leave_backlog()
             return
         if isinstance(fence, WatermarkStatus):
             self._last = fence
-        await super()._process_fence(fence)
+        super().process_fence(fence)
 
 
 class KeepsAStatusForTheNextElement(UnorderedQueue):
@@ -97,27 +100,26 @@ class HasRoomForEightSegments(UnorderedQueue):
 
     _most = 8
 
-    def _segment_for(self, entry: Entry) -> Segment:
-        if len(self._segments) < self._most:
-            return super()._segment_for(entry)
-        return self._segments[-1]
+    def segment_for(self, entry: Entry) -> Segment:
+        if len(self.segments) < self._most:
+            return super().segment_for(entry)
+        return self.segments[-1]
 
 
-class MergesWatermarksInARow(Operator):
+class MergesWatermarksInARow(AsyncWaitOperator):
     """Lets a watermark take the place of the one before it that is still waiting."""
 
     _last: FenceEntry | None = None
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         last = self._last
         if isinstance(fence, Watermark) and last is not None and last.outputs:
             last.element, last.outputs = fence, deque([fence])
-            self._leave_backlog()
         else:
-            await super()._process_fence(fence)
+            super().process_fence(fence)
 
-    def _admit(self, entry: Entry) -> None:
-        super()._admit(entry)
+    def admit(self, entry: Entry) -> None:
+        super().admit(entry)
         self._last = None
         if isinstance(entry, FenceEntry) and isinstance(entry.element, Watermark):
             self._last = entry
@@ -129,30 +131,29 @@ class LetsWatermarksPassStatuses(OrderedQueue):
     def put(self, entry: Entry) -> None:
         statuses: list[Entry] = []
         while (
-            self._entries
+            self.entries
             and isinstance(entry.element, Watermark)
-            and isinstance(self._entries[-1].element, WatermarkStatus)
+            and isinstance(self.entries[-1].element, WatermarkStatus)
         ):
-            statuses.append(self._entries.pop())
-        self._entries.extend([entry, *reversed(statuses)])
+            statuses.append(self.entries.pop())
+        self.entries.extend([entry, *reversed(statuses)])
 
 
-class LetsStatusesCancelEachOther(Operator):
+class LetsStatusesCancelEachOther(AsyncWaitOperator):
     """Drops an "idle" that is still waiting and the "active" behind it: nothing has changed."""
 
     _last: Entry | None = None
 
-    async def _process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         last = self._last
         if last is not None and last.outputs and fence == WatermarkStatus(idle=False):
             last.outputs.clear()
-            self._release_empty()
-            self._leave_backlog()
+            self.queue.drop_empty()
         else:
-            await super()._process_fence(fence)
+            super().process_fence(fence)
 
-    def _admit(self, entry: Entry) -> None:
-        super()._admit(entry)
+    def admit(self, entry: Entry) -> None:
+        super().admit(entry)
         is_idle = entry.element == WatermarkStatus(idle=True)
         self._last = entry if is_idle else None
 

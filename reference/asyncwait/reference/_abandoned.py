@@ -1,0 +1,110 @@
+"""Calls that were cancelled: which of them end, and which run on, abandoned."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from asyncwait.reference._timers import Timer, TimerService
+from asyncwait.spec import TooManyAbandonedCalls
+
+GRACE = 0.005
+"""Seconds that a cancelled call has to end; a call that takes longer is abandoned."""
+
+LOOKS = 2
+"""How often it is looked at in that time; the last so many looks must be on time."""
+
+LATE = 0.001
+"""Seconds from which a look is not: the loop stalled, and has kept the call from its turn, too."""
+
+MOST_LOOKS = 8
+"""How often it is looked at whatever the loop does, so as not to look for ever."""
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """What is known of a call that was cancelled and has not ended.
+
+    Args:
+        overdue: fires when it is looked whether the call has ended.
+        looks: how often that was done.
+        calm: how often in a row it was on time.
+        abandoned: whether the call should have ended, and did not.
+    """
+
+    overdue: Timer | None = None
+    looks: int = 0
+    calm: int = 0
+    abandoned: bool = False
+
+
+class CancelledCalls:
+    """Tells calls that clean up from those that are abandoned (TIME-8).
+
+    Args:
+        capacity: how many abandoned calls may run at a time.
+        timers: to look at them some time later.
+    """
+
+    def __init__(self, capacity: int, timers: TimerService) -> None:
+        self.capacity = capacity
+        self.timers = timers
+        self.running: dict[Hashable, Watch] = {}
+        self.abandoned_now = 0
+        self.abandoned = 0
+
+    @property
+    def in_doubt(self) -> int:
+        """Calls that have neither ended nor been found abandoned."""
+        return sum(not watch.abandoned for watch in self.running.values())
+
+    def add(self, call: Hashable) -> None:
+        """Take note that a call is being cancelled."""
+        self.running[call] = watch = Watch()
+        self.watch(watch)
+
+    def ended(self, call: Hashable) -> None:
+        """Take note that a call has ended; do nothing if it was not cancelled."""
+        watch = self.running.pop(call, None)
+        if watch is None:
+            return
+        if watch.overdue is not None:
+            self.timers.cancel(watch.overdue)
+        if watch.abandoned:
+            self.abandoned_now -= 1
+
+    def watch(self, watch: Watch) -> None:
+        """Look some time later whether a call has ended."""
+        due = self.timers.now() + GRACE / LOOKS
+        watch.overdue = self.timers.register(due, lambda: self.look(watch, due))
+
+    def look(self, watch: Watch, due: float) -> None:
+        """The mail of a call that may have ended: look at it again, or no more.
+
+        What blocks the loop, such as a handler, keeps the call from ending, too, and so only looks
+        that are on time count.
+        """
+        watch.looks += 1
+        watch.calm = 0 if self.timers.now() > due + LATE else watch.calm + 1
+        if watch.calm == LOOKS or watch.looks == MOST_LOOKS:
+            self.on_overdue(watch)
+        else:
+            self.watch(watch)
+
+    def on_overdue(self, watch: Watch) -> None:
+        """Take note that a call should have ended: it is abandoned (TIME-8).
+
+        Raises:
+            TooManyAbandonedCalls: more of them run than there is capacity (TIME-9). They hold no
+                room, so a function that never lets go would else pile up calls for ever.
+        """
+        watch.overdue = None
+        watch.abandoned = True
+        self.abandoned += 1
+        self.abandoned_now += 1
+        if self.abandoned_now > self.capacity:
+            reason = (
+                f"{self.abandoned_now} calls run on although they were cancelled, more than the "
+                f"capacity of {self.capacity}; does fn catch its cancellation and go on?"
+            )
+            raise TooManyAbandonedCalls(None, reason)

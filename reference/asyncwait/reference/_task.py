@@ -1,0 +1,330 @@
+"""The task: runs the mailbox, and feeds the operator whatever arrives.
+
+restore ── process input ── drain ── finish ── settle     and from anywhere, on an error: fail
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterable, Callable
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import anyio
+from msgspec import Struct
+
+from asyncwait.reference._mail import Mail
+from asyncwait.reference._queues import RecordEntry
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    FunctionParts,
+    OperatorConfig,
+    Snapshot,
+    Statistics,
+    Stored,
+    running_loop,
+)
+from asyncwait.spec.mailbox import MailboxMetrics
+
+if TYPE_CHECKING:
+    from asyncwait.reference._parts import Parts
+    from asyncwait.reference._processor import Suspension
+    from asyncwait.reference._source import End
+
+
+class TaskMetrics(Struct, frozen=True, kw_only=True):
+    """How a task spent its time; the figures that the contract asks for are `Statistics`.
+
+    Args:
+        idle: seconds without input.
+        back_pressured: seconds with input, and without room for it.
+        mailbox: mails run, latency and size of the mailbox.
+    """
+
+    idle: float
+    back_pressured: float
+    mailbox: MailboxMetrics
+
+
+class InputStatus(Enum):
+    """What there is to process (Flink's MB-31)."""
+
+    MORE_AVAILABLE = "more available"
+    NOTHING_AVAILABLE = "nothing available"
+    END_OF_DATA = "end of data"
+    """All was read; some of it may be in flight."""
+    END_OF_INPUT = "end of input"
+    """All of it is gone, too."""
+
+
+class SuspendedTimes:
+    """How long a task had nothing to do, and how long no room for what there was to do.
+
+    Flink tells the two apart by what the task waits for, and so do its gauges (its MB-31).
+    """
+
+    def __init__(self) -> None:
+        self.idle = 0.0
+        self.back_pressured = 0.0
+        self._since = 0.0
+        self._is_idle = True
+
+    def suspend(self, now: float, *, is_idle: bool) -> None:
+        """Note that the task has stopped at `now`, in seconds."""
+        self._since = now
+        self._is_idle = is_idle
+
+    def resume(self, now: float) -> None:
+        """Note that the task goes on at `now`, in seconds."""
+        if self._is_idle:
+            self.idle += now - self._since
+        else:
+            self.back_pressured += now - self._since
+
+
+class StreamTask:
+    """One task runs the mailbox, and whatever happens elsewhere reaches it as a mail.
+
+    A call ends, a timer fires, an element is read, the consumer takes one. The consumer takes
+    elements in its own task, on the same loop, in one step; so no two steps overlap.
+
+    As in Flink, processing input is the default action of the mailbox. It is suspended while there
+    is no input, and while there is no room for it.
+
+    Args:
+        parts: the classes of the collaborators.
+        config: mode, capacity, timeout.
+        function: the user's.
+        elements: the input.
+        stored: what comes before the input.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        config: OperatorConfig,
+        function: FunctionParts,
+        elements: AsyncIterable[Element],
+        stored: tuple[Stored, ...],
+    ) -> None:
+        loop = running_loop()
+        self.clock = loop.time
+        self.config = config
+        self.stored = stored  # until it is restored
+        self.backlog: deque[Element] = deque()  # taken or restored, and not admitted
+        self.end: End | None = None  # of the input, once it has ended
+        self.read = 0
+        self.suspension: Suspension | None = None  # of the default action
+        self.times = SuspendedTimes()
+        self.tasks = anyio.create_task_group()
+        self.mailbox = parts.mailbox(loop)
+        self.processor = parts.processor(loop, self.process_input, self.mailbox)
+        self.timers = parts.timers(loop, self.post, self.tasks.start_soon)
+        self.queue = parts.queues[config.mode](config.capacity, self.resume)
+        self.output = parts.output(self.queue, self)
+        self.operator = parts.operator(
+            config,
+            function,
+            queue=self.queue,
+            output=self.output,
+            timers=self.timers,
+            mailbox=self.mailbox,
+            spawn=self.tasks.start_soon,
+            clock=self.clock,
+            handler_class=parts.handler,
+            cancelled_class=parts.cancelled,
+        )
+        self.source = parts.source(elements, self.on_element, self.on_end)
+
+    # Its life
+
+    async def run(self) -> None:
+        """Run from the first stored element until everything is gone, or until a failure."""
+        interruption: BaseException | None = None
+        async with self.tasks:
+            try:
+                self.tasks.start_soon(self.source.run)
+                self.restore()
+                await self.processor.run()
+            except Exception as error:
+                self.fail(error)
+            except anyio.get_cancelled_exc_class():
+                self.output.interrupt()
+                raise
+            except (KeyboardInterrupt, SystemExit) as error:
+                interruption = error
+            finally:
+                self.stop()
+        if interruption is not None:
+            self.output.interrupt()
+            raise interruption  # in a group asyncio would not let it out
+
+    def restore(self) -> None:
+        """File what was stored before any new input, as if it were just read (REST-1).
+
+        If it is more than there is room for, it waits for room like any other (REST-4).
+        """
+        self.backlog.extend(self.stored)
+        self.stored = ()
+        self.let_read()
+
+    def process_input(self, controller: object) -> None:  # noqa: ARG002 - the loop gives it
+        """Process one element, the default action; suspend it where there is nothing to do.
+
+        The loop lets others run after each: so a call has begun before the next is started, also
+        on trio, which runs new tasks in any order (ORD-4).
+
+        Nothing that takes a slot is begun unless there is one, so that whoever waits for room is
+        not in the middle of anything (Flink's BP-10).
+        """
+        match self.input_status():
+            case InputStatus.MORE_AVAILABLE if self.is_back_pressured():
+                self.suspend()
+            case InputStatus.MORE_AVAILABLE:
+                self.process(self.backlog.popleft())
+                self.let_read()
+            case InputStatus.NOTHING_AVAILABLE:
+                self.suspend()
+            case InputStatus.END_OF_DATA:
+                self.finish()
+            case InputStatus.END_OF_INPUT:
+                self.processor.all_actions_completed()
+
+    def input_status(self) -> InputStatus:
+        """Return what there is to process now."""
+        if self.backlog:
+            return InputStatus.MORE_AVAILABLE
+        if self.end is None:
+            return InputStatus.NOTHING_AVAILABLE
+        if not self.output.finished:
+            drained = self.is_drained()
+            return InputStatus.END_OF_DATA if drained else InputStatus.NOTHING_AVAILABLE
+        settled = self.is_settled()
+        return InputStatus.END_OF_INPUT if settled else InputStatus.NOTHING_AVAILABLE
+
+    def is_back_pressured(self) -> bool:
+        """Whether the next element needs a slot, and there is none."""
+        return isinstance(self.backlog[0], Stored) and self.queue.is_full
+
+    def is_drained(self) -> bool:
+        """Whether everything in flight is decided and gone (END-1)."""
+        return len(self.queue) == 0
+
+    def is_settled(self) -> bool:
+        """Whether it is known which cancelled calls are abandoned (TIME-8)."""
+        return self.operator.cancelled.in_doubt == 0
+
+    def suspend(self) -> None:
+        """Do nothing until something happens that may change what there is to do."""
+        self.suspension = self.processor.suspend_default_action()
+        self.times.suspend(self.clock(), is_idle=not self.backlog)
+
+    def resume(self) -> None:
+        """Look again whether there is input to process, and room for it."""
+        if self.suspension is not None:
+            self.suspension.resume()
+            self.suspension = None
+            self.times.resume(self.clock())
+
+    def finish(self) -> None:
+        """End the output as the source has ended: well, or with its error (END-2, FAIL-7)."""
+        self.output.finish(None if self.end is None else self.end.error)
+
+    def fail(self, error: BaseException) -> None:
+        """End the output at once; what is finished and not taken stays inside (FAIL-3)."""
+        self.output.cut(error)
+
+    def stop(self) -> None:
+        """Leave nothing running: no mail, no timer, no call, no reader (END-4)."""
+        self.mailbox.close()
+        self.timers.close()
+        self.source.stop()
+        self.tasks.cancel_scope.cancel()
+
+    # Elements
+
+    def process(self, element: Element) -> None:
+        """Process an element: the operator does, but for a barrier."""
+        if isinstance(element, Barrier | Snapshot):
+            self.process_barrier(element)
+        else:
+            self.operator.process(element)
+
+    def process_barrier(self, barrier: Barrier | Snapshot) -> None:
+        """Take the snapshot that a barrier asks for, waiting for nothing (SNAP-1, SNAP-5).
+
+        A Snapshot in place of a barrier is carried along (SNAP-10).
+        """
+        upstream = barrier if isinstance(barrier, Snapshot) else None
+        stored = self.in_flight_elements()
+        self.output.put_ahead(Snapshot(barrier.checkpoint_id, stored, upstream=upstream))
+
+    def snapshot(self, checkpoint_id: int) -> Snapshot:
+        """Return the snapshot that somebody asks for (SNAP-9)."""
+        return Snapshot(checkpoint_id, self.in_flight_elements(), self.read)
+
+    def in_flight_elements(self) -> tuple[Stored, ...]:
+        """Return the inputs that were taken and have not come out (SNAP-2, SNAP-3, SNAP-4).
+
+        Those are what is admitted, and then what waits for room or is still to be restored, if the
+        snapshot is one on request; a barrier has to wait for these. A record that was taken in
+        part is not among them: its other results come out before the snapshot.
+        """
+        waiting = (element for element in self.backlog if isinstance(element, Stored))
+        return (*self.queue.elements(), *waiting, *self.stored)
+
+    # Input
+
+    def on_element(self, element: Element) -> None:
+        """File an element in the step in which it was taken: a snapshot must not miss it."""
+        self.read += 1
+        self.backlog.append(element)
+        self.resume()
+
+    def on_end(self, end: End) -> None:
+        """Take note that the input has ended."""
+        self.end = end
+        self.resume()
+
+    def let_read(self) -> None:
+        """Let the next element be taken, if the last one has found room (CAP-4).
+
+        What overtakes takes no slot. If the consumer leaves more of it untaken than there is
+        capacity, nothing is read until it takes some (CAP-6). That is never so while it waits.
+        """
+        output = self.output
+        if self.backlog or (output.ahead and output.overtakers > self.config.capacity):
+            return
+        self.source.proceed()
+
+    # Figures
+
+    def statistics(self) -> Statistics:
+        """Return the present figures of the operator."""
+        operator, runs = self.operator, not self.output.is_over
+        records = [entry for entry in self.queue if isinstance(entry, RecordEntry)]
+        waiting = min(self.read, sum(isinstance(e, Stored) for e in self.backlog))
+        return Statistics(
+            in_flight=len(records) * runs,
+            waiting=waiting * runs,
+            held=sum(entry.outputs is not None for entry in records) * runs,
+            calls=operator.calls,
+            timeouts=operator.timeouts,
+            abandoned=operator.cancelled.abandoned,
+            max_in_flight=operator.max_in_flight,
+        )
+
+    def metrics(self) -> TaskMetrics:
+        """Return the present figures of the task itself."""
+        return TaskMetrics(
+            idle=self.times.idle,
+            back_pressured=self.times.back_pressured,
+            mailbox=self.processor.metrics(),
+        )
+
+    # Mails and tasks
+
+    def post(self, run: Callable[[], object]) -> None:
+        """Send a mail; it is of no use once the operator is over."""
+        self.mailbox.offer(Mail(run))

@@ -1,0 +1,85 @@
+"""The task of the reference: when it goes on, when it stops, and how it spends its time."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncwait.reference import (
+    REFERENCE,
+    MailboxMetrics,
+    Output,
+    ResultStream,
+    TaskMetrics,
+    open_operator,
+)
+from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Watermark
+
+pytestmark = pytest.mark.anyio
+
+
+async def wait_a_second(value: Any) -> tuple[Any, ...]:
+    """The function: gives its value back after a second."""
+    await anyio.sleep(1)
+    return (value,)
+
+
+def opened(config: OperatorConfig, elements: AsyncIterator[Element], *stored: Any) -> ResultStream:
+    """An operator of the reference, to look into."""
+    restore = Snapshot(1, stored) if stored else None
+    return ResultStream(REFERENCE, config, wait_a_second, elements, restore)
+
+
+async def test_the_time_without_input_is_told_from_that_without_room(feed: Any) -> None:
+    """The source is silent for 3 s, then the second record waits 1 s for the slot of the first."""
+    config = OperatorConfig("ordered", capacity=1)
+    async with opened(config, feed(3, Record("a"), Record("b"))) as results:
+        assert [element.value async for element in results] == ["a", "b"]
+        metrics = results.task.metrics()
+
+    assert (metrics.idle, metrics.back_pressured) == (4, 1)  # the last call takes 1 s, too
+
+
+async def test_mails_are_counted(feed: Any) -> None:
+    """One for the end of each call, and one that says that the loop is through."""
+    async with opened(OperatorConfig("ordered"), feed(Record("a"), Record("b"))) as results:
+        assert len([element async for element in results]) == 2
+        await anyio.sleep(0.1)
+        metrics = results.task.metrics()
+
+    assert metrics == TaskMetrics(
+        idle=1,
+        back_pressured=0,
+        mailbox=MailboxMetrics(mails=metrics.mailbox.mails, latency=None, queued=0),
+    )
+    assert metrics.mailbox.mails >= 3
+
+
+async def test_a_snapshot_is_taken_while_every_call_hangs(feed: Any) -> None:
+    """Whoever waits for room is not in the middle of an element, and is in the snapshot."""
+
+    async def hang(_: Any) -> tuple[Any, ...]:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    config = OperatorConfig("ordered", capacity=2)
+    inputs = (Record("a"), Record("b"), Watermark(1))
+    async with open_operator(config, hang, feed(*inputs)) as results:
+        await anyio.sleep(1)
+        assert isinstance(results, Output)
+        results.request_snapshot(7)
+        assert await anext(results) == Snapshot(7, inputs, read=3)
+
+
+async def test_what_is_stored_waits_for_room_like_input(feed: Any) -> None:
+    """The source is not asked before the last stored element has found room."""
+    config = OperatorConfig("ordered", capacity=1)
+    stored = (Record("a"), Record("b"))
+    async with opened(config, feed(Record("c")), *stored) as results:
+        await anyio.sleep(0.5)
+        assert (len(results.task.queue), results.task.read) == (1, 0)
+        values = [(round(anyio.current_time(), 6), e.value) async for e in results]
+
+    assert [value for _, value in values] == ["a", "b", "c"]
+    assert [time - values[0][0] for time, _ in values] == [0, 1, 2]
