@@ -33,6 +33,9 @@ LONGEST = 240
 LONGEST_PLAY = 3_600
 """Seconds for playing the corpus, which is done once."""
 
+MAILBOX = {"_executor.py", "_mail.py", "_mailbox.py", "_processor.py"}
+"""Modules of the reference whose mutants are asked what the mailbox suite asks, too."""
+
 CORPUS = Path(__file__).with_name("corpus.py")
 
 TARGETS = {
@@ -147,7 +150,9 @@ def _copy(folder: Path) -> Path:
 def _is_killed(target: str, copy: Path, file: Path) -> bool:
     if target == "operators":
         killer = str(Path(__file__).with_name("kill.py"))
-        return _run(copy, [killer, "pool" if "pool" in file.parts else "reference"])
+        suites = ["pool"] if "pool" in file.parts else ["reference"]
+        suites += ["mailbox"] if file.name in MAILBOX else []
+        return any(_run(copy, [killer, suite]) for suite in suites)
     tests = [str(ROOT / test) for test in TESTS]
     return _run(copy, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]) or _run(
         copy, [str(CORPUS), "judge", str(copy.parent / "corpus")]
