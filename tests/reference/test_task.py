@@ -1,6 +1,7 @@
 """The task of the reference: when it goes on, when it stops, and how it spends its time."""
 
 from collections.abc import AsyncIterator
+from threading import Thread
 from typing import Any
 
 import anyio
@@ -8,6 +9,7 @@ import pytest
 
 from asyncwait.reference import (
     REFERENCE,
+    MailboxClosedError,
     MailboxMetrics,
     Output,
     ResultStream,
@@ -42,18 +44,15 @@ async def test_the_time_without_input_is_told_from_that_without_room(feed: Any) 
 
 
 async def test_mails_are_counted(feed: Any) -> None:
-    """One for the end of each call, and one that says that the loop is through."""
+    """One for the end of each call is among them."""
     async with opened(OperatorConfig("ordered"), feed(Record("a"), Record("b"))) as results:
         assert len([element async for element in results]) == 2
         await anyio.sleep(0.1)
         metrics = results.task.metrics()
 
-    assert metrics == TaskMetrics(
-        idle=1,
-        back_pressured=0,
-        mailbox=MailboxMetrics(mails=metrics.mailbox.mails, latency=None, queued=0),
-    )
-    assert metrics.mailbox.mails >= 3
+    assert metrics.mailbox.mails >= 2
+    mails = MailboxMetrics(mails=metrics.mailbox.mails, latency=None, queued=0)
+    assert metrics == TaskMetrics(idle=1, back_pressured=0, completed=None, mailbox=mails)
 
 
 async def test_a_snapshot_is_taken_while_every_call_hangs(feed: Any) -> None:
@@ -83,3 +82,54 @@ async def test_what_is_stored_waits_for_room_like_input(feed: Any) -> None:
 
     assert [value for _, value in values] == ["a", "b", "c"]
     assert [time - values[0][0] for time, _ in values] == [0, 1, 2]
+
+
+async def test_a_checkpoint_is_triggered_from_another_thread(feed: Any) -> None:
+    """The trigger is a mail: the snapshot holds what is in flight when the loop comes to it."""
+    async with opened(OperatorConfig("ordered"), feed(Record("a"), 9)) as results:
+        await anyio.sleep(0.5)
+        thread = Thread(target=results.task.trigger_checkpoint, args=[5], kwargs={"urgent": True})
+        thread.start()
+        thread.join()
+        assert await anext(results) == Snapshot(5, (Record("a"),), read=1)
+        assert await anext(results) == Record("a")
+
+
+async def test_an_aborted_checkpoint_is_withdrawn(feed: Any) -> None:
+    """Its snapshot was not taken yet; that of the other one comes out."""
+    async with opened(OperatorConfig("ordered"), feed(Record("a"), 9)) as results:
+        await anyio.sleep(0.5)
+        for number in (5, 6):
+            results.task.trigger_checkpoint(number)
+        results.task.checkpoint_aborted(5)
+        await anyio.sleep(0.1)
+        assert await anext(results) == Snapshot(6, (Record("a"),), read=1)
+        assert await anext(results) == Record("a")
+
+
+async def test_a_completed_checkpoint_is_known(feed: Any) -> None:
+    """The task tells which was the last."""
+    async with opened(OperatorConfig("ordered"), feed(9)) as results:
+        results.task.checkpoint_completed(5)
+        await anyio.sleep(0.1)
+        assert results.task.metrics().completed == 5
+
+
+async def test_stopped_without_drain_it_ends_behind_a_last_snapshot(feed: Any) -> None:
+    """What is in flight is in there, comes out in no other way, and its calls are cancelled."""
+    source = feed(Record("a"), 0.5, Record("b"), Record("c"), 9)
+    async with opened(OperatorConfig("ordered"), source) as results:
+        assert await anext(results) == Record("a")
+        stopped = results.task.stop_without_drain(5)
+        assert await anext(results) == Snapshot(5, (Record("b"), Record("c")), read=3)
+        assert [element async for element in results] == []
+        assert (stopped.done(), round(anyio.current_time(), 6) % 1) == (True, 0)
+
+
+async def test_who_coordinates_too_late_is_told(feed: Any) -> None:
+    """The mailbox is closed when the operator is over."""
+    async with opened(OperatorConfig("ordered"), feed(Record("a"))) as results:
+        assert [element async for element in results] == [Record("a")]
+        await anyio.sleep(0.1)
+        with pytest.raises(MailboxClosedError, match="this one is closed"):
+            results.task.trigger_checkpoint(5)

@@ -35,7 +35,7 @@ class Output:
         self.ahead: deque[Element] = deque()  # what overtakes the queue
         self.news: anyio.Event | None = None
         self.error: BaseException | None = None
-        self.finished = self.is_cut = self.told = self.interrupted = False
+        self.finished = self.stopped = self.is_cut = self.told = self.interrupted = False
 
     # The contract
 
@@ -92,7 +92,7 @@ class Output:
         Results of one record come out with nothing between them (ELEM-5, SNAP-6).
         """
         if not self.ahead or self.queue.begun:
-            return self.queue.take()
+            return self.queue.take() if not self.stopped or self.queue.begun else None
         element = self.ahead.popleft()
         self.task.let_read()
         return element
@@ -112,6 +112,16 @@ class Output:
         self.finished = True
         self.error = error
         self.tell()
+
+    def stop(self) -> None:
+        """End behind the snapshots that wait; what else is in flight stays inside."""
+        self.stopped = True
+        self.finish(None)
+
+    def withdraw(self, checkpoint_id: int) -> None:
+        """Put out no snapshot of that number, if it waits; what was taken was taken."""
+        self.ahead = deque(e for e in self.ahead if not _is_of(e, checkpoint_id))
+        self.task.let_read()
 
     def cut(self, error: BaseException | None) -> None:
         """End, with `error` if there is one, whatever was not taken; an end once told stays."""
@@ -158,3 +168,7 @@ class Output:
 def _is_requested(element: Element) -> bool:
     """Whether it is a snapshot that the consumer asked for; a barrier asked for the others."""
     return isinstance(element, Snapshot) and element.read is not None
+
+
+def _is_of(element: Element, checkpoint_id: int) -> bool:
+    return isinstance(element, Snapshot) and element.checkpoint_id == checkpoint_id

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterable, Callable
+from concurrent.futures import Future
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -25,7 +27,7 @@ from asyncwait.spec import (
     Stored,
     running_loop,
 )
-from asyncwait.spec.mailbox import MailboxMetrics
+from asyncwait.spec.mailbox import HIGHEST, MAIN, MailboxMetrics
 
 if TYPE_CHECKING:
     from asyncwait.reference._parts import Parts
@@ -39,11 +41,13 @@ class TaskMetrics(Struct, frozen=True, kw_only=True):
     Args:
         idle: seconds without input.
         back_pressured: seconds with input, and without room for it.
+        completed: the last checkpoint of which the task was told that it is complete.
         mailbox: mails run, latency and size of the mailbox.
     """
 
     idle: float
     back_pressured: float
+    completed: int | None
     mailbox: MailboxMetrics
 
 
@@ -56,6 +60,8 @@ class InputStatus(Enum):
     """All was read; some of it may be in flight."""
     END_OF_INPUT = "end of input"
     """All of it is gone, too."""
+    STOPPED = "stopped"
+    """Nothing more is processed, and what is in flight is in a last snapshot."""
 
 
 class SuspendedTimes:
@@ -117,9 +123,12 @@ class StreamTask:
         self.read = 0
         self.suspension: Suspension | None = None  # of the default action
         self.times = SuspendedTimes()
+        self.completed: int | None = None  # the last checkpoint of which that was told
         self.tasks = anyio.create_task_group()
         self.mailbox = parts.mailbox(loop)
         self.processor = parts.processor(loop, self.process_input, self.mailbox)
+        self.main = self.processor.executor(MAIN)
+        self.notices = self.processor.executor(HIGHEST)
         self.timers = parts.timers(loop, self.post, self.tasks.start_soon)
         self.queue = parts.queues[config.mode](config.capacity, self.resume)
         self.output = parts.output(self.queue, self)
@@ -188,11 +197,13 @@ class StreamTask:
                 self.suspend()
             case InputStatus.END_OF_DATA:
                 self.finish()
-            case InputStatus.END_OF_INPUT:
+            case InputStatus.END_OF_INPUT | InputStatus.STOPPED:
                 self.processor.all_actions_completed()
 
     def input_status(self) -> InputStatus:
         """Return what there is to process now."""
+        if self.output.stopped:
+            return InputStatus.STOPPED
         if self.backlog:
             return InputStatus.MORE_AVAILABLE
         if self.end is None:
@@ -274,6 +285,51 @@ class StreamTask:
         waiting = (element for element in self.backlog if isinstance(element, Stored))
         return (*self.queue.elements(), *waiting, *self.stored)
 
+    # Whoever coordinates checkpoints: mails, from any thread (Flink's MB-32)
+
+    def trigger_checkpoint(self, checkpoint_id: int, *, urgent: bool = False) -> Future[None]:
+        """Have a snapshot put out as the next output, as soon as the loop comes to that.
+
+        Args:
+            checkpoint_id: whatever the caller numbers snapshots with.
+            urgent: ahead of the mails that wait already.
+
+        Raises:
+            MailboxClosedError: the operator is over.
+        """
+        request = partial(self.output.request_snapshot, checkpoint_id)
+        about = f"checkpoint {checkpoint_id} is triggered"
+        return self.main.submit(request, urgent=urgent, description=about)
+
+    def stop_without_drain(self, checkpoint_id: int) -> Future[None]:
+        """Have a last snapshot put out, and end behind it; what is in flight is in it (EI-3).
+
+        Raises:
+            MailboxClosedError: the operator is over.
+        """
+        return self.main.submit(partial(self._stop_behind, checkpoint_id))
+
+    def checkpoint_completed(self, checkpoint_id: int) -> None:
+        """Tell that all have stored their snapshots, so that an older one is of no use.
+
+        Raises:
+            MailboxClosedError: the operator is over.
+        """
+        self.notices.execute(partial(setattr, self, "completed", checkpoint_id))
+
+    def checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Have a snapshot withdrawn that nobody has taken yet.
+
+        Raises:
+            MailboxClosedError: the operator is over.
+        """
+        self.notices.execute(partial(self.output.withdraw, checkpoint_id))
+
+    def _stop_behind(self, checkpoint_id: int) -> None:
+        self.output.request_snapshot(checkpoint_id)
+        self.output.stop()
+        self.resume()
+
     # Input
 
     def on_element(self, element: Element) -> None:
@@ -320,6 +376,7 @@ class StreamTask:
         return TaskMetrics(
             idle=self.times.idle,
             back_pressured=self.times.back_pressured,
+            completed=self.completed,
             mailbox=self.processor.metrics(),
         )
 
