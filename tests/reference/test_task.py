@@ -11,6 +11,7 @@ from asyncwait.reference import (
     REFERENCE,
     MailboxClosedError,
     MailboxMetrics,
+    MailboxState,
     Output,
     ResultStream,
     TaskMetrics,
@@ -133,3 +134,25 @@ async def test_who_coordinates_too_late_is_told(feed: Any) -> None:
         await anyio.sleep(0.1)
         with pytest.raises(MailboxClosedError, match="this one is closed"):
             results.task.trigger_checkpoint(5)
+
+
+async def test_the_loop_ends_when_it_is_known_which_calls_are_abandoned(feed: Any) -> None:
+    """One that was cancelled ends, one goes on: after that there is nothing more to wait for."""
+
+    class Stubborn:
+        async def __call__(self, value: Any) -> tuple[Any, ...]:
+            with anyio.CancelScope(shield=value == "goes on"):
+                await anyio.sleep(5)
+            return ()
+
+        def timeout(self, value: Any) -> tuple[Any, ...]:
+            return (f"{value} late",)
+
+    config = OperatorConfig("ordered", timeout=1)
+    source = feed(Record("ends"), Record("goes on"))
+    stream = ResultStream(REFERENCE, config, Stubborn(), source)
+    async with stream as results:
+        assert [e.value async for e in results] == ["ends late", "goes on late"]
+        await anyio.sleep(0.1)
+        assert stream.task.mailbox.state is MailboxState.CLOSED
+        assert results.statistics().abandoned == 1

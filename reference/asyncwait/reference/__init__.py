@@ -6,6 +6,7 @@ from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._handler import ResultHandler
 from asyncwait.reference._mail import OPERATOR, Mail
 from asyncwait.reference._mailbox import TaskMailbox
+from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
 from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._output import Output
@@ -22,7 +23,7 @@ from asyncwait.reference._queues import (
 )
 from asyncwait.reference._source import End, SourceReader
 from asyncwait.reference._stream import ResultStream
-from asyncwait.reference._task import InputStatus, StreamTask, SuspendedTimes, TaskMetrics
+from asyncwait.reference._task import InputStatus, StreamTask
 from asyncwait.reference._timers import Timer, TimerService
 from asyncwait.spec import plain_wait
 from asyncwait.spec.exports import claim_exports

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from asyncwait.reference._timers import Timer, TimerService
@@ -44,11 +44,13 @@ class CancelledCalls:
     Args:
         capacity: how many abandoned calls may run at a time.
         timers: to look at them some time later.
+        on_known: told when it is known of one more what becomes of it.
     """
 
-    def __init__(self, capacity: int, timers: TimerService) -> None:
+    def __init__(self, capacity: int, timers: TimerService, on_known: Callable[[], object]) -> None:
         self.capacity = capacity
         self.timers = timers
+        self.on_known = on_known
         self.running: dict[Hashable, Watch] = {}
         self.abandoned_now = 0
         self.abandoned = 0
@@ -72,6 +74,7 @@ class CancelledCalls:
             self.timers.cancel(watch.overdue)
         if watch.abandoned:
             self.abandoned_now -= 1
+        self.on_known()
 
     def watch(self, watch: Watch) -> None:
         """Look some time later whether a call has ended."""
@@ -102,6 +105,7 @@ class CancelledCalls:
         watch.abandoned = True
         self.abandoned += 1
         self.abandoned_now += 1
+        self.on_known()
         if self.abandoned_now > self.capacity:
             reason = (
                 f"{self.abandoned_now} calls run on although they were cancelled, more than the "

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from asyncwait.reference._abandoned import CancelledCalls
 from asyncwait.reference._queues import Entry, FenceEntry
 from asyncwait.spec import (
     Element,
@@ -24,6 +23,7 @@ from asyncwait.spec import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from asyncwait.reference._abandoned import CancelledCalls
     from asyncwait.reference._alarms import Spawn
     from asyncwait.reference._handler import ResultHandler
     from asyncwait.reference._mailbox import TaskMailbox
@@ -48,6 +48,7 @@ class AsyncWaitOperator:
         spawn: starts a task that ends with the operator.
         clock: the loop's, in seconds.
         handler_class: decides records.
+        cancelled: the calls that were cancelled.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class AsyncWaitOperator:
         spawn: Spawn,
         clock: Callable[[], float],
         handler_class: type[ResultHandler],
-        cancelled_class: type[CancelledCalls],
+        cancelled: CancelledCalls,
     ) -> None:
         self.config = config
         self.function = function
@@ -73,7 +74,7 @@ class AsyncWaitOperator:
         self.spawn = spawn
         self.clock = clock
         self.handler_class = handler_class
-        self.cancelled = cancelled_class(config.capacity, timers)
+        self.cancelled = cancelled
         self.calls = 0
         self.timeouts = 0
         self.max_in_flight = 0

@@ -1,6 +1,7 @@
 """The task: runs the mailbox, and feeds the operator whatever arrives.
 
-restore ── process input ── drain ── finish ── settle     and from anywhere, on an error: fail
+restore ── process input ── drain ── finish ── settle ──┬── stop
+                    an error, from anywhere ── fail ────┘
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
-from msgspec import Struct
 
 from asyncwait.reference._mail import Mail
+from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import (
     Barrier,
@@ -27,28 +28,12 @@ from asyncwait.spec import (
     Stored,
     running_loop,
 )
-from asyncwait.spec.mailbox import HIGHEST, MAIN, MailboxMetrics
+from asyncwait.spec.mailbox import HIGHEST, MAIN
 
 if TYPE_CHECKING:
     from asyncwait.reference._parts import Parts
     from asyncwait.reference._processor import Suspension
     from asyncwait.reference._source import End
-
-
-class TaskMetrics(Struct, frozen=True, kw_only=True):
-    """How a task spent its time; the figures that the contract asks for are `Statistics`.
-
-    Args:
-        idle: seconds without input.
-        back_pressured: seconds with input, and without room for it.
-        completed: the last checkpoint of which the task was told that it is complete.
-        mailbox: mails run, latency and size of the mailbox.
-    """
-
-    idle: float
-    back_pressured: float
-    completed: int | None
-    mailbox: MailboxMetrics
 
 
 class InputStatus(Enum):
@@ -62,31 +47,6 @@ class InputStatus(Enum):
     """All of it is gone, too."""
     STOPPED = "stopped"
     """Nothing more is processed, and what is in flight is in a last snapshot."""
-
-
-class SuspendedTimes:
-    """How long a task had nothing to do, and how long no room for what there was to do.
-
-    Flink tells the two apart by what the task waits for, and so do its gauges (its MB-31).
-    """
-
-    def __init__(self) -> None:
-        self.idle = 0.0
-        self.back_pressured = 0.0
-        self._since = 0.0
-        self._is_idle = True
-
-    def suspend(self, now: float, *, is_idle: bool) -> None:
-        """Note that the task has stopped at `now`, in seconds."""
-        self._since = now
-        self._is_idle = is_idle
-
-    def resume(self, now: float) -> None:
-        """Note that the task goes on at `now`, in seconds."""
-        if self._is_idle:
-            self.idle += now - self._since
-        else:
-            self.back_pressured += now - self._since
 
 
 class StreamTask:
@@ -142,7 +102,7 @@ class StreamTask:
             spawn=self.tasks.start_soon,
             clock=self.clock,
             handler_class=parts.handler,
-            cancelled_class=parts.cancelled,
+            cancelled=parts.cancelled(config.capacity, self.timers, self.resume),
         )
         self.source = parts.source(elements, self.on_element, self.on_end)
 
