@@ -57,16 +57,16 @@ def test_a_run_is_drawn_with_time_from_top_to_bottom() -> None:
         ms  input                   calls                             output
          0                          open
             'a'@1
-            barrier 1
                                     #0 'a' called
+            barrier 1
                                                                       snapshot 1 ['a'@1]
         40                          #0 gave 'x', 'y'
             'b'
-                                                                      'x'@1
-                                                                      'y'@1
+                                    #1 'b' called
             end
             closed
-                                    #1 'b' called
+                                                                      'x'@1
+                                                                      'y'@1
        120                          timeout('b') asked
                                     #1 cancelled
                                                                       'late'
@@ -84,7 +84,7 @@ def test_a_violation_stands_where_it_happened() -> None:
 
     number = drawn.index("    40  >>> something is wrong")
     assert drawn[number + 1].startswith("   120 ")
-    assert drawn[number - 1].endswith(" #1 'b' called")
+    assert drawn[number - 1].endswith(" 'y'@1")
 
 
 def test_each_leg_is_drawn_with_what_it_began_with() -> None:
@@ -102,8 +102,8 @@ def test_each_leg_is_drawn_with_what_it_began_with() -> None:
     leg 1 (ordered, capacity 4)
         ms  input                   calls                             output
          0  'a'
-            barrier 1
                                     #0 'a' called
+            barrier 1
                                                                       snapshot 1 ['a']
             end
             closed
