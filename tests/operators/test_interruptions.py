@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -157,11 +158,12 @@ def asyncio_runs() -> bool:
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def buried() -> Iterator[None]:
-    """Have such tasks found now: elsewhere they would be somebody else's failure."""
+    """Have such tasks found here: elsewhere they would be somebody else's failure."""
     yield
-    gc.collect()
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        gc.collect()
 
 
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
