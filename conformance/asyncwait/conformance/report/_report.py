@@ -43,7 +43,7 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     table = Table(title="rules passed / applicable", title_justify="left")
     table.add_column("area", no_wrap=True, overflow="ellipsis")
     for verdict in verdicts:
-        table.add_column(verdict.backend, justify="right")
+        table.add_column(verdict.backend, justify="right", overflow="fold")
     for area in areas().values():
         table.add_row(f"{area.id}  {area.title}", *(_cell(v, area.id) for v in verdicts))
     table.add_section()
