@@ -9,8 +9,8 @@ from msgspec import Struct
 from asyncwait.spec.mailbox import MAIN, Description
 
 OPERATOR = 0
-"""Priority of mails that run even while the operator waits for room: what finishes old work
-(Flink's BP-2, BP-3)."""
+"""Priority of the operator's own mails: whoever waits within the operator, as Flink does for room,
+sees these, and none that bring new work (Flink's BP-2, BP-3)."""
 
 
 class Mail(Struct, frozen=True, eq=False):

@@ -91,8 +91,10 @@ class Output:
 
         Results of one record come out with nothing between them (ELEM-5, SNAP-6).
         """
-        if not self.ahead or self.queue.begun:
-            return self.queue.take() if not self.stopped or self.queue.begun else None
+        if self.queue.begun or not (self.ahead or self.stopped):
+            return self.queue.take()
+        if not self.ahead:
+            return None
         element = self.ahead.popleft()
         self.task.let_read()
         return element

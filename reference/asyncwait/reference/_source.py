@@ -55,7 +55,10 @@ class SourceReader:
         self.wanted.set()
 
     async def run(self) -> None:
-        """Read to the end, and close the source (END-5); a cancellation can't cut that short."""
+        """Read to the end, and close the source (END-5); a cancellation can't cut that short.
+
+        The first element is wanted when all that was stored has found room.
+        """
         with anyio.CancelScope() as scope:
             try:
                 await self.wanted.wait()

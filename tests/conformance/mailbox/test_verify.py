@@ -22,7 +22,7 @@ class Late(MailboxProcessor):
 class Blocks(MailboxProcessor):
     async def run(self):
         while True:
-            time.sleep(1)
+            time.sleep(1)  # in a child, which is ended from outside: the suite does not wait for it
 
 
 class Ends(MailboxProcessor):

@@ -46,8 +46,11 @@ class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
 class RestoresAllAtOnce(StreamTask):
     """Admits all that was stored without looking for room, and calls the function for it."""
 
-    def is_back_pressured(self) -> bool:
-        return self.read > 0 and super().is_back_pressured()
+    def restore(self) -> None:
+        for element in self.stored:
+            self.process(element)
+        self.stored = ()
+        super().restore()
 
 
 class ReadsAhead(SourceReader):

@@ -139,7 +139,7 @@ class BlocksWhileThereIsNoRoom(StreamTask):
 
     def process_input(self, controller: object) -> None:
         while self.backlog and self.is_back_pressured():
-            time.sleep(0.01)
+            time.sleep(0.01)  # it blocks the loop: that is the fault
         super().process_input(controller)
 
 

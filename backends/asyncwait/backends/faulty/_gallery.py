@@ -1,10 +1,9 @@
 """What a variation is: one class, whose name and docstring say what it does."""
 
-import re
-
 from msgspec import Struct
 
 from asyncwait.backends.faulty._families import varied
+from asyncwait.backends.faulty._naming import name_of, sentence_of
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
 from asyncwait.spec import OpenOperator
@@ -28,13 +27,12 @@ class Variation(Struct, frozen=True):
     @property
     def name(self) -> str:
         """What it does, in words joined by hyphens."""
-        words: list[str] = re.findall("[A-Z][a-z0-9]*", self.change.__name__)
-        return "-".join(words).lower()
+        return name_of(self.change)
 
     @property
     def sentence(self) -> str:
         """What it does, or which bug it re-creates, in a sentence."""
-        return " ".join((self.change.__doc__ or "").split())
+        return sentence_of(self.change)
 
     @property
     def open_operator(self) -> OpenOperator:

@@ -29,10 +29,6 @@ class EndsWhenAllIsDecided(StreamTask):
     def is_drained(self) -> bool:
         return all(entry.outputs is not None for entry in self.queue)
 
-    def on_decided(self) -> None:
-        """Look again whether that was all."""
-        self.resume()
-
     def finish(self) -> None:
         self.output.cut(None if self.end is None else self.end.error)
 

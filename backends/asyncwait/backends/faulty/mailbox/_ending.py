@@ -153,7 +153,7 @@ class SwallowsErrors(MailboxExecutor):
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
         try:
             return super().try_run_one(with_deferred=with_deferred)
-        except Exception:
+        except Exception:  # whatever it was: that is the fault
             return True
 
 

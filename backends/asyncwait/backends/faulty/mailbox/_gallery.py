@@ -1,10 +1,10 @@
 """What a variation of a mailbox is: one class, whose name and docstring say what it does."""
 
-import re
 from typing import cast
 
 from msgspec import Struct
 
+from asyncwait.backends.faulty._naming import name_of, sentence_of
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, TaskMailbox
 from asyncwait.spec import Loop
 from asyncwait.spec.mailbox import DefaultAction, OpenProcessor, Processor
@@ -24,13 +24,12 @@ class FaultyMailbox(Struct, frozen=True):
     @property
     def name(self) -> str:
         """What it does, in words joined by hyphens."""
-        words: list[str] = re.findall("[A-Z][a-z0-9]*", self.change.__name__)
-        return "-".join(words).lower()
+        return name_of(self.change)
 
     @property
     def sentence(self) -> str:
         """What it does, or which bug it re-creates, in a sentence."""
-        return " ".join((self.change.__doc__ or "").split())
+        return sentence_of(self.change)
 
     @property
     def open_processor(self) -> OpenProcessor:
