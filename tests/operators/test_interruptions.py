@@ -155,7 +155,13 @@ def asyncio_runs() -> bool:
 
 
 # A task that asyncio cancels before its first step never runs, and anyio's wrapper complains.
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+# Where it is collected within a named tuple, which knows no built-ins, Python can't even warn.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <coroutine object:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
