@@ -7,7 +7,13 @@ import pytest
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.evidence import Example
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import GRID, Scenario, scenarios_from_json, scenarios_to_json
+from asyncwait.spec.scenario import (
+    GRID,
+    PlannedRetry,
+    Scenario,
+    scenarios_from_json,
+    scenarios_to_json,
+)
 
 
 def test_every_rule_has_a_check() -> None:
@@ -45,13 +51,19 @@ def test_examples_fit_a_clock_with_coarse_steps(example: Example) -> None:
 
 def _times(scenario: Scenario) -> list[int]:
     steps = [step for plan in scenario.plans for step in plan.steps]
+    retry = scenario.retry or PlannedRetry()
     return [
+        retry.initial,
+        retry.cap,
+        retry.attempt_timeout or 0,
         scenario.timeout or 0,
         scenario.source_ends_at,
         scenario.cancel_at or 0,
         *(timed.at for timed in scenario.inputs),
         *(step.after for step in steps),
         *(step.clean_up for step in steps),
+        *(step.again for step in steps),
+        *(step.retry_after for step in steps),
         *(step.n for step in scenario.sink if step.does in {"pause", "give_up"}),
         *(request.at for request in scenario.requests),
         *(crash.at for crash in scenario.crashes),

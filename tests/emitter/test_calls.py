@@ -1,5 +1,7 @@
 """How the function is called: in which order, in which context, and who learns what it gave."""
 
+import asyncio
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -63,6 +65,23 @@ async def test_an_answer_from_a_thread_wakes_the_emitter() -> None:
             lambda: fn.futures["a"].complete(["a3"]),
         )
         assert await read_timed(results) == [(1, "a1"), (1, "a2"), (1, "b1")]
+
+
+async def test_a_cancelled_call_that_makes_up_a_cancellation_ends_nothing_else() -> None:
+    """On asyncio no scope takes such an error for its own; the operator goes on."""
+
+    class Stubborn(Sleeper):
+        async def __call__(self, value: str) -> list[str]:
+            with suppress(anyio.get_cancelled_exc_class()):
+                return await super().__call__(value)
+            raise asyncio.CancelledError(value)
+
+        def timeout(self, value: str) -> list[str]:
+            return [f"no {value}"]
+
+    config = OperatorConfig(timeout=2)
+    async with open_operator(config, Stubborn(), Source("a9", 5, "b1")) as results:
+        assert await read_timed(results) == [(2, "no a9"), (6, "b1")]
 
 
 async def test_too_many_calls_that_run_on_are_told_with_their_number() -> None:

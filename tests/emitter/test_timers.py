@@ -20,17 +20,23 @@ class Case:
 
     Args:
         timeout: in seconds.
+        limit: of each call, in seconds.
     """
 
-    def __init__(self, timeout: float = 3) -> None:
+    def __init__(self, timeout: float = 3, limit: float = math.inf) -> None:
         self.life = Life()
-        self.timers = Timers(timeout, anyio.current_time, self.life)
+        self.timers = Timers(timeout, anyio.current_time, self.life, limit=limit)
         self.timers.on_time = self.on_time
+        self.timers.on_limit = self.on_limit
         self.log: list[tuple[float, Any]] = []
 
     def on_time(self, entry: Entry) -> None:
         """Note it."""
         self.log.append((seconds_now(), shown(entry)))
+
+    def on_limit(self, entry: Entry, due: float) -> None:
+        """Note it, with when that was."""
+        self.log.append((seconds_now(), f"{shown(entry)} at {due:g}"))
 
     def start(self, name: str) -> Entry:
         """Start the timer of a new entry."""
@@ -147,3 +153,44 @@ async def test_nothing_fires_when_the_operator_is_over() -> None:
     await run(case, 9)
 
     assert case.log == [(3, "a")]
+
+
+async def test_a_limit_fires_for_each_call_and_the_deadline_once() -> None:
+    """Also if the one begins while the other is waited for."""
+    case = Case(5, limit=2)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, case, 20)
+        entry = case.start("a")
+        await anyio.sleep(2.5)
+        case.timers.start(entry)
+        await anyio.sleep(1)
+        case.timers.end_call(entry)
+
+    assert case.log == [(2, "a at 2"), (5, "a")]
+
+
+async def test_limits_and_deadlines_fire_in_one_order() -> None:
+    """The deadline is first where both are due: no call could follow it."""
+    case = Case(3, limit=2)
+    first = case.start("a")
+    await anyio.sleep(1)
+    case.timers.start(first)
+    case.start("b")
+    block(9)
+
+    case.timers.fire_before(4)
+
+    assert case.log == [(10, "a"), (10, "a at 3"), (10, "b at 3")]
+
+
+async def test_what_is_known_of_a_call_leaves_the_deadline_alone() -> None:
+    """And the other way round."""
+    case = Case(3, limit=2)
+    first, second = case.start("a"), case.start("b")
+    case.timers.end_call(first)
+    case.timers.cancel(second)
+
+    await run(case, 9)
+
+    assert case.log == [(2, "b at 2"), (3, "a")]

@@ -7,7 +7,15 @@ import anyio
 import pytest
 from operators import OPERATORS, Sleeper, seconds_now
 
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, PlainWait, plain_wait
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    PlainWait,
+    Retry,
+    plain_wait,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -164,3 +172,34 @@ async def test_one_behind_the_other(ordered_wait: PlainWait) -> None:
     ):
         assert [value async for value in second] == ["A1", "B2"]
     assert seconds_now() == 3
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_calls_are_repeated(ordered_wait: PlainWait, *, many: bool) -> None:
+    """After errors, and after results that the predicate refuses, which is given what `fn` gave."""
+    gave: list[Any] = []
+    plan = iter([ValueError("at first"), "no", "yes"])
+
+    async def fn(value: str) -> Any:
+        given = next(plan)
+        if isinstance(given, Exception):
+            raise given
+        return [value + given] if many else value + given
+
+    def is_refused(result: Any) -> bool:
+        gave.append(result)
+        return "no" in (result[0] if many else result)
+
+    retry = Retry(max_attempts=4, initial=0.25, on_result=is_refused)
+    async with ordered_wait(["a"], fn, retry=retry, many=many) as results:
+        came = [result async for result in results]
+
+    assert came == ["ayes"]
+    assert gave == ([("ano",), ("ayes",)] if many else ["ano", "ayes"])
+
+
+async def test_what_is_no_retry_is_refused(ordered_wait: PlainWait) -> None:
+    """By name, on entering."""
+    with pytest.raises(InvalidConfig, match="retry must be a Retry or None, got 3"):
+        async with ordered_wait(["a"], Sleeper(), retry=3):  # type: ignore[arg-type]
+            pass

@@ -3,11 +3,13 @@
 The value "a3" stands for a record named a whose call takes 3 seconds.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
 import pytest
+import trio
 from trio.testing import MockClock
 
 from asyncwait.conformance.harness import VirtualLoop
@@ -31,6 +33,23 @@ def seconds_now() -> float:
 def now() -> Callable[[], float]:
     """The seconds since the test began, without rounding errors."""
     return seconds_now
+
+
+@pytest.fixture
+def pass_time() -> Callable[[float], None]:
+    """Lets time pass as a call does that blocks the loop."""
+
+    def jump(seconds: float) -> None:
+        if trio.lowlevel.in_trio_run():
+            clock = trio.lowlevel.current_clock()
+            assert isinstance(clock, MockClock)
+            clock.jump(seconds)
+        else:
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            loop.jump(seconds)
+
+    return jump
 
 
 class Source:

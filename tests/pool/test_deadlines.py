@@ -1,14 +1,11 @@
 """Timeouts, their handlers, and the calls that outlive their records."""
 
-import asyncio
 from typing import Any
 
 import anyio
 import pytest
-import trio
 
 from asyncwait.backends.pool import open_operator
-from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
@@ -21,18 +18,6 @@ from asyncwait.spec import (
 )
 
 pytestmark = pytest.mark.anyio
-
-
-def pass_time(seconds: float) -> None:
-    """Let time pass as a call does that blocks the loop."""
-    if trio.lowlevel.in_trio_run():
-        clock = trio.lowlevel.current_clock()
-        assert isinstance(clock, trio.testing.MockClock)
-        clock.jump(seconds)
-    else:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-        loop.jump(seconds)
 
 
 async def failure_of(results: Any) -> Exception:
@@ -178,7 +163,7 @@ async def test_each_record_has_a_deadline_of_its_own(feed: Any, sleeper: Any, re
 
 
 async def test_a_result_that_comes_late_because_the_loop_was_blocked_does_not_count(
-    feed: Any, read: Any
+    feed: Any, read: Any, pass_time: Any
 ) -> None:
     """A record is decided at its deadline even if nobody could look at the clock then."""
 
@@ -198,7 +183,9 @@ async def test_a_result_that_comes_late_because_the_loop_was_blocked_does_not_co
     assert figures == Statistics(calls=1, timeouts=1, max_in_flight=1)
 
 
-async def test_an_error_that_comes_late_does_not_count_either(feed: Any, read: Any) -> None:
+async def test_an_error_that_comes_late_does_not_count_either(
+    feed: Any, read: Any, pass_time: Any
+) -> None:
     """The deadline has decided the record before."""
 
     class Blocking:
@@ -323,7 +310,7 @@ async def test_more_abandoned_calls_than_capacity_fail_the_operator(
     assert isinstance(error, TooManyAbandonedCalls)
     assert error.record is None
     assert str(error) == (
-        "4 calls run on after their deadline, and the capacity is 2; "
+        "4 calls run on after they were cancelled, and the capacity is 2; "
         "do they swallow their cancellation?"
     )
     assert at == 4.005

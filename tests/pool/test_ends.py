@@ -15,7 +15,6 @@ from asyncwait.spec import (
     InvalidConfig,
     OperatorConfig,
     Record,
-    Retry,
     Snapshot,
     Statistics,
 )
@@ -464,9 +463,3 @@ async def test_wrong_arguments_are_refused_where_they_are_given(
         open_operator(**(right | arguments))
 
     assert str(caught.value) == message
-
-
-async def test_retries_are_refused_for_now(feed: Any, sleeper: Any) -> None:
-    """Ignoring them would be worse."""
-    with pytest.raises(InvalidConfig, match=r"^retry must be None: pool does not support it, got "):
-        open_operator(OperatorConfig(retry=Retry()), sleeper, feed())

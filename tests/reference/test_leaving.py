@@ -16,7 +16,6 @@ from asyncwait.spec import (
     InvalidConfig,
     OperatorConfig,
     Record,
-    Retry,
     Snapshot,
 )
 
@@ -410,7 +409,7 @@ async def test_arguments_are_checked_when_the_operator_is_made(feed: Any) -> Non
             "restore.in_flight must be records, watermarks and statuses, got 'a' (str)",
         ),
         (
-            (OperatorConfig(retry=Retry()), _only_call, feed()),
+            (OperatorConfig(max_held=1), _only_call, feed()),
             "None: the reference operator does not support it",
         ),
     ]:

@@ -41,6 +41,7 @@ def test_capabilities_are_named_for_people() -> None:
         "ordered",
         "unordered",
         "timeouts",
+        "retry",
         "callbacks",
         "event-time",
         "snapshots",
@@ -217,7 +218,7 @@ def test_profiles_are_named_with_the_core_in_front() -> None:
     assert profiles_of(ALL_CAPABILITIES) == ("core", *PROFILES)
 
 
-NAMES = "core, ordered, unordered, timeouts, callbacks, event-time, snapshots, restore"
+NAMES = "core, ordered, unordered, timeouts, retry, callbacks, event-time, snapshots, restore"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from asyncwait.spec.scenario import (
     Handler,
     Leg,
     Plan,
+    PlannedRetry,
     Scenario,
     SinkStep,
     SinkTook,
@@ -150,8 +151,8 @@ WAIT = "must be a whole number from 0 to 432000000"
             b'[{"plans": [{"value": 1, "steps": [{"does": "raise", "error": "OSError"}]}]}]',
             (
                 f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
-                "'CancelledError', 'KeyboardInterrupt', 'SystemExit', 'Unpicklable', '' "
-                "where the plan is to 'raise', got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
+                "'CancelledError', 'KeyboardInterrupt', 'SystemExit', 'Unpicklable', 'RetryAfter', "
+                "'' where the plan is to 'raise', got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
             ),
         ),
         (
@@ -273,9 +274,21 @@ def test_the_order_of_the_keys_of_a_dict_is_no_part_of_its_identity() -> None:
 
 def test_a_crash_may_change_the_configuration() -> None:
     """Times of a scenario are in milliseconds, those of a configuration in seconds."""
-    assert FULL.config() == OperatorConfig("unordered", 2, 0.04)
-    assert FULL.config(FULL.crashes[0]) == OperatorConfig("ordered", 1, 0.04)
-    assert FULL.config(Crash(50)) == OperatorConfig("unordered", 2, 0.04)
+    assert FULL.retry is not None
+    retry = FULL.retry.config()
+    assert FULL.config() == OperatorConfig("unordered", 2, 0.04, retry)
+    assert FULL.config(FULL.crashes[0]) == OperatorConfig("ordered", 1, 0.04, retry)
+    assert FULL.config(Crash(50)) == OperatorConfig("unordered", 2, 0.04, retry)
+
+
+def test_a_planned_retry_is_one_in_seconds() -> None:
+    """With predicates that every process knows by name."""
+    retry = PlannedRetry(4, 20, 3, 200, 50, 80, "asked", "pair").config()
+
+    assert (retry.max_attempts, retry.multiplier, retry.seed) == (4, 3, 0)
+    assert (retry.initial, retry.cap, retry.jitter, retry.attempt_timeout) == (0.02, 0.2, 0.5, 0.08)
+    assert [retry.on_error(ValueError()), retry.on_error(KeyError())] == [True, False]
+    assert [retry.on_result(("x", "y")), retry.on_result(("x",))] == [True, False]
 
 
 def test_a_scenario_is_timed_if_its_source_has_to_wait() -> None:

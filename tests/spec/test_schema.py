@@ -19,7 +19,7 @@ from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig, OperatorError
 from asyncwait.spec.scenario import LIMITS, Reply, Request, scenarios_from_json, trace_from_json
-from asyncwait.spec.scenario._scenario import PLANNED_ERRORS
+from asyncwait.spec.scenario._plan import PLANNED_ERRORS
 from asyncwait.spec.scenario._schema import schema_text
 
 SCHEMA = json.loads(schema_text())

@@ -26,6 +26,7 @@ ASKED: dict[Capability, Callable[[OperatorConfig, Any, Snapshot | None], bool]] 
     Capability.TIMEOUTS: lambda config, fn, restore: (
         config.timeout is not None or hasattr(fn, "timeout")
     ),
+    Capability.RETRY: lambda config, fn, restore: config.retry is not None,
     Capability.CALLBACKS: lambda config, fn, restore: hasattr(fn, "async_invoke"),
     Capability.EVENT_TIME: lambda config, fn, restore: (
         restore is not None and any(not isinstance(each, Record) for each in restore.in_flight)
@@ -52,7 +53,7 @@ def refusing(*lacked: Capability) -> OpenOperator:
     def open_refusing(
         config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
     ) -> AbstractAsyncContextManager[Any]:
-        check_arguments(config, fn, elements, restore, "an operator that refuses")
+        check_arguments(config, fn, elements, restore, "an operator that refuses", "retry")
         for each in lacked:
             if each in ASKED and ASKED[each](config, fn, restore):
                 raise Refused(each)

@@ -2,6 +2,7 @@
 
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
+from asyncwait.reference._attempt import Attempt
 from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._handler import ResultHandler
 from asyncwait.reference._mail import OPERATOR, Mail
@@ -41,6 +42,7 @@ __all__ = [
     "REFERENCE",
     "Alarm",
     "AsyncWaitOperator",
+    "Attempt",
     "CancelledCalls",
     "Completion",
     "ElementQueue",

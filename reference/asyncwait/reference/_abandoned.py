@@ -30,12 +30,14 @@ class Watch:
         looks: how often that was done.
         calm: how often in a row it was on time.
         abandoned: whether the call should have ended, and did not.
+        on_known: told when it is known which of the two it is; None for nobody.
     """
 
     overdue: Timer | None = None
     looks: int = 0
     calm: int = 0
     abandoned: bool = False
+    on_known: Callable[[], object] | None = None
 
 
 class CancelledCalls:
@@ -60,6 +62,17 @@ class CancelledCalls:
         """Calls that have neither ended nor been found abandoned."""
         return sum(not watch.abandoned for watch in self.running.values())
 
+    def tell(self, call: Hashable, on_known: Callable[[], object]) -> bool:
+        """Call `on_known` when a call has ended or is found abandoned; return whether it waits.
+
+        It does not, and is never called, if the call was not cancelled, or that is known already.
+        """
+        watch = self.running.get(call)
+        if watch is None or watch.abandoned:
+            return False
+        watch.on_known = on_known
+        return True
+
     def add(self, call: Hashable) -> None:
         """Take note that a call is being cancelled."""
         self.running[call] = watch = Watch()
@@ -74,7 +87,14 @@ class CancelledCalls:
             self.timers.cancel(watch.overdue)
         if watch.abandoned:
             self.abandoned_now -= 1
+        self.tell_all(watch)
+
+    def tell_all(self, watch: Watch) -> None:
+        """Tell whoever waits to know what becomes of a call."""
         self.on_known()
+        if watch.on_known is not None:
+            watch.on_known()
+            watch.on_known = None
 
     def watch(self, watch: Watch) -> None:
         """Look some time later whether a call has ended."""
@@ -105,7 +125,7 @@ class CancelledCalls:
         watch.abandoned = True
         self.abandoned += 1
         self.abandoned_now += 1
-        self.on_known()
+        self.tell_all(watch)
         if self.abandoned_now > self.capacity:
             reason = (
                 f"{self.abandoned_now} calls run on although they were cancelled, more than the "

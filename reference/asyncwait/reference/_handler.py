@@ -1,4 +1,4 @@
-"""What becomes of one record: its call, its deadline, and which of the two decides it."""
+"""What becomes of one record: its calls, its deadline, and which of them decides it."""
 
 # Collaborators know each other's types, which is no import at run time.
 # pyright: reportImportCycles=false
@@ -7,35 +7,29 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.lowlevel
-
-from asyncwait.reference._mail import Mail
-from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
+from asyncwait.reference._outcomes import Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import (
+    OperatorError,
     Record,
-    awaitable_of,
     call_failed,
     collect_results,
     let_pass,
     results_at_deadline,
-    was_asked_for,
 )
 
 if TYPE_CHECKING:
+    from asyncwait.reference._attempt import Attempt
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
 
 
 @dataclass(eq=False)
 class ResultHandler:
-    """Has the function called for one record, and decides that record, once.
+    """Has the function called for one record, maybe again, and decides that record, once.
 
     What is raised in the mails is the failure of the operator: it leaves the mail, and with it the
     loop, and nothing happens after it (FAIL-2, FAIL-4).
@@ -43,109 +37,136 @@ class ResultHandler:
     Args:
         operator: whose record it is.
         record: as it was read.
-        scope: cancels the call, which has a task of its own, while that runs.
+        attempt: the last that was begun; None before the first.
         deadline: the timer that fires at the deadline; None if there is none, or no more.
         due: when the deadline is, in seconds of the loop's clock.
+        pause: the timer that fires when the next call is due; None if none is.
     """
 
     operator: AsyncWaitOperator
     record: Record
-    scope: anyio.CancelScope | None = None
+    attempt: Attempt | None = None
     deadline: Timer | None = None
     due: float = math.inf
+    pause: Timer | None = None
 
     def __post_init__(self) -> None:
         self.entry = RecordEntry(self.record)
 
-    # The call
+    # The calls
 
     def start(self) -> None:
-        """Have the function called for the record, in either form."""
-        if self.operator.function.invoke is not None:
-            self.start_callback(self.operator.function.invoke)
-        else:
-            self.scope = anyio.CancelScope()
-            self.operator.spawn(self.run, self.scope)
+        """Begin another attempt; the first one follows admission."""
+        number = 1 if self.attempt is None else self.attempt.number + 1
+        self.attempt = self.operator.attempt_class(self, number)
+        self.attempt.start()
 
-    def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
-        """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
-        completion = self.completion()
-        self.begin()
-        try:
-            invoke(self.record.value, completion)
-        except BaseException as error:
-            let_pass(error)
-            self.post(self.on_outcome, Raised(error, self.operator.clock(), by_callback=True))
-
-    def completion(self) -> Completion:
-        """Return what a function in callback form completes."""
-        return Completion(partial(self.post, self.on_outcome), self.operator.clock)
-
-    async def run(self, scope: anyio.CancelScope) -> None:
-        """Run a call to its end; no error leaves its task but those for the whole program."""
-        outcome: Outcome | None = None
-        with scope:
-            try:
-                outcome = await self.invoke()
-            except BaseException as error:
-                let_pass(error)
-                if not was_asked_for(error):
-                    outcome = Raised(error, self.operator.clock())
-        self.post(self.on_ended, outcome)
-
-    async def invoke(self) -> Outcome:
-        """Call the function, and wait for what it comes to."""
-        await anyio.lowlevel.checkpoint_if_cancelled()  # nothing begins after leaving (END-10)
-        self.begin()
-        function = cast("Callable[..., Any]", self.operator.function.call)
-        returned = await awaitable_of(self.record, function(self.record.value))
-        return Returned(returned, self.operator.clock())
-
-    def begin(self) -> None:
-        """Start the timeout in the step in which the function is called (TIME-7, REST-2)."""
-        self.operator.calls += 1
+    def on_begun(self) -> None:
+        """Start the timeout in the step of the first call (TIME-7, REST-2)."""
         timeout = self.operator.config.timeout
-        if timeout is not None:
+        if timeout is not None and self.attempts == 1:
             self.due = self.due_after(timeout)
             self.deadline = self.operator.timers.register(self.due, self.on_deadline)
+
+    @property
+    def attempts(self) -> int:
+        """How many there have been."""
+        return 0 if self.attempt is None else self.attempt.number
 
     def due_after(self, timeout: float) -> float:
         """Return when `timeout` is over; infinity adds up to never (unlike Flink's TO-3)."""
         return self.operator.clock() + timeout
 
     def cancel(self) -> None:
-        """Cancel the call, as the record is decided without it (TIME-5).
-
-        A call in callback form can't be cancelled; what it comes to is ignored.
-        """
-        if self.scope is not None:
-            self.scope.cancel()
-            self.operator.cancelled.add(self)
-
-    def post(self, run: Callable[[Any], object], outcome: Outcome | None) -> None:
-        """Send a mail with what a call came to; it is of no use once the operator is over."""
-        self.operator.mailbox.offer(Mail(partial(run, outcome)))
-
-    def on_ended(self, outcome: Outcome | None) -> None:
-        """The mail of a call's end; there is an outcome unless it was cancelled."""
-        if self.scope is not None and self.scope.cancel_called:
-            self.operator.cancelled.ended(self)
-        self.scope = None
-        if outcome is not None:
-            self.on_outcome(outcome)
+        """Cancel the call that runs, as the record is decided without it (TIME-5)."""
+        if self.attempt is not None:
+            self.attempt.cancel()
 
     # The outcome
 
     def on_outcome(self, outcome: Outcome) -> None:
         """Decide the record by what its call came to, if nothing else has decided it (RES-4).
 
-        Whatever was due before comes first, and it may be this record's deadline (TIME-6, FAIL-4).
+        Whatever was due before comes first: it may be this record's deadline (TIME-6, FAIL-4), or
+        its next attempt, to which the outcome does not belong (RETRY-9).
         """
-        timers = self.operator.timers
+        attempt, timers = self.attempt, self.operator.timers
         if timers.earliest < outcome.at:
             timers.run_before(outcome.at)
-        if not self.is_decided or self.is_raised_besides(outcome):
-            self.decide(self.results_of(outcome))
+        if self.attempt is attempt and (self.is_open or self.is_raised_besides(outcome)):
+            self.conclude(outcome)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what its present attempt comes to decides it, or what comes next."""
+        return self.attempt is not None and self.attempt.is_open
+
+    def conclude(self, outcome: Outcome) -> None:
+        """Decide the record by what a call came to, or have it called again (RETRY-1, RETRY-7)."""
+        try:
+            results = self.results_of(outcome)
+        except OperatorError as failure:
+            self.conclude_failure(failure, outcome.at)
+        else:
+            pause = self.pause_after(results)
+            if pause is None:
+                self.decide(results)
+            else:
+                self.back_off(outcome.at + pause)
+
+    def conclude_failure(self, failure: OperatorError, at: float) -> None:
+        """Fail by what a call came to at a time, or have it called again.
+
+        Raises:
+            OperatorError: it was the last attempt, or is no reason for another.
+        """
+        pause = None if self.is_decided else self.pause_after_failure(failure)
+        if pause is None:
+            raise failure.after(self.attempts)
+        self.back_off(at + pause)
+
+    def pause_after(self, results: tuple[Any, ...]) -> float | None:
+        """Return the seconds until the next attempt; None if results are the last word."""
+        back_offs = self.operator.back_offs
+        if back_offs is None:
+            return None
+        return back_offs.after_results(self.record, results, self.attempts)
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        """Return the seconds until the next attempt; None if a failure is the last word."""
+        back_offs = self.operator.back_offs
+        return None if back_offs is None else back_offs.after_failure(failure, self.attempts)
+
+    # Between two calls
+
+    def back_off(self, due: float) -> None:
+        """Call again at a time; until then the record keeps its slot (RETRY-3, RETRY-4)."""
+        self.close_attempt()
+        self.pause = self.operator.timers.register(due, self.on_pause_over)
+
+    def on_pause_over(self) -> None:
+        """Call again, when the last call has ended, or is abandoned (RETRY-10).
+
+        If the loop was blocked, the deadline may be over, too: then there is nothing to call for,
+        and the timer of that is next (RETRY-11).
+        """
+        self.pause = None
+        if self.is_decided or self.operator.clock() > self.due:
+            return
+        if self.attempt is None or not self.operator.cancelled.tell(self.attempt, self.start_again):
+            self.start()
+
+    def start_again(self) -> None:
+        """Call again, if nothing else has decided the record in the meantime."""
+        if not self.is_decided:
+            self.start()
+
+    def close_attempt(self) -> None:
+        """Have the present attempt decide nothing any more."""
+        if self.attempt is not None:
+            self.attempt.close()
+
+    # What it comes to
 
     @property
     def is_decided(self) -> bool:
@@ -155,7 +176,7 @@ class ResultHandler:
     def is_raised_besides(self, outcome: Outcome) -> bool:
         """Say whether a call in callback form has completed its record and raised (FAIL-1)."""
         by_callback = isinstance(outcome, Raised) and outcome.by_callback
-        return by_callback and not self.is_late(outcome)
+        return by_callback and self.is_decided and not self.is_late(outcome)
 
     def is_late(self, outcome: Outcome) -> bool:
         """Say whether an outcome came after the deadline."""
@@ -189,7 +210,11 @@ class ResultHandler:
         if not self.is_decided:
             self.operator.timeouts += 1
             self.cancel()
-            self.decide(self.results_at_deadline())
+            try:
+                results = self.results_at_deadline()
+            except OperatorError as failure:
+                raise failure.after(self.attempts) from failure.__cause__
+            self.decide(results)
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         """Return what the timeout handler gives in place of the call (TIME-3).
@@ -204,7 +229,10 @@ class ResultHandler:
         return results_at_deadline(self.record, operator.function.timeout, operator.config.timeout)
 
     def cancel_deadline(self) -> None:
-        """Leave no timer behind for a decided record (TIME-1)."""
+        """Leave no timer behind for a decided record (TIME-1, RETRY-11)."""
+        if self.pause is not None:
+            self.operator.timers.cancel(self.pause)
+            self.pause = None
         if self.deadline is not None:
             self.operator.timers.cancel(self.deadline)
             self.deadline = None  # it knows this handler, and the two would live until found
@@ -213,6 +241,7 @@ class ResultHandler:
 
     def decide(self, results: tuple[Any, ...]) -> None:
         """Settle what comes out of the record; the consumer may take it from now on."""
+        self.close_attempt()
         self.cancel_deadline()
         self.entry.outputs = deque(self.output_of(result) for result in results)
         self.operator.queue.completed(self.entry)

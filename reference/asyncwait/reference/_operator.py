@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from asyncwait.reference._queues import Entry, FenceEntry
 from asyncwait.spec import (
+    BackOffs,
     Element,
     FunctionParts,
     LatencyMarker,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from asyncwait.reference._abandoned import CancelledCalls
     from asyncwait.reference._alarms import Spawn
+    from asyncwait.reference._attempt import Attempt
     from asyncwait.reference._handler import ResultHandler
     from asyncwait.reference._mailbox import TaskMailbox
     from asyncwait.reference._output import Output
@@ -39,7 +41,7 @@ class AsyncWaitOperator:
     (Flink's BP-10), and each is processed in one step.
 
     Args:
-        config: mode, capacity, timeout.
+        config: mode, capacity, timeout, retry.
         function: the user's.
         queue: what is admitted and not gone.
         output: where what comes out is taken.
@@ -48,6 +50,7 @@ class AsyncWaitOperator:
         spawn: starts a task that ends with the operator.
         clock: the loop's, in seconds.
         handler_class: decides records.
+        attempt_class: calls the function.
         cancelled: the calls that were cancelled.
     """
 
@@ -63,6 +66,7 @@ class AsyncWaitOperator:
         spawn: Spawn,
         clock: Callable[[], float],
         handler_class: type[ResultHandler],
+        attempt_class: type[Attempt],
         cancelled: CancelledCalls,
     ) -> None:
         self.config = config
@@ -74,8 +78,11 @@ class AsyncWaitOperator:
         self.spawn = spawn
         self.clock = clock
         self.handler_class = handler_class
+        self.attempt_class = attempt_class
         self.cancelled = cancelled
+        self.back_offs = None if config.retry is None else BackOffs(config.retry)
         self.calls = 0
+        self.retries = 0
         self.timeouts = 0
         self.max_in_flight = 0
 

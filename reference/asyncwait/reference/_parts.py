@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from asyncwait.reference._abandoned import CancelledCalls
+from asyncwait.reference._attempt import Attempt
 from asyncwait.reference._handler import ResultHandler
 from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._operator import AsyncWaitOperator
@@ -37,7 +38,8 @@ class Parts(Struct, frozen=True, kw_only=True):
         processor: the loop over mails and input.
         source: reads the input.
         operator: admits elements, and lets out what is decided.
-        handler: has the function called for one record, and decides it.
+        handler: decides one record, by attempts and deadline.
+        attempt: calls the function.
         cancelled: tells which cancelled calls are abandoned.
         timers: for deadlines.
         queues: what is admitted, for each mode.
@@ -51,6 +53,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     source: type[SourceReader] = SourceReader
     operator: type[AsyncWaitOperator] = AsyncWaitOperator
     handler: type[ResultHandler] = ResultHandler
+    attempt: type[Attempt] = Attempt
     cancelled: type[CancelledCalls] = CancelledCalls
     timers: type[TimerService] = TimerService
     queues: Mapping[Mode, type[ElementQueue]] = QUEUES

@@ -50,7 +50,9 @@ class ResultStream:
         elements: AsyncIterable[Element],
         restore: Snapshot | None = None,
     ) -> None:
-        self.function = check_arguments(config, fn, elements, restore, "the reference operator")
+        self.function = check_arguments(
+            config, fn, elements, restore, "the reference operator", "retry"
+        )
         self.parts = parts
         self.config = config
         self.elements = elements

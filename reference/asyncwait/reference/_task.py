@@ -102,6 +102,7 @@ class StreamTask:
             spawn=self.tasks.start_soon,
             clock=self.clock,
             handler_class=parts.handler,
+            attempt_class=parts.attempt,
             cancelled=parts.cancelled(config.capacity, self.timers, self.resume),
         )
         self.source = parts.source(elements, self.on_element, self.on_end)
@@ -326,6 +327,7 @@ class StreamTask:
             waiting=waiting * runs,
             held=sum(entry.outputs is not None for entry in records) * runs,
             calls=operator.calls,
+            retries=operator.retries,
             timeouts=operator.timeouts,
             abandoned=operator.cancelled.abandoned,
             max_in_flight=operator.max_in_flight,

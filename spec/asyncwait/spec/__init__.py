@@ -1,6 +1,6 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
-from asyncwait.spec._config import MODES, Mode, OperatorConfig, Retry
+from asyncwait.spec._config import MODES, Mode, OperatorConfig
 from asyncwait.spec._elements import (
     Barrier,
     Element,
@@ -20,6 +20,7 @@ from asyncwait.spec._errors import (
     MissingExtra,
     NotPortable,
     OperatorError,
+    RetryAfter,
     SnapshotCorrupt,
     SnapshotError,
     SnapshotVersionUnsupported,
@@ -55,6 +56,7 @@ from asyncwait.spec._operator import (
     close_source,
 )
 from asyncwait.spec._plain import PlainWait, plain_wait
+from asyncwait.spec._retry import BackOffs, Retry, attempt_timed_out
 from asyncwait.spec._snapshot import (
     Codec,
     JsonCodec,
@@ -69,6 +71,7 @@ __all__ = [
     "MODES",
     "AsyncFunction",
     "AsyncWaitError",
+    "BackOffs",
     "Barrier",
     "CallAt",
     "CallFailed",
@@ -93,6 +96,7 @@ __all__ = [
     "Record",
     "ResultFuture",
     "Retry",
+    "RetryAfter",
     "Snapshot",
     "SnapshotCorrupt",
     "SnapshotError",
@@ -103,6 +107,7 @@ __all__ = [
     "TooManyAbandonedCalls",
     "Watermark",
     "WatermarkStatus",
+    "attempt_timed_out",
     "awaitable_of",
     "call_failed",
     "check_arguments",

@@ -1,58 +1,18 @@
 """How an operator is set up. Everything is checked where it is given."""
 
-import math
-import sys
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from asyncwait.spec._checks import at_most_infinite, require_timeout, require_whole
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._retry import Retry
 
 Mode: TypeAlias = Literal["ordered", "unordered"]
 """Results in input order, or in completion order between two watermarks."""
 
 MODES: tuple[Mode, ...] = ("ordered", "unordered")
-
-
-class Retry(Struct, frozen=True, kw_only=True):
-    """When and how often a call is repeated.
-
-    Args:
-        max_attempts: calls of one record at most, the first included.
-        initial: back-off before the second call, in seconds.
-        multiplier: each further back-off is this much longer.
-        cap: no back-off is longer, in seconds.
-        attempt_timeout: longest time for one attempt, in seconds; None for no such limit.
-
-    Raises:
-        InvalidConfig: an argument is out of its range.
-    """
-
-    max_attempts: int = 3
-    initial: float = 0.1
-    multiplier: float = 2.0
-    cap: float = 60.0
-    attempt_timeout: float | None = None
-
-    def __post_init__(self) -> None:
-        require_whole("max_attempts", self.max_attempts)
-        _require_seconds("initial", self.initial)
-        if not _is_number(self.multiplier) or not self.multiplier >= 1:
-            raise InvalidConfig.of("multiplier", self.multiplier, "a number >= 1")
-        _require_seconds("cap", self.cap)
-        _require_timeout("attempt_timeout", self.attempt_timeout)
-
-    def back_off(self, attempts: int) -> float:
-        """Return the seconds to wait after `attempts` calls of one record.
-
-        It depends on that record alone and can't overflow (Flink's RT-5 shares it among all).
-        """
-        try:
-            grown = self.initial * float(self.multiplier) ** (attempts - 1)
-        except OverflowError:
-            return self.cap
-        return min(grown, self.cap)
 
 
 class OperatorConfig(Struct, frozen=True):
@@ -80,9 +40,9 @@ class OperatorConfig(Struct, frozen=True):
         if self.mode not in MODES:
             raise InvalidConfig.of("mode", self.mode, "'ordered' or 'unordered'")
         require_whole("capacity", self.capacity)
-        _require_timeout("timeout", self.timeout)
-        if self.timeout is not None and self.timeout > sys.float_info.max:
-            force_setattr(self, "timeout", math.inf)  # an int may be more than a clock can add
+        require_timeout("timeout", self.timeout)
+        if self.timeout is not None:
+            force_setattr(self, "timeout", at_most_infinite(self.timeout))
         if self.retry is not None and not isinstance(self.retry, Retry):
             raise InvalidConfig.of("retry", self.retry, "a Retry or None")
         if self.max_held is not None:
@@ -102,33 +62,3 @@ class OperatorConfig(Struct, frozen=True):
             value = getattr(self, name)
             if value is not None and name not in supported:
                 raise InvalidConfig.of(name, value, f"None: {operator} does not support it")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def require_whole(name: str, value: Any) -> None:
-    """Refuse what can't count anything.
-
-    Args:
-        name: of the argument, for the message.
-        value: given for it.
-
-    Raises:
-        InvalidConfig: `value` is not a whole number >= 1.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidConfig.of(name, value, "a whole number >= 1")
-
-
-def _require_seconds(name: str, value: Any) -> None:
-    # "Not greater" is true of NaN too.
-    if not _is_number(value) or not value > 0:
-        raise InvalidConfig.of(name, value, "a number of seconds > 0")
-
-
-def _require_timeout(name: str, value: Any) -> None:
-    """Zero would mean never here and at once there, so it is refused (Flink's TO-1, TO-3)."""
-    if value is not None and (not _is_number(value) or not value > 0):
-        raise InvalidConfig.of(name, value, "a number of seconds > 0, or None for none")

@@ -3,6 +3,7 @@
     AsyncWaitError
     ├── InvalidConfig (ValueError)        an argument is wrong; raised where it is given
     ├── MissingExtra (ImportError)        an optional dependency is not installed
+    ├── RetryAfter                        raised by a call, to say when the next attempt may begin
     ├── OperatorError                     the stream ends with it; `record` says whose call it was
     │   ├── CallFailed                    the call, or the collection it returned, raised
     │   ├── CallTimedOut                  the deadline passed and the handler gave no results
@@ -18,6 +19,10 @@ exception group. An error of the source is not in this family: it is raised unch
 is of one of these classes. What user code raises for the whole program, KeyboardInterrupt and
 SystemExit, is no error of this family either: it passes, and everything is closed.
 """
+
+import math
+import sys
+from typing import Any, Self
 
 from asyncwait.spec._elements import Record, shown
 
@@ -52,21 +57,57 @@ class MissingExtra(AsyncWaitError, ImportError):
         return type(self), (self.needs, self.extra)
 
 
+class RetryAfter(AsyncWaitError):
+    """Raised by a call that is to be repeated: when the next attempt may begin.
+
+    It sets that one back-off, whatever `Retry` says of errors and back-offs, as long as attempts
+    are left. Without a `Retry`, and after the last attempt, it is an error like any other.
+
+    Args:
+        seconds: from now on; 0 for at once.
+
+    Raises:
+        InvalidConfig: that is no number of seconds, or less than 0.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        if not _is_pause(seconds):
+            raise InvalidConfig.of("seconds", seconds, "a number >= 0")
+        super().__init__(seconds)
+        self.seconds = math.inf if seconds > sys.float_info.max else seconds
+
+
+def _is_pause(seconds: Any) -> bool:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return is_number and seconds >= 0
+
+
 class OperatorError(AsyncWaitError):
     """The operator failed because of one record.
 
     Args:
         record: the input record whose outcome it is; None where no single one is to blame.
         reason: what happened, as the end of a sentence.
+        attempts: calls of the record that it came to; told where there were several.
     """
 
-    def __init__(self, record: Record | None, reason: str) -> None:
+    def __init__(self, record: Record | None, reason: str, attempts: int = 1) -> None:
         super().__init__(reason if record is None else f"{record}: {reason}")
         self.record = record
         self.reason = reason
+        self.attempts = 1
+        self.after(attempts)
 
-    def __reduce__(self) -> "tuple[type[OperatorError], tuple[Record | None, str]]":
-        return type(self), (self.record, self.reason)
+    def after(self, attempts: int) -> Self:
+        """Note how many calls of the record there have been, and return itself."""
+        if attempts > 1:
+            self.attempts = attempts
+            text = self.reason if self.record is None else f"{self.record}: {self.reason}"
+            self.args = (f"{text} (after {attempts} attempts)",)
+        return self
+
+    def __reduce__(self) -> "tuple[type[OperatorError], tuple[Record | None, str, int]]":
+        return type(self), (self.record, self.reason, self.attempts)
 
 
 class CallFailed(OperatorError):

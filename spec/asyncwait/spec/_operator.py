@@ -27,6 +27,8 @@ class Statistics(Struct, frozen=True, kw_only=True):
     """Finished records that wait for their turn or for the consumer."""
     calls: int = 0
     """Calls started."""
+    retries: int = 0
+    """Calls among them that were not the first of their record."""
     timeouts: int = 0
     """Records decided by their deadline."""
     abandoned: int = 0

@@ -5,11 +5,14 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterab
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec._function import FunctionParts, not_awaitable
 from asyncwait.spec._operator import OpenOperator, OperatorResults, close_source
+from asyncwait.spec._retry import Retry
 
 
 class PlainWait(Protocol):
@@ -26,6 +29,7 @@ class PlainWait(Protocol):
         fn: Any,
         *,
         timeout: float | None = None,
+        retry: Retry | None = None,
         capacity: int = 100,
         many: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
@@ -36,7 +40,10 @@ class PlainWait(Protocol):
                 they have `aclose()`.
             fn: a coroutine function; may have `timeout(value)`, `open()` and `close()`. What the
                 handler gives is read as what the function gives, but its None is no result.
-            timeout: seconds from the start of a call to its deadline; None for none.
+            timeout: seconds from the start of the first call for a value to its deadline; None for
+                none.
+            retry: how calls are repeated; None for not at all. Its `on_result` is given what `fn`
+                gives for a value: the one result, or with `many` all of them as a tuple.
             capacity: values called and not yet read by the consumer at most.
             many: `fn` returns an iterable of results for each value (not str, bytes, dict or
                 None); without it there is exactly one result for each value, whatever it is.
@@ -61,17 +68,26 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
         fn: Any,
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - of each call, not of this function
+        retry: Retry | None = None,
         capacity: int = 100,
         many: bool = False,
     ) -> AsyncGenerator[AsyncIterator[Any]]:
         async with aclosing(_Records(source)) as records:
-            config = OperatorConfig(mode, capacity, timeout)
+            config = OperatorConfig(mode, capacity, timeout, retry if many else _of_one(retry))
             wrapped = _Many(fn) if many else _One(fn)
             async with open_operator(config, wrapped, records) as results:
                 yield _Values(results)
 
     wait.__name__ = wait.__qualname__ = f"{mode}_wait"
     return wait
+
+
+def _of_one(retry: Retry | None) -> Retry | None:
+    """Return a Retry whose `on_result` is given the one result, and not a tuple of it."""
+    if not isinstance(retry, Retry) or retry.on_result is None:
+        return retry
+    predicate = retry.on_result
+    return replace(retry, on_result=lambda results: predicate(results[0]))
 
 
 class _Dict:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from asyncwait.spec._config import require_whole
+from asyncwait.spec._checks import require_whole
 from asyncwait.spec._elements import (
     HIGHEST,
     LOWEST,

@@ -23,6 +23,7 @@ from asyncwait.spec.scenario import (
     HookRun,
     Leg,
     Plan,
+    PlannedRetry,
     Scenario,
     SinkGaveUp,
     SinkLeft,
@@ -355,3 +356,52 @@ def test_all_generated_traces_are_possible(quick_scenarios: tuple[Scenario, ...]
     """No honest run is taken for a forgery."""
     for scenario in quick_scenarios[:200]:
         assert impossible(scenario, play(open_operator, scenario)) is None
+
+
+EQUAL = Scenario(
+    retry=PlannedRetry(),
+    timeout=400,
+    handled=True,
+    inputs=(Timed(0, Record("a")), Timed(0, Record("a")), Timed(0, Record("b"))),
+    plans=(Plan("a", (Step("raise", 40), Step("never"))),),
+)
+
+
+def about(number: int | None, kind: type) -> Trace:
+    """What the reference does with it, with another number in the last event of a kind."""
+    trace = play(open_operator, EQUAL)
+    (leg,) = trace.legs
+    last = max(seq for seq, event in enumerate(leg.events) if isinstance(event, kind))
+    event: Any = leg.events[last]
+    forged = (*leg.events[:last], replace(event, record=number), *leg.events[last + 1 :])
+    return Trace((replace(leg, events=forged),))
+
+
+@pytest.mark.parametrize("kind", [CallStarted, HandlerAsked])
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, None),
+        (2, 'is about record 2, whose value is "b"'),
+        (3, "is about record 3, there are 3 so far"),
+        (None, "does not tell which record it is about"),
+    ],
+)
+def test_a_trace_of_retries_tells_which_record_a_call_is_for(
+    kind: type, number: int | None, said: str | None
+) -> None:
+    """Where values are equal, nobody else can; where they are not, it may be left out."""
+    found = impossible(EQUAL, about(number, kind))
+
+    assert found == said if said is None else found is not None and found.endswith(said)
+
+
+def test_calls_of_values_that_are_not_equal_need_no_number() -> None:
+    """The value says it."""
+    apart = replace(EQUAL, inputs=EQUAL.inputs[1:])
+    trace = play(open_operator, apart)
+    (leg,) = trace.legs
+    events: list[Any] = list(leg.events)
+    told = [replace(e, record=None) if isinstance(e, CallStarted) else e for e in events]
+
+    assert impossible(apart, Trace((replace(leg, events=tuple(told)),))) is None

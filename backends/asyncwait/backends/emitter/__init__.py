@@ -21,6 +21,7 @@ from asyncwait.backends.emitter._queues import OrderedQueue, UnorderedQueue
 from asyncwait.backends.emitter._reader import Reader
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._results import EmitterResults
+from asyncwait.backends.emitter._retries import Retries
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec.exports import claim_exports
 
@@ -40,6 +41,7 @@ __all__ = [
     "Parts",
     "Reader",
     "Records",
+    "Retries",
     "Timers",
     "UnorderedQueue",
     "open_operator",

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from asyncwait.backends.emitter._attempts import Attempt
 from asyncwait.backends.emitter._calls import Calls
-from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._signal import Signal
@@ -13,34 +13,32 @@ from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec import Loop, let_pass
 
 Answer: TypeAlias = Callable[[float], object]
-"""Tells what a record came to, if it is called with the time of that."""
+"""Tells what a call came to, if it is called with the time of that."""
 
 
-class EntryFuture:
-    """Where a function in callback form puts the outcome of a record; the first one counts.
+class AttemptFuture:
+    """Where a function in callback form puts the outcome of a call; the first one counts.
 
     Args:
-        entry: of the record.
-        records: told what it came to.
+        attempt: the call that it was made for.
         post: sends an answer to the loop.
     """
 
-    def __init__(self, entry: Entry, records: Records, post: Callable[[Answer], object]) -> None:
-        self._entry = entry
-        self._records = records
+    def __init__(self, attempt: Attempt, post: Callable[[Answer], object]) -> None:
+        self._attempt = attempt
         self._post = post
 
     def complete(self, results: Iterable[Any]) -> None:
-        """Complete the record with `results`."""
+        """Complete the call with `results`."""
         self.complete_with(lambda: results)
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
-        """Complete the record with what `supplier` gives; it is called on the operator's loop."""
-        self._post(lambda at: self._records.answer(self._entry, supplier, at))
+        """Complete the call with what `supplier` gives; it is called on the operator's loop."""
+        self._post(lambda at: self._attempt.answer(supplier, at))
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Complete the record with `error`."""
-        self._post(lambda at: self._records.fail(self._entry, error, at))
+        """Complete the call with `error`."""
+        self._post(lambda at: self._attempt.fail(error, at))
 
 
 class Letters:
@@ -103,13 +101,12 @@ class CallbackCalls(Calls):
         self._letters = letters
         timers.before = letters.deliver
 
-    async def call(self, entry: Entry) -> None:
+    async def call(self, attempt: Attempt) -> None:
         """Start the call of a record; what it raises fails, completed or not (FAIL-1)."""
-        record: Any = entry.element
         try:
-            self._function(record.value, EntryFuture(entry, self._records, self._letters.post))
+            self._function(attempt.value, AttemptFuture(attempt, self._letters.post))
         except BaseException as error:
             let_pass(error)
             at = self._timers.now()
             self._letters.deliver()  # what came before goes first
-            self._records.fail(entry, error, at, besides=True)
+            attempt.fail(error, at, besides=True)

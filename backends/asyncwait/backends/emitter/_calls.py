@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
+from asyncwait.backends.emitter._attempts import Attempt
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
@@ -16,7 +17,7 @@ from asyncwait.spec import awaitable_of, let_pass, was_asked_for
 
 
 class Calls(ABC):
-    """Starts calls in the order of their records.
+    """Starts calls in the order of their records, and those that are repeated as they are due.
 
     A task takes the first record that waits when it begins to run, whichever task that is: trio
     begins tasks in any order (ORD-4).
@@ -40,23 +41,35 @@ class Calls(ABC):
         self._waiting: deque[Entry] = deque()
         self.started = 0
         """Calls that began."""
+        self.repeated = 0
+        """Those among them that were not the first of their record."""
         life.when_over(self._waiting.clear)
 
     def start(self, entry: Entry) -> None:
-        """Call the function for a record soon, and behind those before it."""
-        self._waiting.append(entry)
-        self._tasks.start(self._run)
+        """Call the function for a record soon, and behind those before it, if it is undecided."""
+        if not self._life.is_over:
+            self._waiting.append(entry)
+            self._tasks.start(self._run)
 
     async def _run(self) -> None:
         await anyio.lowlevel.checkpoint_if_cancelled()
         if not self._life.is_over:  # else nothing begins any more (END-10)
             entry = self._waiting.popleft()
-            self.started += 1
-            self._timers.start(entry)
-            await self.call(entry)
+            # A deadline that has passed need not have been looked at, if the loop was blocked.
+            if not (entry.is_completed or entry.is_late(self._timers.now())):
+                await self.call(self.begin(entry))
+
+    def begin(self, entry: Entry) -> Attempt:
+        """Count the call of a record, and start its timers."""
+        self.started += 1
+        self.repeated += entry.attempts > 0
+        entry.attempts += 1
+        entry.is_called = True
+        self._timers.start(entry)
+        return Attempt(entry, self._records)
 
     @abstractmethod
-    async def call(self, entry: Entry) -> None:
+    async def call(self, attempt: Attempt) -> None:
         """Call the function for a record, and report what that comes to."""
 
 
@@ -85,25 +98,29 @@ class CoroutineCalls(Calls):
         super().__init__(function, records, timers, tasks, life)
         self._watch = watch
 
-    async def call(self, entry: Entry) -> None:
+    async def call(self, attempt: Attempt) -> None:
         """Await the call of a record, and report what it gives or raises."""
-        entry.call = call = Call(self._watch)
+        call = Call(self._watch)
         with call.scope:
             try:
-                returned = await self._returned(entry)
+                returned = await self._returned(attempt, call)
             except BaseException as error:
                 let_pass(error)
-                if was_asked_for(error):
+                if not was_asked_for(error):
+                    attempt.fail(error, self._timers.now())
+                elif not call.scope.cancel_called:
                     raise
-                self._records.fail(entry, error, self._timers.now())
+                # Else it ends here: on asyncio, one that the call made up would pass the scope.
             else:
-                self._records.answer(entry, lambda: returned, self._timers.now())
+                attempt.answer(lambda: returned, self._timers.now())
         call.end()
 
-    async def _returned(self, entry: Entry) -> Any:
+    async def _returned(self, attempt: Attempt, call: Call) -> Any:
         """Await what the function gives; a deadline that passed before finds none to cancel."""
-        record: Any = entry.element
+        entry: Any = attempt.entry
+        entry.call = call
         try:
-            return await awaitable_of(record, self._function(record.value))
+            return await awaitable_of(entry.element, self._function(attempt.value))
         finally:
-            entry.call = None
+            if entry.call is call:  # and not the one of a later attempt, which began meanwhile
+                entry.call = None

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import anyio
+
 from asyncwait.backends.emitter._watch import Call
 from asyncwait.spec import Element, Record, Stored
 
@@ -14,15 +16,21 @@ class Entry:
         element: as it was read; a snapshot holds this, never the outputs (SNAP-3).
         outputs: what comes out for it; None until it is completed.
         given: how many of these the consumer has taken.
-        deadline: in seconds of the loop's clock; None if there is none, or before the call.
-        call: the call that runs for it, if it can be cancelled.
+        deadline: in seconds of the loop's clock; None if there is none, or before the first call.
+        attempts: calls for it that began.
+        is_called: whether what the last of them comes to still counts.
+        call: the last one while it runs, if it can be cancelled.
+        pause: what the back-off before the next one sleeps in, while it does.
     """
 
     element: Stored
     outputs: tuple[Element, ...] | None = None
     given: int = 0
     deadline: float | None = None
+    attempts: int = 0
+    is_called: bool = False
     call: Call | None = None
+    pause: anyio.CancelScope | None = None
 
     @classmethod
     def of(cls, element: Stored) -> "Entry":

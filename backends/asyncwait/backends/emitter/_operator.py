@@ -27,13 +27,13 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
     """An operator with an emitter: see `asyncwait.spec.OpenOperator`.
 
     Args:
-        config: mode, capacity, timeout.
+        config: mode, capacity, timeout, retry.
         fn: the user's function.
         elements: the input.
         restore: what an earlier operator had in flight.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or asks for retries or `max_held`.
+        InvalidConfig: an argument is not what it should be, or asks for `max_held`.
     """
 
     parts_class: type[Parts] = Parts
@@ -45,7 +45,9 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         elements: AsyncIterable[Element],
         restore: Snapshot | None = None,
     ) -> None:
-        self._function = check_arguments(config, fn, elements, restore, "the emitter operator")
+        self._function = check_arguments(
+            config, fn, elements, restore, "the emitter operator", "retry"
+        )
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight

@@ -16,6 +16,7 @@ from asyncwait.backends.emitter._outlet import Outlet
 from asyncwait.backends.emitter._queues import OrderedQueue, UnorderedQueue
 from asyncwait.backends.emitter._reader import Reader
 from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._retries import Retries
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Watch
 from asyncwait.spec import (
@@ -34,7 +35,7 @@ class Parts:
     """What an operator consists of; a variation replaces a part by naming another class here.
 
     Args:
-        config: mode, capacity, timeout.
+        config: mode, capacity, timeout, retry.
         function: the parts of the user's function.
         elements: the input.
         stored: what is to be restored.
@@ -48,6 +49,7 @@ class Parts:
     outlet_class: ClassVar[type[Outlet]] = Outlet
     emitter_class: ClassVar[type[Emitter]] = Emitter
     timers_class: ClassVar[type[Timers]] = Timers
+    retries_class: ClassVar[type[Retries]] = Retries
     records_class: ClassVar[type[Records]] = Records
     checkpoints_class: ClassVar[type[Checkpoints]] = Checkpoints
     intake_class: ClassVar[type[Intake]] = Intake
@@ -60,19 +62,24 @@ class Parts:
         elements: AsyncIterable[Element],
         stored: tuple[Stored, ...],
     ) -> None:
-        life, timeout = Life(), inf if config.timeout is None else config.timeout
-        self.life = life
+        retry, timeout = config.retry, _seconds(config.timeout)
+        limit = inf if retry is None else _seconds(retry.attempt_timeout)
+        self.life = life = Life()
         self.tasks = Tasks(life)
         self.queue = self.queue_classes[config.mode](config.capacity)
         self.lock = self.lock_class(life)
         self.outlet = self.outlet_class(life, self.lock, config.capacity)
         self.emitter = self.emitter_class(self.queue, self.outlet, self.lock, life)
         self.loop = running_loop()
-        self.timers = self.timers_class(timeout, self.loop.time, life)
-        self.records = self.records_class(self.queue, self.timers, function, timeout, life)
+        self.timers = self.timers_class(timeout, self.loop.time, life, limit=limit)
+        self.retries = self.retries_class(retry, self.tasks)
+        self.records = self.records_class(
+            self.queue, self.timers, self.retries, function, timeout=timeout, life=life
+        )
         self.watch = Watch(config.capacity, self.loop.time, self.tasks, life)
         self.letters = Letters(self.loop, life)
         self.calls = self._calls(function)
+        self.retries.call_again = self.calls.start
         self.checkpoints = self.checkpoints_class(self.queue, self.outlet, self.lock, life)
         self.intake = self.intake_class(
             stored, self.queue, self.calls, self.outlet, self.checkpoints
@@ -103,7 +110,12 @@ class Parts:
             waiting=0 if self.life.is_over else min(self.intake.taken, len(self.intake.waiting)),
             held=sum(entry.is_completed for entry in records),
             calls=self.calls.started,
+            retries=self.calls.repeated,
             timeouts=self.records.timeouts,
             abandoned=self.watch.abandoned,
             max_in_flight=self.intake.max_in_flight,
         )
+
+
+def _seconds(timeout: float | None) -> float:
+    return inf if timeout is None else timeout

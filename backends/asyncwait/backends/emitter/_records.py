@@ -1,4 +1,4 @@
-"""What becomes of a record that was called: it is answered, fails, or is late."""
+"""What becomes of a record that was called: answered, failed, late, or called again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life
+from asyncwait.backends.emitter._retries import Outcome, Retries
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec import (
     FunctionParts,
@@ -19,32 +20,44 @@ from asyncwait.spec import (
 
 
 class Records:
-    """Completes entries, each once.
+    """Completes entries, each once, or has their records called again before.
 
     Whatever was due before an answer is decided before it: it may be that very record.
 
     Args:
         queue: where the entries stand.
-        timers: of their deadlines.
+        timers: of their deadlines and calls.
+        retries: asked whether an outcome is the last one.
         parts: the user's function.
         timeout: in seconds, for messages.
         life: of the operator.
     """
 
     def __init__(
-        self, queue: ElementQueue, timers: Timers, parts: FunctionParts, timeout: float, life: Life
+        self,
+        queue: ElementQueue,
+        timers: Timers,
+        retries: Retries,
+        parts: FunctionParts,
+        *,
+        timeout: float,
+        life: Life,
     ) -> None:
         self._queue = queue
         self._timers = timers
+        self._retries = retries
         self._handler = parts.timeout
         self._timeout = timeout
         self._life = life
         self.timeouts = 0
         """Records decided by their deadlines."""
         timers.on_time = self.expire
+        timers.on_limit = self.overrun
+
+    # What the last call of a record comes to
 
     def answer(self, entry: Entry, supply: Callable[[], Any], at: float) -> None:
-        """Complete an entry with results, if nothing has completed it before (RES-4).
+        """Complete an entry with results, if nothing has ended its call before (RES-4).
 
         Args:
             entry: of the record.
@@ -52,14 +65,14 @@ class Records:
             at: when they were given, in seconds of the loop's clock.
         """
         self._timers.fire_before(at)
-        if entry.is_completed or self._life.is_over:
+        if not entry.is_called or self._life.is_over:
             return
         try:
             results = self.collect(entry.element, supply)
-        except OperatorError as error:
-            self._life.fail(error)
+        except OperatorError as failure:
+            self.conclude(entry, failure, at)
         else:
-            self.complete(entry, results)
+            self.conclude(entry, results, at)
 
     def collect(self, record: Any, supply: Callable[[], Any]) -> tuple[Any, ...]:
         """Read the results of a record whole (RES-6).
@@ -85,19 +98,46 @@ class Records:
             besides: whether that counts even if the entry was completed before, in time (FAIL-1).
         """
         self._timers.fire_before(at)
-        if not entry.is_completed or (besides and not entry.is_late(at)):
-            record: Any = entry.element
-            self._life.fail(call_failed(record, error))
+        record: Any = entry.element
+        if self._life.is_over:
+            return
+        if entry.is_called:
+            self.conclude(entry, call_failed(record, error), at)
+        elif besides and entry.is_completed and not entry.is_late(at):
+            self._life.fail(call_failed(record, error).after(entry.attempts))
+
+    def overrun(self, entry: Entry, at: float) -> None:
+        """Cancel a call that takes too long, and take that for its failure (RETRY-12)."""
+        self.cancel_call(entry)
+        record: Any = entry.element
+        self.conclude(entry, self._retries.overrun(record), at)
+
+    def conclude(self, entry: Entry, outcome: Outcome, at: float) -> None:
+        """Let what a call came to at a time stand, or have the record called again (RETRY-1)."""
+        self.end_call(entry)
+        try:
+            pause = self._retries.after(entry, outcome)
+        except OperatorError as error:
+            outcome, pause = error, None
+        if pause is not None:
+            self._retries.back_off(entry, at + pause)
+        elif isinstance(outcome, OperatorError):
+            self._life.fail(outcome.after(entry.attempts))
+        else:
+            self.complete(entry, outcome)
+
+    # The deadline
 
     def expire(self, entry: Entry) -> None:
-        """Complete an entry at its deadline, and cancel its call (TIME-2, TIME-5)."""
+        """Complete an entry at its deadline, be it called or in a back-off (TIME-2, RETRY-11)."""
         self.timeouts += 1
-        if entry.call is not None:
-            entry.call.cancel()
+        self.end_call(entry)
+        self.cancel_call(entry)
+        self._retries.cancel(entry)
         try:
             results = self.results_at_deadline(entry.element)
         except OperatorError as error:
-            self._life.fail(error)
+            self._life.fail(error.after(entry.attempts))
         else:
             self.complete(entry, results)
 
@@ -108,6 +148,18 @@ class Records:
             OperatorError: there is none, or it has none to give (TIME-4, RES-3, RES-6).
         """
         return results_at_deadline(record, self._handler, self._timeout)
+
+    # Either
+
+    def end_call(self, entry: Entry) -> None:
+        """Have nothing count any more that the last call of an entry comes to (RETRY-9)."""
+        entry.is_called = False
+        self._timers.end_call(entry)
+
+    def cancel_call(self, entry: Entry) -> None:
+        """Cancel the last call of an entry, if that runs and can be cancelled (TIME-5)."""
+        if entry.call is not None:
+            entry.call.cancel()
 
     def complete(self, entry: Entry, results: tuple[Any, ...]) -> None:
         """Settle what comes out for a record, with its timestamp and key (ELEM-1, ELEM-2)."""

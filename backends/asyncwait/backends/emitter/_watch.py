@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from asyncwait.backends.emitter._life import Life, Tasks
+from asyncwait.backends.emitter._signal import Signal
 from asyncwait.spec import TooManyAbandonedCalls
 
 LOOK = 0.004
@@ -26,21 +27,37 @@ class Call:
         watch: looks after it when it was cancelled.
         scope: it runs within this.
         has_ended: whether it runs no more.
+        is_abandoned: whether it was cancelled, had its turn to end, and runs on.
+        news: given when it ends or is abandoned.
     """
 
     watch: "Watch"
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     has_ended: bool = False
+    is_abandoned: bool = False
+    news: Signal = field(default_factory=Signal)
 
     def cancel(self) -> None:
-        """Ask it to end (TIME-5)."""
-        self.scope.cancel()
-        self.watch.cancelled(self)
+        """Ask it to end, once (TIME-5, RETRY-12)."""
+        if not self.scope.cancel_called:
+            self.scope.cancel()
+            self.watch.cancelled(self)
 
     def end(self) -> None:
         """Take note that it has ended."""
         self.has_ended = True
         self.watch.ended(self)
+        self.news.give()
+
+    def abandon(self) -> None:
+        """Take note that nobody waits for its end any more."""
+        self.is_abandoned = True
+        self.news.give()
+
+    async def left(self) -> None:
+        """Wait until it has ended or is abandoned."""
+        while not (self.has_ended or self.is_abandoned):
+            await self.news.wait()
 
 
 class Watch:
@@ -86,6 +103,7 @@ class Watch:
         """Count a call that runs on; more of them than capacity fail the operator (TIME-9)."""
         self.abandoned += 1
         self._running.add(call)
+        call.abandon()
         running = len(self._running)
         if running > self._capacity:
             reason = (

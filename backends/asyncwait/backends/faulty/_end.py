@@ -15,6 +15,7 @@ import anyio.lowlevel
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     AsyncWaitOperator,
+    Attempt,
     End,
     Outcome,
     Output,
@@ -99,7 +100,7 @@ class _LeavesOpeningToOthers(AsyncWaitOperator):
         pass
 
 
-class OpensWithTheFirstCall(ResultHandler):
+class OpensWithTheFirstCall(Attempt):
     """Runs `open` when there is something to call, and `close` in any case."""
 
     async def invoke(self) -> Outcome:

@@ -12,6 +12,7 @@ import anyio
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     AsyncWaitOperator,
+    Attempt,
     End,
     Entry,
     Mail,
@@ -112,7 +113,7 @@ class TakesStopAsyncIterationForTheEnd(ResultHandler):
         return super().results_of(outcome)
 
 
-class LosesCallsThatCancelThemselves(ResultHandler):
+class LosesCallsThatCancelThemselves(Attempt):
     """Takes a CancelledError of the call's own for a cancellation by the operator."""
 
     def on_ended(self, outcome: Outcome | None) -> None:
@@ -171,7 +172,7 @@ class DropsTheCause(ResultHandler):
         return super().results_of(outcome)
 
 
-class TakesInterruptionsForErrors(ResultHandler):
+class TakesInterruptionsForErrors(Attempt):
     """Takes a KeyboardInterrupt for an error of the call that it interrupts."""
 
     async def invoke(self) -> Outcome:
@@ -181,14 +182,14 @@ class TakesInterruptionsForErrors(ResultHandler):
             return Raised(error, self.operator.clock())
 
 
-class ForgetsWhatIsRaisedAfterCompletion(ResultHandler):
+class ForgetsWhatIsRaisedAfterCompletion(Attempt):
     """Takes a function that has completed its record for one that has done its work."""
 
     def start_callback(self, invoke: Callable[..., None]) -> None:
         completion = self.completion()
         self.begin()
         try:
-            invoke(self.record.value, completion)
+            invoke(self.handler.record.value, completion)
         except Exception as error:
             completion.complete_exceptionally(error)
 

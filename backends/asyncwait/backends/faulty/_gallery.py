@@ -41,7 +41,8 @@ class Variation(Struct, frozen=True):
 
     def backend(self) -> StreamBackend:
         """Return it as a backend."""
-        return stream_backend(self.open_operator, loop=self.loop)
+        lacks = getattr(self.change, "lacks", ())
+        return stream_backend(self.open_operator, loop=self.loop, lacks=lacks)
 
 
 class Faulty(Variation, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
+    Attempt,
     Entry,
     OrderedQueue,
     Outcome,
@@ -66,18 +67,17 @@ class TakesEqualRecordsForOne(ResultHandler):
 
     def start(self) -> None:
         running = getattr(self.operator, "running", ())
-        same = next((h for h in running if h.scope and h.record.value == self.record.value), None)
+        same = next((h for h in running if h.is_open and h.record.value == self.record.value), None)
         if same is None:
             self.operator.running = (*running, self)  # type: ignore[attr-defined]
             super().start()
         else:
             same.waiting += (self,)
 
-    def on_ended(self, outcome: Outcome | None) -> None:
-        super().on_ended(outcome)
+    def on_outcome(self, outcome: Outcome) -> None:
+        super().on_outcome(outcome)
         for handler in self.waiting:
-            if outcome is not None:
-                handler.on_outcome(outcome)
+            handler.conclude(outcome)
 
 
 class OrdersByTime(OrderedQueue):
@@ -113,7 +113,7 @@ class NumbersRecordsInText(OrderedQueue):
         del self._numbers[entry]
 
 
-class TriesFailedCallsAgain(ResultHandler):
+class TriesFailedCallsAgain(Attempt):
     """Calls once more where a call has failed: nearly always that helps."""
 
     async def invoke(self) -> Outcome:

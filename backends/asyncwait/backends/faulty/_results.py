@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
+    Attempt,
     Completion,
     Entry,
     OrderedQueue,
@@ -61,7 +62,7 @@ class LetsTheLastCompletionCount(ResultHandler):
         self.entry.outputs = deque(self.output_of(r) for r in self.results_of(outcome))
 
 
-class RaisesAtLateCompletions(ResultHandler):
+class RaisesAtLateCompletions(Attempt):
     """Raises at whoever completes a record that is decided, as a future does that is done."""
 
     def completion(self) -> Completion:
@@ -69,7 +70,7 @@ class RaisesAtLateCompletions(ResultHandler):
         complete = completion.complete
 
         def complete_once(results: Any) -> None:
-            if self.is_decided:
+            if self.handler.is_decided:
                 raise asyncio.InvalidStateError("it is completed")
             complete(results)
 
@@ -102,7 +103,7 @@ class _AsksAtOnce(Completion):
         self.complete(supplier())
 
 
-class AsksSuppliersWhereTheyAre(ResultHandler):
+class AsksSuppliersWhereTheyAre(Attempt):
     """Asks a supplier on the thread that gives it, and not on the loop."""
 
     def completion(self) -> Completion:

@@ -222,9 +222,9 @@ class CancelsAllCallsTogether(ResultHandler):
         WeakKeyDictionary()
     )
 
-    def begin(self) -> None:
+    def on_begun(self) -> None:
         self.together.setdefault(self.operator, []).append(self)
-        super().begin()
+        super().on_begun()
 
     def cancel(self) -> None:
         for handler in self.together[self.operator]:
@@ -244,11 +244,11 @@ class DecidesWhoeverHasTheSlot(ResultHandler):
 
     operator: _NumbersItsSlots  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def begin(self) -> None:
+    def on_begun(self) -> None:
         held = self.operator.held()
         self.number = next(n for n in count() if n not in held)
         self.operator.holders = {**held, self.number: self}
-        super().begin()
+        super().on_begun()
 
     def on_outcome(self, outcome: Outcome) -> None:
         ResultHandler.on_outcome(self.operator.held().get(self.number, self), outcome)

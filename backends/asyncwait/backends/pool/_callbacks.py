@@ -17,7 +17,7 @@ class PoolResultFuture:
 
     __slots__ = ("_entry", "_inbox")
 
-    def __init__(self, inbox: "Inbox", entry: Entry) -> None:
+    def __init__(self, inbox: "Inbox | Attempt", entry: Entry) -> None:
         self._inbox = inbox
         self._entry = entry
 
@@ -87,3 +87,38 @@ class Inbox:
         """Ignore whatever comes from now on."""
         self._closed = True
         self._outcomes.clear()
+
+
+class Attempt:
+    """Hands in what one of several calls of a record comes to, as long as it is the present one.
+
+    Args:
+        inbox: where that goes.
+    """
+
+    __slots__ = ("_inbox",)
+
+    scope = None
+    was_cancelled = False
+    """There is nothing to cancel."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    def put(self, entry: Entry, outcome: Outcome) -> None:
+        """Hand in an outcome, from any thread."""
+
+        def if_present(core: Core, entry: Entry) -> None:
+            if entry.worker is self:
+                outcome(core, entry)
+
+        self._inbox.put(entry, if_present)
+
+
+class AttemptInbox(Inbox):
+    """Gives each call of a record a future of its own."""
+
+    def future(self, entry: Entry) -> PoolResultFuture:
+        """Return where the outcome of the call of `entry` goes that begins now."""
+        attempt = entry.worker = Attempt(self)
+        return PoolResultFuture(attempt, entry)

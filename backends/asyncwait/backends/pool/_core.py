@@ -40,7 +40,7 @@ class Core:
         self.admitted: dict[Entry, None] = {}
         """Whatever holds a slot, in input order; with a dict, each can go without a search."""
         self.pending: deque[Entry] = deque()
-        """Admitted records whose calls have not started."""
+        """Admitted records whose calls have not started, or are to be repeated now."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         self._restoring = bool(self._backlog)
         order = Ordered if config.mode == "ordered" else Unordered
@@ -56,7 +56,7 @@ class Core:
         self._interrupted = False
         self._final: BaseException | None = None
         self._fences = 0
-        self.calls = self.timeouts = self.abandoned = self._max_in_flight = 0
+        self.calls = self.retries = self.timeouts = self.abandoned = self._max_in_flight = 0
         self.output = Bell()
         """Rings when the consumer should look again."""
         self.room = Bell()
@@ -65,6 +65,10 @@ class Core:
         """Called when a record waits for its call."""
         self.on_close: Callable[[], None] = _nothing
         """Called once, on closing."""
+        self.on_results: Callable[[Entry, tuple[Any, ...]], None] = self.decide
+        """Called with the results of a call."""
+        self.on_failure: Callable[[Entry, OperatorError], None] = self._fail_for
+        """Called with what the operator fails with because of a call, if that is not repeated."""
 
     # From the source.
 
@@ -140,14 +144,17 @@ class Core:
         try:
             results = collect_results(entry.element, returned)
         except OperatorError as error:
-            self.fail(error)
+            self.on_failure(entry, error)
         else:
-            self.decide(entry, results)
+            self.on_results(entry, results)
 
     def call_raised(self, entry: Entry, error: BaseException) -> None:
         """Fail because the call of `entry` raised; ignore it if the record is decided."""
         if entry.results is None:
-            self.fail(call_failed(entry.element, error))
+            self.on_failure(entry, call_failed(entry.element, error))
+
+    def _fail_for(self, _entry: Entry, failure: OperatorError) -> None:
+        self.fail(failure)
 
     def decide(self, entry: Entry, results: tuple[Any, ...]) -> None:
         """Decide `entry`, which is undecided, with `results`."""
@@ -239,6 +246,7 @@ class Core:
             waiting=0 if self._restoring else len(self._backlog),
             held=decided - self._fences,
             calls=self.calls,
+            retries=self.retries,
             timeouts=self.timeouts,
             abandoned=self.abandoned,
             max_in_flight=self._max_in_flight,

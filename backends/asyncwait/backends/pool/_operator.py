@@ -10,6 +10,7 @@ import anyio
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._feeder import Feeder
 from asyncwait.backends.pool._results import PoolResults
+from asyncwait.backends.pool._retries import Retries
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.backends.pool._workers import CallbackCrew, CoroutineCrew, Crew
 from asyncwait.spec import (
@@ -38,9 +39,9 @@ def open_operator(
     has to await something does so under `anyio.CancelScope(shield=True)`.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or asks for retries or `max_held`.
+        InvalidConfig: an argument is not what it should be, or asks for `max_held`.
     """
-    parts = check_arguments(config, fn, elements, restore, "pool")
+    parts = check_arguments(config, fn, elements, restore, "pool", "retry")
     return _Pool(config, parts, elements, restore)
 
 
@@ -77,12 +78,17 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
                 raise
             self._scopes = scopes.pop_all()
         self._group = await anyio.create_task_group().__aenter__()
-        self._sweep = Sweep(self._core, self._parts, self._config, self._group)
+        self._sweep = self._sweeper()
         self._crew = self._hire()
         self._core.on_pending = self._crew.help
         self._core.on_close = self._dismiss
         self._group.start_soon(self._feeder.run)
         return PoolResults(self._core)
+
+    def _sweeper(self) -> Sweep:
+        if self._config.retry is None:
+            return Sweep(self._core, self._parts, self._config, self._group)
+        return Retries(self._core, self._parts, self._config, self._group, self._config.retry)
 
     def _hire(self) -> Crew:
         crew = CoroutineCrew if self._parts.invoke is None else CallbackCrew

@@ -23,7 +23,7 @@ class Segment:
 class Entry:
     """An admitted element on its way through the operator; it holds one slot."""
 
-    __slots__ = ("deadline", "element", "given", "results", "segment", "worker")
+    __slots__ = ("attempts", "deadline", "element", "given", "results", "segment", "worker")
 
     def __init__(self, element: Any, segment: Segment) -> None:
         self.element = element
@@ -35,7 +35,9 @@ class Entry:
         self.deadline: float | None = None
         """When it is decided at the latest; None before its call and without a timeout."""
         self.worker: Any = None
-        """The worker that runs its call; None before, and for a call that no worker runs."""
+        """The worker that runs its call, or an attempt that stands for that; else None."""
+        self.attempts = 0
+        """Its calls so far; they are counted where there are retries."""
         self.segment = segment
         """Where it stands in unordered mode."""
 

@@ -9,6 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from asyncwait.backends.pool._bell import Bell
+from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import (
@@ -36,10 +37,10 @@ _LOOKS = 8
 class _Cancelled:
     """A call that was cancelled, as long as it is open whether it ends."""
 
-    __slots__ = ("_calm", "_looks", "_scope", "_worker", "due")
+    __slots__ = ("_calm", "_looks", "_scope", "due", "worker")
 
     def __init__(self, worker: Any, now: float) -> None:
-        self._worker = worker
+        self.worker = worker
         self._scope = worker.scope
         self._calm = self._looks = 0
         self.due = now + _LOOK
@@ -47,7 +48,7 @@ class _Cancelled:
 
     def runs(self) -> bool:
         """Tell whether it has not ended: a worker takes a new scope after a cancellation."""
-        return self._worker.entry is not None and self._worker.scope is self._scope
+        return self.worker.entry is not None and self.worker.scope is self._scope
 
     def is_abandoned(self, now: float) -> bool:
         """Tell whether it had its turn to end, with this look, although it runs."""
@@ -70,6 +71,9 @@ class Sweep:
         group: where the task lives, from the first deadline on.
     """
 
+    inbox = Inbox
+    """Where the outcomes of calls in callback form go."""
+
     def __init__(
         self, core: Core, parts: FunctionParts, config: OperatorConfig, group: TaskGroup
     ) -> None:
@@ -81,6 +85,8 @@ class Sweep:
         self._clock = running_loop().time
         self._bell = Bell()
         self._scope: anyio.CancelScope | None = None
+        self._wakes_at = inf
+        """When the task goes on, if nothing wakes it before."""
         self._due = inf
         """No undecided record has an earlier deadline."""
         self._cancelled: deque[_Cancelled] = deque()
@@ -88,20 +94,21 @@ class Sweep:
         self.before: Callable[[], object] = _nothing
         """Called before a record is decided by its deadline: it may have been answered in time."""
 
-    def started(self, entry: Entry) -> None:
-        """Note that the first call of `entry` starts now."""
+    def begin(self, entry: Entry) -> bool:
+        """Note that the call of `entry` begins now, and tell that it may."""
         self._core.calls += 1
-        if self._timeout == inf:
-            return
-        entry.deadline = self._clock() + self._timeout
-        if self._due == inf:
-            self._due = entry.deadline
-            self._wake()
+        if self._timeout != inf:
+            entry.deadline = self._clock() + self._timeout
+            if self._due == inf:
+                self._due = entry.deadline
+                self._wake()
+        return True
 
-    def beat(self, entry: Entry, at: float | None = None) -> bool:
+    def beat(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
         """Decide what was due before now, or `at`; tell whether that is true of `entry`.
 
-        Where something blocks the loop, a call may end late and yet before the sweep comes.
+        Where something blocks the loop, a call may end late and yet before the sweep comes. A
+        worker says who it is: where there are retries, its call may be an earlier one of `entry`.
         """
         if entry.deadline is None:
             return False
@@ -113,6 +120,9 @@ class Sweep:
             entry.worker = None  # Its call is over: there is nothing to cancel.
         self._decide_before(at)
         return entry.deadline < at or self._core.closed
+
+    def release(self, worker: Any) -> None:
+        """Note that the cancelled call of `worker` has ended, or is abandoned."""
 
     def close(self) -> None:
         """End the task."""
@@ -129,7 +139,7 @@ class Sweep:
     async def _run(self, scope: anyio.CancelScope) -> None:
         with scope:
             while not self._core.closed:
-                when = min(self._due, self._next_look())
+                self._wakes_at = when = self._next()
                 # The bell rings for a deadline that is earlier than the next look, too.
                 with anyio.CancelScope(deadline=when) as nap:
                     await self._bell.wait()
@@ -140,8 +150,9 @@ class Sweep:
                     self._look(now)
                     self._decide_before(nextafter(now, inf))
 
-    def _next_look(self) -> float:
-        return self._cancelled[0].due if self._cancelled else inf
+    def _next(self) -> float:
+        """Return when there will be something to do."""
+        return min(self._due, self._cancelled[0].due) if self._cancelled else self._due
 
     def _decide_before(self, time: float) -> None:
         """Decide all records that were due before `time`, in the order of their deadlines."""
@@ -158,9 +169,10 @@ class Sweep:
             self._decide(entry)
 
     def _cancel(self, entry: Entry) -> None:
-        if entry.worker is not None:
-            entry.worker.scope.cancel()
-            self._cancelled.append(_Cancelled(entry.worker, self._clock()))
+        worker = entry.worker
+        if worker is not None and worker.scope is not None:
+            worker.scope.cancel()
+            self._cancelled.append(_Cancelled(worker, self._clock()))
 
     def _decide(self, entry: Entry) -> None:
         """Decide `entry` without its call."""
@@ -168,7 +180,7 @@ class Sweep:
         try:
             results = results_at_deadline(entry.element, self._handler, self._timeout)
         except OperatorError as error:
-            self._core.fail(error)
+            self._core.fail(error.after(entry.attempts))
         else:
             self._core.decide(entry, results)
 
@@ -181,13 +193,14 @@ class Sweep:
             if call.is_abandoned(now):
                 self._core.abandoned += 1
                 self._abandoned.append(call)
+                self.release(call.worker)
             else:
                 self._cancelled.append(call)
         self._abandoned = [call for call in self._abandoned if call.runs()]
         if len(self._abandoned) > self._capacity:
             reason = (
-                f"{len(self._abandoned)} calls run on after their deadline, and the capacity is "
-                f"{self._capacity}; do they swallow their cancellation?"
+                f"{len(self._abandoned)} calls run on after they were cancelled, and the capacity "
+                f"is {self._capacity}; do they swallow their cancellation?"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))
 

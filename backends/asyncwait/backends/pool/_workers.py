@@ -7,7 +7,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from asyncwait.backends.pool._bell import Bell
-from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
@@ -26,6 +25,11 @@ class Worker:
         """The record whose call it runs."""
         self.scope = anyio.CancelScope()
         """Ends the call. A scope serves once: after a cancellation the worker takes a new one."""
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether the call that it runs was."""
+        return self.scope.cancel_called
 
 
 class Crew(ABC):
@@ -77,6 +81,7 @@ class Crew(ABC):
             while not self._core.closed:
                 if worker.scope.cancel_called:
                     worker.scope = anyio.CancelScope()
+                    self._sweep.release(worker)
                 with worker.scope:
                     await self._shift(worker)
         except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
@@ -115,17 +120,18 @@ class CoroutineCrew(Crew):
     async def _call(self, worker: Worker, entry: Entry) -> None:
         if self._core.pending:
             self.help()
+        if not self._sweep.begin(entry):
+            return
         entry.worker = worker
-        self._sweep.started(entry)
         record = entry.element
         try:
             returned = await awaitable_of(record, self._function(record.value))
-            if entry.deadline is None or not self._sweep.beat(entry):
+            if entry.deadline is None or not self._sweep.beat(entry, None, worker):
                 self._core.settle(entry, returned)
         except BaseException as error:
             let_pass(error)
             if worker.scope.cancel_called:
-                return  # The record is decided, or the operator closed: nobody asks any more.
+                return  # Its time is over, or the operator closed: nobody asks any more.
             if was_asked_for(error):
                 raise
             if not self._sweep.beat(entry):
@@ -137,7 +143,7 @@ class CallbackCrew(Crew):
 
     def __init__(self, core: Core, group: TaskGroup, sweep: Sweep, function: Any) -> None:
         super().__init__(core, group, sweep, function)
-        self._inbox = Inbox(self.help, sweep.beat)
+        self._inbox = sweep.inbox(self.help, sweep.beat)
         sweep.before = lambda: self._inbox.process(core)
 
     def dismiss(self) -> None:
@@ -157,11 +163,12 @@ class CallbackCrew(Crew):
                 await self._park(worker)
 
     def _call(self, entry: Entry) -> None:
-        self._sweep.started(entry)
+        if not self._sweep.begin(entry):
+            return
         try:
             self._function(entry.element.value, self._inbox.future(entry))
         except BaseException as error:
             let_pass(error)
             self._inbox.process(self._core)  # What came before goes first.
             if not self._sweep.beat(entry):
-                self._core.fail(call_failed(entry.element, error))
+                self._core.on_failure(entry, call_failed(entry.element, error))

@@ -22,7 +22,15 @@ from asyncwait.conformance.evidence._events import (
     waits,
 )
 from asyncwait.conformance.evidence._example import Example
-from asyncwait.conformance.evidence._plans import at, handler, never, outlives, raises, replies
+from asyncwait.conformance.evidence._plans import (
+    at,
+    fails,
+    handler,
+    never,
+    outlives,
+    raises,
+    replies,
+)
 from asyncwait.conformance.evidence._witness import Run, Witness
 from asyncwait.spec.exports import claim_exports
 
@@ -38,6 +46,7 @@ __all__ = [
     "cancelled",
     "ends",
     "failed",
+    "fails",
     "finished",
     "handler",
     "input_ended",

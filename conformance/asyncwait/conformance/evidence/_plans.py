@@ -21,6 +21,11 @@ def raises(value: Any, after: int, error: str = "ValueError") -> Plan:
     return Plan(value, (Step("raise", after=after, error=error),))
 
 
+def fails(value: Any, times: int, *results: Any, after: int = 0, error: str = "ValueError") -> Plan:
+    """Return a plan by which so many calls of `value` raise after so many ms, then one replies."""
+    return Plan(value, (*times * (Step("raise", after, error=error),), Step(results=results)))
+
+
 def never(value: Any, *handled: Any) -> Plan:
     """Return a plan by which no call of `value` answers, and its handler gives `handled`."""
     return Plan(value, (Step("never"),), handler(*handled))

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from asyncwait.conformance.generation._random import scenario
+from asyncwait.conformance.generation._retries import with_retries
 from asyncwait.spec.scenario import Scenario
 
 __all__ = ["scenarios"]
@@ -27,7 +28,9 @@ def scenarios() -> st.SearchStrategy[Scenario]:
 
 @st.composite
 def _scenarios(draw: Draw) -> Scenario:
-    return scenario(_Drawn(draw))
+    chance = _Drawn(draw)
+    drawn = scenario(chance)
+    return with_retries(chance, drawn) if chance.choice([False, False, True]) else drawn
 
 
 class _Drawn:

@@ -1,11 +1,14 @@
 """An error of the operator as its consumer sees it, as data."""
 
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import asyncwait.spec
 from asyncwait.conformance.harness._telling import no_element, text_of, traceback_of
 from asyncwait.spec import AsyncWaitError, OperatorError, Record
 from asyncwait.spec.scenario import Ending
+
+Named: TypeAlias = Callable[[Record], tuple[Record, int | None]]
 
 
 def describe_failure(
@@ -13,7 +16,7 @@ def describe_failure(
     at: float,
     raised: Iterable[BaseException] = (),
     passing: Iterable[BaseException] = (),
-    named: Callable[[Record], Record] = lambda record: record,
+    named: Named = lambda record: (record, None),
 ) -> Ending:
     """Return the ending of a leg whose consumer got `error`.
 
@@ -22,15 +25,18 @@ def describe_failure(
         at: when, in ms.
         raised: the errors that calls have raised by plan.
         passing: those that hooks and the source have raised by plan.
-        named: how a record that the error names is noted.
+        named: how a record that the error names is noted, and its number, if that is known.
     """
     unchanged = any(error is one for one in passing)
     expected = unchanged or isinstance(error, AsyncWaitError)
+    record, number = _record(error, named)
     return Ending(
         "failed",
         at,
         error=_name(error),
-        record=_record(error, named),
+        record=record,
+        number=number,
+        attempts=0 if record is None else _attempts(error),
         cause=_cause(error.__cause__, list(raised)),
         unchanged=unchanged,
         detail=text_of(error),
@@ -38,13 +44,18 @@ def describe_failure(
     )
 
 
-def _record(error: BaseException, named: Callable[[Record], Record]) -> Record | None:
-    """Return the record that `error` names, if it names one."""
+def _record(error: BaseException, named: Named) -> tuple[Record | None, int | None]:
+    """Return the record that `error` names, if it names one, and its number, if that is known."""
     record = error.record if isinstance(error, OperatorError) else None
     if not isinstance(record, Record):
-        return None
-    record = named(record)
-    return None if no_element(record) else record
+        return None, None
+    record, number = named(record)
+    return (None, None) if no_element(record) else (record, number)
+
+
+def _attempts(error: BaseException) -> int:
+    attempts = getattr(error, "attempts", 0)
+    return attempts if isinstance(attempts, int) and attempts > 0 else 0
 
 
 def _name(error: BaseException) -> str:

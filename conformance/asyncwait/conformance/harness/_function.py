@@ -12,9 +12,8 @@ import anyio.lowlevel
 
 from asyncwait.conformance.harness._clock import loop_door
 from asyncwait.conformance.harness._recorder import Recorder
-from asyncwait.conformance.harness._telling import portable
-from asyncwait.spec import ResultFuture
-from asyncwait.spec.scenario import Handler, HandlerAsked, HookRun, Scenario, Step
+from asyncwait.spec import ResultFuture, RetryAfter
+from asyncwait.spec.scenario import Handler, HookRun, Scenario, Step
 
 
 class Planned(Exception):
@@ -40,8 +39,10 @@ _ERRORS: dict[str, type[BaseException]] = {
 }
 
 
-def planned_error(name: str) -> BaseException:
-    """Return a fresh error of the planned kind."""
+def planned_error(name: str, retry_after: int = 0) -> BaseException:
+    """Return a fresh error of the planned kind; `retry_after` is told in ms."""
+    if name == "RetryAfter":
+        return RetryAfter(retry_after / 1000)
     kind = _ERRORS.get(name, Planned)
     return kind() if kind is Unpicklable else kind("planned")
 
@@ -144,7 +145,7 @@ async def _call(recorder: Recorder, value: Any) -> Any:
     match step.does:
         case "raise":
             recorder.call_raised(call)
-            raise recorder.planned(planned_error(step.error))
+            raise recorder.planned(planned_error(step.error, step.retry_after))
         case "misreturn":
             recorder.call_misreturned(call)
             return _misreturned(recorder, step.error)
@@ -207,6 +208,7 @@ class _Callbacks:
                 _in_thread(lambda: self._answer(call, step, result))
             else:
                 self._answer(call, step, result)
+            await self._answer_again(call, step, result)
 
         self._spawn(later)
 
@@ -214,19 +216,32 @@ class _Callbacks:
         if step.throws:
             self._recorder.call_raised(call, step.results)
             result.complete(list(self._recorder.tracker.results(step.results)))
-            raise self._recorder.planned(planned_error(step.error))
+            raise self._recorder.planned(planned_error(step.error, step.retry_after))
         if step.does == "raise":
             self._recorder.call_raised(call)
-            raise self._recorder.planned(planned_error(step.error))
+            raise self._recorder.planned(planned_error(step.error, step.retry_after))
         self._answer(call, step, result)
+        if step.again:
+            self._spawn(partial(self._answer_again, call, step, result))
 
     def _answer(self, call: int, step: Step, result: ResultFuture) -> None:
         try:
             self._complete(call, step, result)
-            if step.twice:
-                result.complete(["again"])
-                result.complete_with(lambda: self._needless(call))
-                result.complete_exceptionally(Planned("again"))
+        except Exception as error:
+            self._recorder.refused = repr(error)
+        if step.twice and not step.again:
+            self._complete_again(call, result)
+
+    async def _answer_again(self, call: int, step: Step, result: ResultFuture) -> None:
+        if step.twice and step.again:
+            await anyio.sleep(step.again / 1000)
+            self._complete_again(call, result)
+
+    def _complete_again(self, call: int, result: ResultFuture) -> None:
+        try:
+            result.complete(["again"])
+            result.complete_with(lambda: self._needless(call))
+            result.complete_exceptionally(Planned("again"))
         except Exception as error:
             self._recorder.refused = repr(error)
 
@@ -238,7 +253,7 @@ class _Callbacks:
         match step.does:
             case "raise":
                 self._recorder.call_raised(call)
-                error = self._recorder.planned(planned_error(step.error))
+                error = self._recorder.planned(planned_error(step.error, step.retry_after))
                 if step.supplied:
                     result.complete_with(self._supplier(call, lambda: _raise(error)))
                 else:
@@ -309,8 +324,7 @@ def _in_thread(job: Callable[[], object]) -> None:
 
 
 def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
-    value = recorder.tracker.called(value)
-    recorder.events.append(HandlerAsked(recorder.now(), portable(value)))
+    value = recorder.handler_asked(value)
     handler = scenario.handler(value) or Handler("none")
     recorder.block(handler.blocks)
     match handler.does:

@@ -17,6 +17,7 @@ from asyncwait.spec.scenario import (
     CallEnded,
     CallStarted,
     Event,
+    HandlerAsked,
     Misuse,
     MisuseKind,
     Scenario,
@@ -37,6 +38,7 @@ class Recorder:
         grid: ms between two instants, for a real clock, which is always late; None for a virtual
             one. Each time is rounded to the nearest instant, and the greatest lateness is kept.
         blocker: blocks the loop for so many seconds; see `loop_blocker`.
+        shares_objects: the very objects that the source gives come to the function and out again.
 
     Attributes:
         events: so far, in the order in which they were written.
@@ -59,6 +61,7 @@ class Recorder:
         *,
         grid: int | None = None,
         blocker: Callable[[float], object] = time.sleep,
+        shares_objects: bool = True,
     ) -> None:
         self.events: list[Event] = []
         self.late_by: float = 0
@@ -68,7 +71,8 @@ class Recorder:
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
-        self.tracker = Tracker(partial(self.misused, "copied"), is_on=scenario.tracked)
+        is_on = shares_objects and (scenario.tracked or scenario.tells_apart)
+        self.tracker = Tracker(partial(self.misused, "copied"), is_on=is_on)
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -114,7 +118,7 @@ class Recorder:
         """Block the loop for `ms`, and note it; 0 is not at all."""
         if ms:
             began = self.now()
-            self.events.append(Blocked(began, began + ms))
+            self.events.append(Blocked(began, round(began + ms, 3)))
             self._blocker(ms / 1000)
             self._blocked += ms
 
@@ -154,14 +158,24 @@ class Recorder:
 
     def call_started(self, value: Any) -> tuple[int, Step]:
         """Note a call of `value`; return its number and what it has to do."""
-        value = self.tracker.called(value)
+        value, record = self.tracker.called(value)
         call = self._calls
         self._calls += 1
         key = identity(value)
         step = self._scenario.step(value, self._ordinals[key])
         self._ordinals[key] += 1
-        self.events.append(CallStarted(self.now(), call, portable(value)))
+        self.events.append(CallStarted(self.now(), call, portable(value), self._told(record)))
         return call, step
+
+    def handler_asked(self, value: Any) -> Any:
+        """Note that the handler is asked for `value`; return it as the scenario has it."""
+        value, record = self.tracker.called(value)
+        self.events.append(HandlerAsked(self.now(), portable(value), self._told(record)))
+        return value
+
+    def _told(self, record: int | None) -> int | None:
+        """Return the number of a record where a trace has to tell it."""
+        return record if self._scenario.tells_apart else None
 
     def call_cancelled(self, call: int) -> None:
         """Note that a cancellation reached the call."""

@@ -14,12 +14,18 @@ EVERY = 500
 
 
 class _Token:
-    """Stands for one value, on one way through the operator; equal to nothing but itself."""
+    """Stands for one value, on one way through the operator; equal to nothing but itself.
 
-    __slots__ = ("__weakref__", "value")
+    Args:
+        value: as the scenario has it.
+        number: of the record whose value it is; None for a result.
+    """
 
-    def __init__(self, value: Any) -> None:
+    __slots__ = ("__weakref__", "number", "value")
+
+    def __init__(self, value: Any, number: int | None = None) -> None:
         self.value = value
+        self.number = number
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -44,6 +50,7 @@ class Tracker:
         self._results: weakref.WeakSet[_Token] = weakref.WeakSet()
         self._taken: weakref.WeakSet[_Token] = weakref.WeakSet()
         self._count = 0
+        self._records = 0
         self.kept = 0
         """The most objects that the operator was found to know without need."""
 
@@ -51,7 +58,8 @@ class Tracker:
         """Return an input element with a token as its value."""
         if not self._is_on or not isinstance(element, Record):
             return element
-        token = _Token(element.value)
+        token = _Token(element.value, self._records)
+        self._records += 1
         self._inputs.add(token)
         return Record(token, element.timestamp, element.key)
 
@@ -62,9 +70,10 @@ class Tracker:
         stored: tuple[Any, ...] = tuple(map(self.given, snapshot.in_flight))
         return replace(snapshot, in_flight=stored)
 
-    def called(self, value: Any) -> Any:
-        """Return the value that a call is made with."""
-        return self._returned(value, self._inputs, "the function is called with")
+    def called(self, value: Any) -> tuple[Any, int | None]:
+        """Return the value that a call is made with, and the number of its record, if known."""
+        known = self._returned(value, self._inputs, "the function is called with")
+        return known, value.number if isinstance(value, _Token) else None
 
     def results(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what a call gives as its results."""
@@ -99,10 +108,12 @@ class Tracker:
         value = self._returned(element.value, self._inputs, "a snapshot holds")
         return Record(value, element.timestamp, element.key)
 
-    def named(self, record: Record) -> Record:
-        """Return a record that an error names as the consumer notes it."""
-        value = record.value.value if isinstance(record.value, _Token) else record.value
-        return Record(value, record.timestamp, record.key)
+    def named(self, record: Record) -> tuple[Record, int | None]:
+        """Return a record that an error names as the consumer notes it, and its number, if any."""
+        token = record.value
+        if not isinstance(token, _Token):
+            return record, None
+        return Record(token.value, record.timestamp, record.key), token.number
 
     def _returned(self, token: Any, known: "weakref.WeakSet[_Token]", what: str) -> Any:
         if not self._is_on:

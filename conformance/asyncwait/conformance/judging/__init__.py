@@ -1,5 +1,6 @@
 """From a trace to a judgement: histories of legs, moments of rest, checks; README.md tells how."""
 
+from asyncwait.conformance.judging._attempts import TURN, Outcome
 from asyncwait.conformance.judging._calls import running_at
 from asyncwait.conformance.judging._check import (
     Check,
@@ -17,7 +18,6 @@ from asyncwait.conformance.judging._common import (
     first_stray,
     untimely_request,
 )
-from asyncwait.conformance.judging._decisions import TURN
 from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._identity import (
     Identity,
@@ -48,6 +48,7 @@ __all__ = [
     "Judgement",
     "LegCheck",
     "LegHistory",
+    "Outcome",
     "Output",
     "Rest",
     "SnapshotOut",

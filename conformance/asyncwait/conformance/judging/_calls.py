@@ -1,7 +1,8 @@
 """Which call belongs to which record, and when too many calls ran on after their deadlines.
 
 First calls start in input order, so the k-th call of a value belongs to the k-th record with that
-value. Where that is broken, ORD-4 says so.
+value. Where that is broken, ORD-4 says so. If calls are repeated, that tells nothing: then the
+trace says which record each call is for, as the harness knows the very object that it was given.
 """
 
 from bisect import bisect_right
@@ -11,6 +12,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from asyncwait.conformance.judging._attempts import Course, course
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER, Call
 from asyncwait.spec import Record
@@ -21,26 +23,46 @@ class Calls(Struct, frozen=True, eq=False):
     """Calls and the records that they belong to.
 
     Args:
-        of: the call of each record that has one, by the record's place.
-        extra: those that belong to no record.
+        of: the calls of each record that has one, by the record's place.
+        extra: those that belong to no record, or that its record had no reason for.
     """
 
-    of: dict[int, Call]
+    of: dict[int, Course]
     extra: tuple[Call, ...]
 
 
 def link_calls(facts: Facts) -> Calls:
+    """Find out which record each call is for."""
+    return _as_told(facts) if facts.scenario.tells_apart else _in_order(facts)
+
+
+def _as_told(facts: Facts) -> Calls:
+    """Give each call the record that it is said to be for."""
+    places = [given.pos for given in facts.inputs if given.is_record]
+    of: dict[int, list[Call]] = defaultdict(list)
+    extra: list[Call] = []
+    for call in facts.calls:
+        is_known = call.record is not None and call.record < len(places)
+        (of[places[call.record or 0]] if is_known else extra).append(call)
+    courses: dict[int, Course] = {}
+    for pos, calls in sorted(of.items()):
+        courses[pos], others = course(facts, calls)
+        extra += others
+    return Calls(courses, tuple(sorted(extra, key=lambda call: call.seq)))
+
+
+def _in_order(facts: Facts) -> Calls:
     """Give each call the first record with its value that has none yet."""
     waiting: dict[str, deque[int]] = defaultdict(deque)
     for given in facts.inputs:
         if isinstance(given.element, Record):
             waiting[identity(given.element.value)].append(given.pos)
-    of: dict[int, Call] = {}
+    of: dict[int, Course] = {}
     extra: list[Call] = []
     for call in facts.calls:
         same = waiting[call.identity]
         if same:
-            of[same.popleft()] = call
+            of[same.popleft()], _ = course(facts, [call])
         else:
             extra.append(call)
     return Calls(of, tuple(extra))
@@ -60,15 +82,15 @@ def running_at(times: Iterable[tuple[float, float]]) -> Iterator[tuple[float, in
 
 
 def overloaded_at(facts: Facts) -> float:
-    """Return the first deadline after which more than `capacity` late calls ran on.
+    """Return when the first call was late after which more than `capacity` late calls ran on.
 
     NEVER if the leg did not fail by them.
     """
     ending, capacity = facts.leg.ending, facts.leg.capacity
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
-    surely = running_at((facts.due(call), call.ended_at) for call in facts.calls)
+    surely = running_at((facts.instants(c.until)[-1], c.ended_at) for c in facts.calls)
     # It may notice a deadline before the loop is blocked, and the end of a call when it is free.
-    maybe = running_at((facts.instants(facts.deadline(c))[0], c.ended_at) for c in facts.calls)
+    maybe = running_at((facts.instants(c.until)[0], c.ended_at) for c in facts.calls)
     late = chain(surely, reversed([*maybe]))
     return next((at for at, running in late if running > capacity and at <= ending.at), NEVER)

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from asyncwait.conformance.judging._attempts import TURN, Course, Outcome
 from asyncwait.conformance.judging._calls import Calls, overloaded_at
 from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER, Call
-from asyncwait.conformance.judging._ties import Explanation, Request, Ties
-from asyncwait.spec.scenario import Handler, identity
+from asyncwait.conformance.judging._items import NEVER
+from asyncwait.conformance.judging._ties import Explanation, Request, Ties, asked_for, name_of
+from asyncwait.spec.scenario import Handler
 
 
 class Decision(Struct, frozen=True, eq=False):
@@ -23,27 +25,33 @@ class Decision(Struct, frozen=True, eq=False):
     timed_out: bool = False
     results: tuple[Any, ...] | None = None
     wrong: str = ""
+    cause: str = ""
 
 
 UNDECIDED = Decision()
-
-TURN = 20.0
-"""Milliseconds that a cancelled call has to end in before it is abandoned for sure (TIME-8)."""
 
 
 def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> dict[int, Decision]:
     """Return the decisions of all records that have a call, by their places."""
     asked, blamed = _by_deadline(facts, calls, ties, explanation)
+    limited = _by_limit(ties, explanation)
     overloaded = overloaded_at(facts)
     # For a while an operator may go on until it knows that there are too many abandoned calls.
     known = overloaded + TURN + facts.blocked_between(overloaded, facts.leg.ending.at)
     decisions = {}
-    for pos, call in calls.of.items():
-        decision = _decide(facts, call, asked.get(pos), blamed=pos in blamed)
+    for pos, course in calls.of.items():
+        own = course.standing(by_limit=pos in limited)
+        decision = _decide(facts, course, own, asked.get(pos), blamed=pos in blamed)
         until = overloaded if decision.wrong else known
-        if pos in asked or min(facts.deadline(call), call.ended_at) <= until:
+        if pos in asked or min(course.deadline, NEVER if own is None else own.at) <= until:
             decisions[pos] = decision
     return decisions
+
+
+def _by_limit(ties: Ties, explanation: Explanation) -> set[int]:
+    """Return the records whose last attempt its own limit has ended, where it could choose."""
+    both = zip(ties.ties, explanation, strict=True)
+    return {pos for tie, chosen in both if tie.by_limit for pos in chosen}
 
 
 def _by_deadline(
@@ -52,52 +60,83 @@ def _by_deadline(
     """Return the request for each record that the handler was asked for, and who is blamed."""
     asked: dict[int, Request] = {}
     blamed: set[int] = set()
-    times = _times_asked(ties)
+    times = _times_asked(facts, ties)
     for tie, chosen in zip(ties.ties, explanation, strict=True):
+        if tie.by_limit:
+            continue
         if not tie.requests:
             blamed.update(chosen)
-        in_turn = sorted(chosen, key=lambda pos: facts.deadline(calls.of[pos]))
+        in_turn = sorted(chosen, key=lambda pos: calls.of[pos].deadline)
         for pos, (_, event) in zip(in_turn, tie.requests, strict=False):
             # Of records with equal values that are due together, any may be the one that was asked
             # for first, and be out before the handler is asked again.
-            since, same = facts.deadline(calls.of[pos]), times[calls.of[pos].identity]
+            since, same = calls.of[pos].deadline, times[name_of(calls.of[pos].first)]
             asked[pos] = same[bisect_left(same, (since, -1))][1], event
     return asked, blamed
 
 
-def _times_asked(ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
+def _times_asked(facts: Facts, ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
     """Return when the handler is asked for a value, with the numbers of the events."""
     times: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for tie in ties.ties:
         for seq, event in tie.requests:
-            times[identity(event.value)].append((event.at, seq))
-    return {value: sorted(each) for value, each in times.items()}
+            times[asked_for(facts, event)].append((event.at, seq))
+    return {name: sorted(each) for name, each in times.items()}
 
 
-def _decide(facts: Facts, call: Call, request: Request | None, *, blamed: bool) -> Decision:
-    """Find the outcome of a record: its own call's, or its deadline's."""
-    deadline, ended = facts.deadline(call), call.ended
-    own = ended is not None and ended.how != "cancelled" and call.ended_at <= deadline
-    if request is not None or (own and blamed) or (not own and deadline <= facts.leg.ending.at):
-        return decided_by_deadline(facts, call, request)
-    return decided_by_call(call) if own else UNDECIDED
+def _decide(
+    facts: Facts, course: Course, own: Outcome | None, request: Request | None, *, blamed: bool
+) -> Decision:
+    """Find the outcome of a record: that of its last attempt, or its deadline's."""
+    deadline = course.deadline
+    in_time = own is not None and own.at <= deadline
+    if request is not None or (in_time and blamed):
+        return decided_by_deadline(facts, course, request)
+    if not in_time and deadline <= facts.leg.ending.at:
+        return decided_by_deadline(facts, course, request)
+    return decided_by_call(facts, course, own) if in_time else UNDECIDED
 
 
-def decided_by_call(call: Call) -> Decision:
-    """Return the decision that the end of a record's call is; none if it is none."""
-    ended = call.ended
-    if ended is None or ended.how == "cancelled":
+def decided_by_call(facts: Facts, course: Course, own: Outcome | None) -> Decision:
+    """Return the decision that an outcome of a record's last attempt is; none if it is none."""
+    if own is None:
         return UNDECIDED
+    call, ended = course.last, course.last.ended
+    if own.by_limit:
+        noticed = max(own.at, min(facts.instants(own.at)[-1], facts.leg.ending.at))
+        cause = "LookupError" if _asks_what_breaks(facts, course, by_limit=True) else "TimeoutError"
+        return Decision(NEVER, noticed, wrong="CallFailed", cause=cause)
+    assert ended is not None
+    decided = Decision(NEVER, call.ended_at, call.ended_seq)
+    if _asks_what_breaks(facts, course, by_limit=False):
+        return replace(decided, wrong="CallFailed", cause="LookupError")
     if ended.how == "returned":
-        return Decision(NEVER, call.ended_at, call.ended_seq, results=ended.results)
+        return replace(decided, results=ended.results)
     wrong = _expected_error(call.step.does, call.step.error)
     # Of a call that completes its record and then raises, either may be noticed first.
     results = ended.results if call.step.throws else None
-    return Decision(NEVER, call.ended_at, call.ended_seq, results=results, wrong=wrong)
+    return replace(decided, results=results, wrong=wrong)
 
 
-def decided_by_deadline(facts: Facts, call: Call, request: Request | None) -> Decision:
+def _asks_what_breaks(facts: Facts, course: Course, *, by_limit: bool) -> bool:
+    """Whether a predicate that raises is asked about the last attempt of a record."""
+    retry, step = facts.scenario.retry, course.last.step
+    if retry is None or len(course.attempts) >= retry.max_attempts:
+        return False
+    if step.does == "reply" and not by_limit:
+        return retry.on_result == "breaks"
+    is_error = by_limit or step.does == "raise" or step.error == "broken"
+    is_asked = is_error and (by_limit or step.error not in _UNASKED)
+    return retry.on_error == "breaks" and is_asked
+
+
+_UNASKED = {"RetryAfter", "KeyboardInterrupt", "SystemExit"}
+"""Errors about which no predicate is asked."""
+
+
+def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -> Decision:
     """Return the decision that a record's deadline is; `request` is the one to its handler."""
+    call = course.first
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
     noticed = max(facts.deadline(call), min(facts.due(call), facts.leg.ending.at))
     decided_at = noticed if request is None else asked_at

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._calls import Calls
 from asyncwait.conformance.judging._candidates import Candidate, Rank, turns
 from asyncwait.conformance.judging._decisions import (
@@ -20,7 +21,6 @@ from asyncwait.conformance.judging._decisions import (
 )
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._identity import Identity, RecordIdentity, identity_of
-from asyncwait.conformance.judging._items import Call
 from asyncwait.conformance.judging._outputs import Linker
 from asyncwait.conformance.judging._ties import Explanation, Tie, Ties
 
@@ -58,10 +58,12 @@ class _Either(NamedTuple):
     candidates: tuple[Candidate, Candidate]
 
     @classmethod
-    def of(cls, facts: Facts, call: Call, pos: int, tie: Tie) -> "_Either":
+    def of(cls, facts: Facts, course: Course, pos: int, tie: Tie) -> "_Either":
         """Return the outcomes of the record at `pos`: of its call, if that can be, and deadline."""
-        own = decided_by_call(call) if call.ended_at <= facts.deadline(call) else UNDECIDED
-        late = decided_by_deadline(facts, call, next(iter(tie.requests), None))
+        standing = course.standing(by_limit=False)
+        in_time = standing is not None and standing.at <= course.deadline
+        own = decided_by_call(facts, course, standing) if in_time else UNDECIDED
+        late = decided_by_deadline(facts, course, next(iter(tie.requests), None))
         return cls(own, late, (Candidate.of(pos, own), Candidate.of(pos, late)))
 
     @property

@@ -13,11 +13,12 @@ from itertools import accumulate, chain, repeat
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._calls import Calls, link_calls, overloaded_at
 from asyncwait.conformance.judging._decisions import UNDECIDED, Decision, decide
 from asyncwait.conformance.judging._evidence import likeliest
 from asyncwait.conformance.judging._facts import Facts, Took, read_leg
-from asyncwait.conformance.judging._items import NEVER, Call, Input, Item, Output
+from asyncwait.conformance.judging._items import NEVER, Input, Item, Output
 from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._outputs import Link, link_outputs
 from asyncwait.conformance.judging._ties import Explanation, Ties, find_ties
@@ -62,7 +63,7 @@ def explained(reading: Reading, explanation: Explanation) -> LegHistory:
     return LegHistory(facts, items, outputs, calls.extra, untimely, overloaded_at(facts))
 
 
-def _item(given: Input, call: Call | None, decision: Decision, took: Sequence[Took]) -> Item:
+def _item(given: Input, course: Course | None, decision: Decision, took: Sequence[Took]) -> Item:
     """Put together what became of an input; `took` are its outputs."""
     owed = max(1, len(decision.results or ()))
     first, last = took[:1], took[owed - 1 : owed]
@@ -73,13 +74,14 @@ def _item(given: Input, call: Call | None, decision: Decision, took: Sequence[To
         given.index,
         given.at,
         given.seq,
-        call,
+        () if course is None else course.attempts,
         decision.asked_at,
         decision.decided_at,
         decision.decided_seq,
         decision.timed_out,
         decision.results,
         decision.wrong,
+        decision.cause,
         len(took),
         first[0].at if first else NEVER,
         first[0].seq if first else -1,

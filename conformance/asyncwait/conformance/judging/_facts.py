@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.judging._identity import Identity, identity_of
 from asyncwait.conformance.judging._items import NEVER, Call, Input
-from asyncwait.spec import Element
+from asyncwait.spec import Element, Record
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
     Event,
+    HandlerAsked,
     Leg,
     Scenario,
     SinkTook,
@@ -67,6 +68,7 @@ class Facts(Struct, frozen=True, eq=False):
         calls: in the order in which they started.
         took: what the consumer took, in order.
         blocks: from when until when the loop was blocked, in ms.
+        numbers: of the records that calls and requests to the handler are for.
     """
 
     scenario: Scenario
@@ -76,12 +78,12 @@ class Facts(Struct, frozen=True, eq=False):
     inputs: tuple[Input, ...]
     calls: tuple[Call, ...]
     took: tuple[Took, ...]
-    blocks: tuple[tuple[float, float], ...] = ()
+    blocks: tuple[tuple[float, float], ...]
+    numbers: "Numbers"
 
     def deadline(self, call: Call | None) -> float:
         """Return when the time of the record of `call` is over, in ms."""
-        timeout = self.scenario.timeout
-        return NEVER if call is None or timeout is None else call.at + timeout
+        return NEVER if call is None else call.deadline
 
     def due(self, call: Call | None) -> float:
         """Return when it has to be decided at the latest: then, or when the loop is free again."""
@@ -120,15 +122,18 @@ def _over(block: tuple[float, float]) -> float:
 def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
     """Sort the events of a leg; see `Facts`."""
     seen = Seen.of(leg.events)
+    inputs = tuple(_inputs(scenario, leg, seen))
+    numbers = Numbers(scenario, inputs)
     return Facts(
         scenario,
         leg,
         began_at,
         seen,
-        tuple(_inputs(scenario, leg, seen)),
-        tuple(_calls(scenario, seen)),
+        inputs,
+        tuple(_calls(scenario, seen, numbers)),
         tuple(Took(e.element, identity_of(e.element), e.at, seq) for seq, e in seen(SinkTook)),
         tuple((event.at, event.until) for _, event in seen(Blocked)),
+        numbers,
     )
 
 
@@ -141,21 +146,63 @@ def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
         yield Input(next(places), given, identity_of(given), event.index, event.at, seq)
 
 
-def _calls(scenario: Scenario, seen: Seen) -> Iterator[Call]:
+def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]:
     """Give each call its step: the k-th call of a value does what step k of its plan says."""
     cancelled = {event.call: event.at for _, event in seen(CallCancelled)}
     ended = {event.call: (seq, event) for seq, event in seen(CallEnded)}
     unknown = (cancelled.keys() | ended.keys()) - {event.call for _, event in seen(CallStarted)}
     if unknown:
         raise ValueError(f"call {min(unknown)} was cancelled or ended, and never started")
+    retry = scenario.retry
     ordinals: Counter[str] = Counter()
+    began: dict[int, float] = {}
     for seq, event in seen(CallStarted):
         key = identity(event.value)
         step = scenario.step(event.value, ordinals[key])
         ordinals[key] += 1
-        cancelled_at = cancelled.get(event.call, NEVER)
-        call = Call(event.call, event.value, key, event.at, seq, step, cancelled_at)
+        record = numbers.of(event, key)
+        first = event.at if record is None else began.setdefault(record, event.at)
+        call = Call(
+            event.call,
+            event.value,
+            key,
+            event.at,
+            seq,
+            step,
+            record,
+            _after(first, scenario.timeout),
+            _after(event.at, None if retry is None else retry.attempt_timeout),
+            cancelled.get(event.call, NEVER),
+        )
         if event.call in ended:
             ended_seq, end = ended[event.call]
             call = replace(call, ended=end, ended_at=end.at, ended_seq=ended_seq)
         yield call
+
+
+def _after(began: float, timeout: float | None) -> float:
+    """Return when a time that began is over; rounded, as all times in a trace are."""
+    return NEVER if timeout is None else round(began + timeout, 3)
+
+
+class Numbers:
+    """The numbers of records, where records are told apart.
+
+    The trace tells them, or no two values are equal.
+
+    Args:
+        scenario: says whether they are.
+        inputs: restored and taken elements.
+    """
+
+    def __init__(self, scenario: Scenario, inputs: Sequence[Input]) -> None:
+        self._are_told = scenario.tells_apart
+        records = (each.element for each in inputs if isinstance(each.element, Record))
+        values = [identity(record.value) for record in records] if self._are_told else []
+        self._by_value = {value: number for number, value in enumerate(values)}
+
+    def of(self, event: CallStarted | HandlerAsked, value: str) -> int | None:
+        """Return the number of the record that an event is about; None where it is not told."""
+        if not self._are_told or event.record is not None:
+            return event.record if self._are_told else None
+        return self._by_value.get(value)

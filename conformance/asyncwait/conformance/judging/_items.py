@@ -25,6 +25,9 @@ class Call(Struct, frozen=True, eq=False):
         at: ms since the leg began.
         seq: number of the event.
         step: what was planned for it.
+        record: number of its record; None where the trace does not tell it.
+        deadline: of its record, in ms.
+        limit: of itself as one attempt, in ms.
         cancelled_at: ms, when a cancellation reached it.
         ended: how it ended; None if it did not.
         ended_at: ms.
@@ -37,10 +40,18 @@ class Call(Struct, frozen=True, eq=False):
     at: float
     seq: int
     step: Step
+    record: int | None = None
+    deadline: float = NEVER
+    limit: float = NEVER
     cancelled_at: float = NEVER
     ended: CallEnded | None = None
     ended_at: float = NEVER
     ended_seq: int = -1
+
+    @property
+    def until(self) -> float:
+        """When it is cancelled at the latest, unless the operator is over, in ms."""
+        return min(self.deadline, self.limit)
 
 
 class Input(Struct, frozen=True, eq=False):
@@ -91,13 +102,14 @@ class Item(Input, frozen=True, eq=False):
     """An input, and what became of it.
 
     Args:
-        call: a record's own; None as long as it has none.
+        attempts: the calls of a record, in order; none as long as it waits for its first.
         asked_at: ms, when the handler was asked for it.
         decided_at: ms.
         decided_seq: number of the event that decided it; -1 if it was no event.
         timed_out: its deadline decided it.
         results: what it has to put out once decided; None while undecided or failed.
         wrong: name of the error that it was decided with; empty for none.
+        cause: class of the cause of that error, where it is not what its call has raised.
         given: how many of its outputs the consumer has taken.
         first_at: ms, when the consumer took the first of them.
         first_seq: number of that event; -1 for none.
@@ -105,18 +117,29 @@ class Item(Input, frozen=True, eq=False):
         emitted_seq: number of that event; -1 for none.
     """
 
-    call: Call | None = None
+    attempts: tuple[Call, ...] = ()
     asked_at: float = NEVER
     decided_at: float = NEVER
     decided_seq: int = -1
     timed_out: bool = False
     results: tuple[Any, ...] | None = None
     wrong: str = ""
+    cause: str = ""
     given: int = 0
     first_at: float = NEVER
     first_seq: int = -1
     emitted_at: float = NEVER
     emitted_seq: int = -1
+
+    @property
+    def call(self) -> Call | None:
+        """A record's first call; None as long as it has none."""
+        return self.attempts[0] if self.attempts else None
+
+    @property
+    def last(self) -> Call | None:
+        """A record's last call so far, whose outcome counts; None as long as it has none."""
+        return self.attempts[-1] if self.attempts else None
 
     def is_begun_before(self, seq: float) -> bool:
         """Whether the consumer took some of it before the event number `seq`."""

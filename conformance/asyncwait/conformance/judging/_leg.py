@@ -6,6 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from asyncwait.conformance.judging._attempts import Outcome, outcomes
 from asyncwait.conformance.judging._facts import Facts, Seen
 from asyncwait.conformance.judging._identity import identity_of
 from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
@@ -141,6 +142,15 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """Return when `item` has to be decided at the latest, in ms; later where a block ends."""
         return self.facts.due(item.call)
 
+    def outcomes(self, call: Call, number: int) -> tuple[Outcome, ...]:
+        """Return what an attempt may have come to by itself.
+
+        Args:
+            call: the attempt.
+            number: how many calls of its record that makes.
+        """
+        return outcomes(self.facts, call, number)
+
     @property
     def records(self) -> Sequence[Item]:
         """The records among the items."""
@@ -167,7 +177,9 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """The records that the leg's error may mean: all that are the same as the one it names."""
         if self.ending.record is None:
             return frozenset()
-        named = identity_of(self.ending.record)
+        named, number = identity_of(self.ending.record), self.ending.number
+        if number is not None and self.scenario.tells_apart:
+            return frozenset(self.records[number : number + 1])
         return frozenset(item for item in self.records if item.identity == named)
 
     @cached_property
@@ -207,10 +219,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def may_be_over_at(self) -> float:
         """When it may have been through at the earliest.
 
-        It may have noticed a deadline before the loop was blocked in that very instant.
+        It may have noticed a deadline, or the limit of an attempt, before the loop was blocked in
+        that very instant.
         """
-        failed = (self.deadline(item) for item in self.records if item.wrong and item.timed_out)
-        return min(self.over_at, *failed, NEVER)
+        wrong = [item for item in self.records if item.wrong]
+        failed = (self.deadline(item) for item in wrong if item.timed_out)
+        limits = (i.last.limit for i in wrong if i.last and i.last.limit <= i.decided_at)
+        return min(self.over_at, *failed, *limits, NEVER)
 
     @property
     def source_ended(self) -> SourceEnded | None:

@@ -1,9 +1,10 @@
 """Whether a trace can be what a run of its scenario gave, whoever wrote it."""
 
 from collections import Counter, defaultdict
+from functools import cached_property
 
 from asyncwait.conformance.judging._identity import is_same, is_same_element
-from asyncwait.spec import SnapshotError
+from asyncwait.spec import Record, SnapshotError
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -13,6 +14,7 @@ from asyncwait.spec.scenario import (
     HookRun,
     Leg,
     LegStart,
+    Misuse,
     Scenario,
     SinkGaveUp,
     SinkLeft,
@@ -90,6 +92,9 @@ class _Leg:
         late_by = leg.late_by
         self._slack = _ROUNDING + (late_by + _RESOLUTION if late_by else 0)
         self._inputs = plan.inputs
+        stored = () if leg.restored is None else leg.restored.in_flight
+        self._values = [identity(each.value) for each in stored if isinstance(each, Record)]
+        """Of the records that are known so far, by their numbers."""
         self._taken = 0
         self._is_closed = False
         self._waiting = False
@@ -127,6 +132,8 @@ class _Leg:
                 return self._call(event)
             case HandlerAsked() if not self._scenario.handled:
                 return f"a handler was asked for {event.value!r}, none is planned"
+            case HandlerAsked():
+                return self._impossible_record(event)
             case HookRun() if self._scenario.hooks == "none":
                 return f"{event.hook} ran, no hook is planned"
             case SnapshotAsked():
@@ -151,6 +158,9 @@ class _Leg:
             return f"input {event.index} was taken, the next one is {following}"
         if self._is_early(event.at, self._inputs[self._taken].at):
             return f"input {event.index} was taken before its time"
+        element = self._inputs[self._taken].element
+        if isinstance(element, Record):
+            self._values.append(identity(element.value))
         self._taken += 1
         return None
 
@@ -172,6 +182,7 @@ class _Leg:
                 return f"call {event.call} started twice"
             case CallStarted():
                 self._start_call(event)
+                return self._impossible_record(event)
             case CallCancelled() if event.call not in self._calls:
                 return f"call {event.call} was cancelled before it started"
             case CallCancelled():
@@ -182,6 +193,25 @@ class _Leg:
                 self._ended.add(event.call)
                 return self._end_call(event)
         return None
+
+    def _impossible_record(self, event: CallStarted | HandlerAsked) -> str | None:
+        """Compare with the record that an event is about, where the trace has to tell it."""
+        value, record = identity(event.value), event.record
+        if not self._scenario.tells_apart:
+            return None
+        if record is None:
+            is_open = self._values.count(value) > 1 and not self._is_copied
+            return f"{event} does not tell which record it is about" if is_open else None
+        if record >= len(self._values):
+            return f"{event} is about record {record}, there are {len(self._values)} so far"
+        if self._values[record] != value:
+            return f"{event} is about record {record}, whose value is {self._values[record]}"
+        return None
+
+    @cached_property
+    def _is_copied(self) -> bool:
+        """Whether the operator handed on a copy, so that nobody knows of which record."""
+        return any(isinstance(e, Misuse) and e.what == "copied" for e in self._leg.events)
 
     def _start_call(self, event: CallStarted) -> None:
         """Give the call its step: the k-th call of a value does what step k of its plan says."""

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._calls import Calls
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._identity import identity_of
@@ -36,6 +37,8 @@ class Tie(Struct, frozen=True):
         count: how many of them their deadline decided.
         requests: to the handler, one for each of those; none where there is no handler.
         is_optional: one more of them may have been decided by it, and failed unseen.
+        by_limit: it is not about their deadline, but about the limit of the last attempt of a
+            record, which may have answered in that very instant.
     """
 
     at: float
@@ -43,6 +46,7 @@ class Tie(Struct, frozen=True):
     count: int
     requests: tuple[Request, ...] = ()
     is_optional: bool = False
+    by_limit: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -64,7 +68,7 @@ class Ties(Struct, frozen=True):
 
 def find_ties(facts: Facts, calls: Calls) -> Ties:
     """Find what the events of a leg leave open."""
-    ties: list[Tie] = []
+    ties: list[Tie] = [*_at_their_limits(calls)]
     untimely: list[HandlerAsked] = []
     asked = _requests(facts)
     asked, due = _joined(facts, calls, asked, _due(facts, calls, asked))
@@ -82,8 +86,30 @@ def find_ties(facts: Facts, calls: Calls) -> Ties:
 def _requests(facts: Facts) -> Mapping[Moment, Sequence[Request]]:
     requests: dict[Moment, list[Request]] = defaultdict(list)
     for seq, event in facts.seen(HandlerAsked):
-        requests[event.at, identity(event.value)].append((seq, event))
+        requests[event.at, asked_for(facts, event)].append((seq, event))
     return requests
+
+
+def _at_their_limits(calls: Calls) -> Iterator[Tie]:
+    """Yield whose last attempt has answered in the very instant of its limit.
+
+    If another attempt followed in any case, it is not the last one.
+    """
+    for pos, course in calls.of.items():
+        if len(course.outcomes) > 1:
+            yield Tie(course.outcomes[0].at, (pos,), 0, is_optional=True, by_limit=True)
+
+
+def name_of(call: Call) -> str:
+    """Return what tells the record of a call, or at least its value, from others."""
+    return call.identity if call.record is None else f"record {call.record}"
+
+
+def asked_for(facts: Facts, event: HandlerAsked) -> str:
+    """Return the same of a request to the handler."""
+    value = identity(event.value)
+    record = facts.numbers.of(event, value)
+    return value if record is None else f"record {record}"
 
 
 def _due(
@@ -98,10 +124,10 @@ def _due(
     left = {moment: len(requests) for moment, requests in asked.items()}
     due: dict[Moment, list[int]] = defaultdict(list)
     for is_tied in (False, True):
-        for pos, call in sorted(calls.of.items()):
-            deadline = facts.deadline(call)
-            if _is_tied(call, deadline) is is_tied:
-                moments = [(at, call.identity) for at in facts.instants(deadline)]
+        for pos, course in sorted(calls.of.items()):
+            if _is_tied(course) is is_tied:
+                name = name_of(course.first)
+                moments = [(at, name) for at in facts.instants(course.deadline)]
                 free = [each for each in moments if left.get(each)]
                 shared = [each for each in moments if is_tied and each in asked]
                 moment = next(iter([*free, *shared]), moments[-1])
@@ -122,10 +148,10 @@ def _joined(
     handler was asked more than once: each of these requests may be its own.
     """
     first: dict[Moment, Moment] = {}
-    for call in calls.of.values():
-        deadline = facts.deadline(call)
-        if _is_tied(call, deadline):
-            moments = [(at, call.identity) for at in facts.instants(deadline)]
+    for course in calls.of.values():
+        if _is_tied(course):
+            name = name_of(course.first)
+            moments = [(at, name) for at in facts.instants(course.deadline)]
             shared = [each for each in moments if each in asked]
             for each in shared[1:]:
                 first[each] = min(shared[0], first.get(each, each))
@@ -137,15 +163,20 @@ def _joined(
         requests[joined] += asked.get(moment, ())
         places[joined] += due.get(moment, ())
     for alike in places.values():
-        alike.sort(key=lambda pos: _is_tied(calls.of[pos], facts.deadline(calls.of[pos])) or False)
+        alike.sort(key=lambda pos: _is_tied(calls.of[pos]) or False)
     return {moment: each for moment, each in requests.items() if each}, places
 
 
-def _is_tied(call: Call, deadline: float) -> bool | None:
-    """Whether a call has answered in the instant of its deadline; None if it did before."""
-    if call.ended is None or call.ended.how == "cancelled" or call.ended_at > deadline:
+def _is_tied(course: Course) -> bool | None:
+    """Whether a record may have been answered, and may not, when its deadline came.
+
+    False if it surely was not, None if it surely was before.
+    """
+    in_time = [each.stands and each.at <= course.deadline for each in course.outcomes]
+    if not any(in_time):
         return False
-    return True if call.ended_at == deadline else None
+    is_sure = all(in_time) and all(each.at < course.deadline for each in course.outcomes)
+    return None if is_sure else True
 
 
 def _unhandled(facts: Facts, calls: Calls) -> Iterator[Tie]:
@@ -156,22 +187,28 @@ def _unhandled(facts: Facts, calls: Calls) -> Iterator[Tie]:
     """
     ending = facts.leg.ending
     if ending.error == "CallTimedOut":
-        named = identity_of(ending.record)
-        same = {pos: c for pos, c in calls.of.items() if facts.inputs[pos].identity == named}
-        if not any(c.ended_at > facts.deadline(c) <= ending.at for c in same.values()):
-            alike = [pos for each in _answered_at_deadline(facts, same).values() for pos in each]
+        same = {pos: each for pos, each in calls.of.items() if _is_named(facts, pos, each)}
+        if not any(_is_tied(c) is False and c.deadline <= ending.at for c in same.values()):
+            alike = [pos for each in _answered_at_deadline(same).values() for pos in each]
             if alike:
                 yield Tie(ending.at, tuple(sorted(alike)), 1)
     elif ending.how in {"left", "crashed"}:
-        own = {pos: c for pos, c in calls.of.items() if c.ended and c.ended.how != "cancelled"}
-        for at, tied in _answered_at_deadline(facts, own).items():
+        for at, tied in _answered_at_deadline(calls.of).items():
             yield Tie(at, tuple(tied), 0, is_optional=True)
 
 
-def _answered_at_deadline(facts: Facts, calls: Mapping[int, Call]) -> Mapping[float, Sequence[int]]:
+def _is_named(facts: Facts, pos: int, course: Course) -> bool:
+    """Whether the error of a leg may mean a record."""
+    ending = facts.leg.ending
+    if ending.number is not None and course.first.record is not None:
+        return ending.number == course.first.record
+    return facts.inputs[pos].identity == identity_of(ending.record)
+
+
+def _answered_at_deadline(courses: Mapping[int, Course]) -> Mapping[float, Sequence[int]]:
     """Return the places of those whose call ended in the instant of their deadline, by instant."""
     tied: dict[float, list[int]] = defaultdict(list)
-    for pos, call in calls.items():
-        if call.ended is not None and call.ended_at == facts.deadline(call):
-            tied[call.ended_at].append(pos)
+    for pos, course in courses.items():
+        if any(each.stands and each.at == course.deadline for each in course.outcomes):
+            tied[course.deadline].append(pos)
     return tied

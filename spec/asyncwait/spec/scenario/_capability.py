@@ -17,11 +17,13 @@ from asyncwait.spec._elements import (
     Barrier,
     Element,
     LatencyMarker,
+    Record,
     Snapshot,
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.spec.scenario._scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
+from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
+from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
 Without = Callable[[Scenario], Scenario]
 """Makes a scenario that needs no such ability; gives back that very one if it needs none."""
@@ -30,7 +32,7 @@ CORE = "core"
 """The profile that every backend has: results in the order of one mode, capacity, failures, end."""
 
 
-_ONCE = {"supplied": False, "twice": False, "throws": False}
+_ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
 """How a call in coroutine form answers: these fields mean nothing there."""
 
 
@@ -80,6 +82,27 @@ def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:
         blocks=handler.blocks,
         swallow=step.swallow and handler.does == "reply",
     )
+
+
+def _without_retry(scenario: Scenario) -> Scenario:
+    """Have each value answered at once by what would have been no reason for another call."""
+    if scenario.retry is None:
+        return scenario
+    plans = tuple(_standing(scenario.retry, plan) for plan in scenario.plans)
+    return replace(scenario, retry=None, plans=plans)
+
+
+def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
+    """Leave the calls out that are repeated; what an attempt's limit would end, raises then."""
+    limit = retry.attempt_timeout
+    steps = [
+        step
+        if limit is None or (step.does != "never" and step.after < limit)
+        else Step("raise", limit, error="ValueError")
+        for step in plan.steps
+    ]
+    standing = tuple(step for step in steps if not retry.repeats(step))
+    return replace(plan, steps=standing or tuple(steps[-1:]))
 
 
 def _without_callbacks(scenario: Scenario) -> Scenario:
@@ -138,8 +161,17 @@ def _without_timed_input(scenario: Scenario) -> Scenario:
     return replace(scenario, inputs=inputs, source_ends_at=0)
 
 
+def _without_virtual_time(scenario: Scenario) -> Scenario:
+    """Leave nothing to chance: it would lead off the grid."""
+    if scenario.retry is None or not scenario.retry.jitter:
+        return scenario
+    return replace(scenario, retry=replace(scenario.retry, jitter=0))
+
+
 def _without_one_loop(scenario: Scenario) -> Scenario:
     """Take out what is only to be had where all live on one loop and share their objects."""
+    if scenario.tells_apart:
+        scenario = _with_values_apart(scenario)
     fitting = replace(
         scenario,
         source="iterator",
@@ -153,6 +185,39 @@ def _without_one_loop(scenario: Scenario) -> Scenario:
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
     )
     return scenario if fitting == scenario else fitting
+
+
+def _with_values_apart(scenario: Scenario) -> Scenario:
+    """Give records with equal values values of their own: no object tells them apart any more.
+
+    The plan of each begins where that of the one before it has gone on.
+    """
+    stored = () if scenario.restore is None else scenario.restore.in_flight
+    elements = [*stored, *(timed.element for timed in scenario.inputs)]
+    values = [each.value for each in elements if isinstance(each, Record)]
+    if len(set(map(identity, values))) == len(values):
+        return scenario
+    plans: list[Plan] = []
+    changed = iter([_apart(scenario, plans, element) for element in elements])
+    restore = scenario.restore
+    if restore is not None:
+        restore = replace(restore, in_flight=tuple(next(changed) for _ in stored))
+    inputs = tuple(replace(timed, element=next(changed)) for timed in scenario.inputs)
+    return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans))
+
+
+def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
+    """Return `element` with a value of its own, whose plan is added to `plans`."""
+    if not isinstance(element, Record):
+        return element
+    value = [len(plans), element.value]
+    before = sum(identity(plan.value[1]) == identity(element.value) for plan in plans)
+    plan = scenario.plan_of.get(identity(element.value), Plan(element.value))
+    steps = plan.steps[min(before, len(plan.steps) - 1) :]
+    if identity(element.value) not in scenario.plan_of:
+        steps = (Step(results=(element.value,)),)
+    plans.append(replace(plan, value=value, steps=steps))
+    return replace(element, value=value)
 
 
 _SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own"}
@@ -220,6 +285,7 @@ class Capability(StrEnum):
     ORDERED = _profile("ordered", "results in input order", _in_mode("unordered"))
     UNORDERED = _profile("unordered", "results as they are ready", _in_mode("ordered"))
     TIMEOUTS = _profile("timeouts", "deadlines, and handlers for late records", _without_timeouts)
+    RETRY = _profile("retry", "calls that are repeated, after back-offs", _without_retry)
     CALLBACKS = _profile("callbacks", "functions in callback form", _without_callbacks)
     EVENT_TIME = _profile(
         "event-time", "watermarks, statuses and latency markers", _without_event_time
@@ -230,7 +296,9 @@ class Capability(StrEnum):
     RESTORE = _profile("restore", "going on from a snapshot", _without_restore)
 
     VIRTUAL_TIME = _Definition(
-        "virtual-time", "runs on a clock that jumps; without it, on a grid of real time"
+        "virtual-time",
+        "runs on a clock that jumps; without it, on a grid of real time",
+        _without_virtual_time,
     )
     TIMED_INPUT = _Definition(
         "timed-input",

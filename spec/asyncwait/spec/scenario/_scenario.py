@@ -5,10 +5,9 @@ value follows step k of its plan (the last step once they run out), counted by t
 """
 
 import json
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -26,132 +25,14 @@ from asyncwait.spec.scenario._limits import (
     LIMITS,
     AllButOne,
     Items,
-    OneOrMore,
     Room,
     Timeout,
     Wait,
     require_between,
     require_element,
-    require_flat,
     require_limits,
 )
-
-StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
-
-PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
-    "raise": (
-        "ValueError",
-        "StopIteration",
-        "StopAsyncIteration",
-        "CancelledError",
-        "KeyboardInterrupt",
-        "SystemExit",
-        "Unpicklable",
-        "",
-    ),
-    "misreturn": ("none", "text", "bytes", "number", "broken"),
-}
-"""What `error` can be where something is raised or misreturned; elsewhere it is empty."""
-
-
-def _require_error(does: str, error: str) -> None:
-    known = PLANNED_ERRORS.get(does, ("",))
-    if error not in known:
-        names = ", ".join(repr(name) for name in known)
-        raise InvalidConfig.of("error", error, f"one of {names} where the plan is to {does!r}")
-
-
-class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What one call does.
-
-    Args:
-        does: "reply" with `results`; "raise" the error named by `error` (before the first await
-            if `after` is 0); "misreturn" what `error` names: none, text, bytes, number, or
-            broken, a collection that raises while it is read; "never" answer.
-        after: ms from the start of the call until then; 0 is without any await.
-        results: of a reply.
-        error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
-            "KeyboardInterrupt", "SystemExit" or "Unpicklable", or empty for an error of the
-            harness's own; or what a misreturn gives.
-        blocks: before it answers, the call blocks the loop for so many ms.
-        thread: the answer comes from another thread.
-        supplied: the answer is a supplier, which is asked on the loop (callback form).
-        twice: further, different answers follow in the same instant (callback form).
-        throws: before it raises, the function completes its record with `results` (callback form,
-            inside the call).
-        swallow: a cancelled call goes on for `clean_up` ms, then answers as planned all the same;
-            one that would never answer replies then.
-        clean_up: how long a cancelled call still runs, in ms.
-
-    Raises:
-        InvalidConfig: `error` names none that is known, or a time is negative.
-    """
-
-    does: StepKind = "reply"
-    after: Wait = 0
-    results: Items[Any] = ()
-    error: str = ""
-    blocks: Wait = 0
-    thread: bool = False
-    supplied: bool = False
-    twice: bool = False
-    throws: bool = False
-    swallow: bool = False
-    clean_up: Wait = 0
-
-    def __post_init__(self) -> None:
-        _require_error(self.does, self.error)
-        require_limits(self)
-        require_flat("results", *self.results)
-        if self.throws and (self.does != "raise" or self.after or self.thread):
-            raise InvalidConfig.of("throws", self.throws, "False but where a call raises at once")
-
-
-class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the timeout handler gives for a value.
-
-    Args:
-        does: "reply" with `results`; give "none", that is None; "raise" the error named by `error`;
-            "misreturn" what `error` names.
-        results: of a reply.
-        error: as that of a step.
-        blocks: before that, it blocks the loop for so many ms.
-
-    Raises:
-        InvalidConfig: `error` names none that is known, or a time is negative.
-    """
-
-    does: Literal["reply", "none", "raise", "misreturn"] = "reply"
-    results: Items[Any] = ()
-    error: str = ""
-    blocks: Wait = 0
-
-    def __post_init__(self) -> None:
-        _require_error(self.does, self.error)
-        require_limits(self)
-        require_flat("results", *self.results)
-
-
-class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The calls of one value, and what its timeout handler does.
-
-    Args:
-        value: whose plan it is: the calls of all records with a value that is the same as JSON,
-            the order of the keys in objects apart, follow it.
-        steps: one for each call of the value in a leg, in order; further calls follow the last.
-        handler: what the timeout handler gives for the value.
-
-    Raises:
-        InvalidConfig: there is no step.
-    """
-
-    value: Any
-    steps: OneOrMore[Step] = (Step(),)
-    handler: Handler = Handler("none")
-
-    def __post_init__(self) -> None:
-        require_limits(self)
-        require_flat("value", self.value)
+from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
 
 
 class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -240,6 +121,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             watermarks.
         capacity: of the operator: records admitted and not yet emitted at most.
         timeout: ms from a record's first call to its deadline; None for no deadline.
+        retry: how calls are repeated; None for not at all.
         inputs: what the source gives, in the order of their times.
         plans: of the values; a value without one is answered at once with itself alone, and its
             handler gives None.
@@ -286,6 +168,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     mode: Mode = "ordered"
     capacity: Room = 4
     timeout: Timeout | None = None
+    retry: PlannedRetry | None = None
     inputs: Items[Timed] = ()
     plans: Items[Plan] = ()
     handled: bool = False
@@ -333,7 +216,18 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         if crash is not None:
             mode = mode if crash.mode is None else crash.mode
             capacity = capacity if crash.capacity is None else crash.capacity
-        return OperatorConfig(mode, capacity, None if self.timeout is None else self.timeout / 1000)
+        timeout = None if self.timeout is None else self.timeout / 1000
+        return OperatorConfig(
+            mode, capacity, timeout, None if self.retry is None else self.retry.config()
+        )
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether a trace has to say which record a call is for: their values may be equal.
+
+        Where records are called once and in order, the order of the calls says it.
+        """
+        return self.retry is not None
 
     @cached_property
     def plan_of(self) -> dict[str, Plan]:
@@ -368,6 +262,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     def horizon(self) -> int:
         """An upper bound of the legal duration of a leg, in ms, where every call answers."""
         longest = max((self._lasts(step) for p in self.plans for step in p.steps), default=0)
+        if self.retry is not None:
+            longest = self.retry.lasts(longest, self.plans)
         longest += sum(plan.handler.blocks for plan in self.plans)
         stored = len(self.restore.in_flight) if self.restore else 0
         last = self.inputs[-1].at if self.inputs else 0

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from asyncwait.spec.scenario._limits import LIMITS
-from asyncwait.spec.scenario._scenario import PLANNED_ERRORS, Scenario
+from asyncwait.spec.scenario._plan import PLANNED_ERRORS
+from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._wire import Declaration, Reply, Request
 
 Schema: TypeAlias = dict[str, Any]

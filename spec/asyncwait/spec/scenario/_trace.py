@@ -51,17 +51,20 @@ class SourceClosed(Struct, frozen=True, tag="source-closed", forbid_unknown_fiel
     at: Moment
 
 
-class CallStarted(Struct, frozen=True, tag="call", forbid_unknown_fields=True):
+class CallStarted(Struct, frozen=True, tag="call", omit_defaults=True, forbid_unknown_fields=True):
     """The function is called.
 
     Args:
         call: number of the call: 0 for the first of the leg, then 1, and so on.
         value: of the record that it is called for.
+        record: that record's number, where records are told apart: 0 for the first that the leg
+            was restored with or took, then 1, and so on.
     """
 
     at: Moment
     call: Count
     value: Any
+    record: Count | None = None
 
 
 class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fields=True):
@@ -94,15 +97,19 @@ class CallEnded(
     results: tuple[Any, ...] = ()
 
 
-class HandlerAsked(Struct, frozen=True, tag="handler", forbid_unknown_fields=True):
+class HandlerAsked(
+    Struct, frozen=True, tag="handler", omit_defaults=True, forbid_unknown_fields=True
+):
     """The timeout handler is asked for results.
 
     Args:
         value: of the record that they are asked for.
+        record: that record's number, as of a call.
     """
 
     at: Moment
     value: Any
+    record: Count | None = None
 
 
 class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
@@ -271,6 +278,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         detail: text for people.
         traceback: where an error that the contract does not name comes from, as text; the innermost
             error, and in it the innermost place, stands first.
+        number: of the record that the error names, as of a call.
+        attempts: how many calls of that record the error tells of; 0 for no such error.
     """
 
     how: EndingKind
@@ -283,6 +292,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     after: str = ""
     detail: str = ""
     traceback: str = ""
+    number: Count | None = None
+    attempts: Count = 0
 
 
 class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -21,7 +21,13 @@ from asyncwait.spec import (
 
 
 class Shell(ABC):
-    """An operator without its mechanism."""
+    """An operator without its mechanism.
+
+    Attributes:
+        lacks: the profiles that it does not have.
+    """
+
+    lacks = ("retry",)
 
     def __init__(
         self,

@@ -26,10 +26,11 @@ class LoopSide:
         self.loop: asyncio.AbstractEventLoop
         if real:
             self.loop = asyncio.new_event_loop()
-            self.recorder = Recorder(plan.scenario, self.loop.time, grid=GRID)
+            clock: dict[str, Any] = {"clock": self.loop.time, "grid": GRID}
         else:
             self.loop = virtual = OutsideVirtualLoop(self._count_left)
-            self.recorder = Recorder(plan.scenario, virtual.time, blocker=virtual.jump)
+            clock = {"clock": virtual.time, "blocker": virtual.jump}
+        self.recorder = Recorder(plan.scenario, **clock, shares_objects=False)
         self._began = self.loop.time()
         self.consumer = Consumer(plan, self.recorder)
         self.closing = False

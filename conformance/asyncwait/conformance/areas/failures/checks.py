@@ -71,10 +71,12 @@ def of_two_failures_the_earlier_is_raised(leg: LegHistory) -> Iterator[Finding]:
 
 def _fails_at(leg: LegHistory, item: Item) -> float:
     """When `item` would fail if its call were left alone, which a sound operator does not do."""
-    call = item.call
+    call, retry = item.last, leg.scenario.retry
     if call is None:
         return NEVER
-    if call.step.does in {"raise", "misreturn"} and call.step.after <= leg.timeout:
+    repeats = retry is not None and retry.repeats(call.step)
+    fails = call.step.does in {"raise", "misreturn"} and not repeats
+    if fails and call.at + call.step.after <= call.until:
         return call.at + call.step.after
     return item.decided_at if item.wrong else NEVER
 
@@ -96,7 +98,7 @@ def odd_exceptions_of_a_call_are_call_errors(leg: LegHistory) -> Iterator[Findin
 
 
 def _is_odd(item: Item) -> bool:
-    return item.call is not None and not item.timed_out and item.call.step.error in _ODD
+    return item.last is not None and not item.timed_out and item.last.step.error in _ODD
 
 
 @leg_check("FAIL-6")
@@ -195,10 +197,12 @@ def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Find
 
 def _causes(item: Item) -> set[str]:
     """Class names of what the call of `item`, or the collection it gave, raised."""
-    if item.wrong != "CallFailed" or item.call is None:
+    if item.wrong != "CallFailed" or item.last is None:
         return set()
-    error = item.call.step.error
-    if item.timed_out or error not in {"ValueError", *_ODD, *_FOR_THE_PROGRAM}:
+    if item.cause:
+        return {item.cause}
+    error = item.last.step.error
+    if item.timed_out or error not in {"ValueError", "RetryAfter", *_ODD, *_FOR_THE_PROGRAM}:
         return {"Planned"}
     # The language itself turns the one into the other where it leaves a coroutine.
     return {error, "RuntimeError"} if error == "StopIteration" else {error}
@@ -253,12 +257,12 @@ def _is_interrupted_by_its_source(leg: LegHistory) -> bool:
 
 def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
     """Return what the call of `item` raised, or its handler, if it is meant for the program."""
-    if item.call is None or item.decided_at > leg.fail_at:
+    if item.last is None or item.decided_at > leg.fail_at:
         return set()
-    handler = leg.scenario.handler(item.call.value) if item.asked_at != NEVER else None
+    handler = leg.scenario.handler(item.last.value) if item.asked_at != NEVER else None
     errors = {"" if handler is None else handler.error}
     if _is_raised(leg, item):
-        errors.add(item.call.step.error)
+        errors.add(item.last.step.error)
     return errors & _FOR_THE_PROGRAM
 
 
@@ -268,7 +272,7 @@ def _is_raised(leg: LegHistory, item: Item) -> bool:
     A completion with an error does not, nor does its supplier if the completion was late: nobody
     asks it.
     """
-    call = item.call
+    call = item.last
     if call is None or call.ended is None or call.ended.how != "raised":
         return False
     step = call.step

@@ -68,7 +68,7 @@ def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
     if leg.scenario.form == "callback":
         again, mistaken = first_stray(leg, ["again"]), _failed_by_mistake(leg)
         for item in leg.records:
-            if item.call is None or not item.call.step.twice or item.decided_at == NEVER:
+            if item.last is None or not item.last.step.twice or item.decided_at == NEVER:
                 continue
             if again is not None:
                 yield f"a second completion came out: {again.element}", again.at
@@ -99,7 +99,7 @@ def an_answer_from_another_thread_counts_at_once(leg: LegHistory) -> Iterator[Fi
 
 
 def _is_from_a_thread(item: Item) -> bool:
-    call = None if item.timed_out else item.call
+    call = None if item.timed_out else item.last
     return call is not None and call.step.thread and bool(item.results)
 
 
@@ -117,11 +117,11 @@ def a_collection_that_breaks_gives_nothing(leg: LegHistory) -> Iterator[Finding]
 
 def _is_broken(leg: LegHistory, item: Item) -> bool:
     """Whether `item` was decided by a collection that raised while it was read."""
-    if item.call is None or not item.wrong:
+    if item.last is None or not item.wrong:
         return False
     if not item.timed_out:
-        return item.call.step.error == "broken"
-    handler = leg.scenario.handler(item.call.value)
+        return item.last.step.error == "broken"
+    handler = leg.scenario.handler(item.last.value)
     return handler is not None and handler.error == "broken"
 
 

@@ -91,10 +91,10 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
         return
     blamed = _blamed_for_timeout(leg)
     for early in leg.calls:
-        if early.cancelled_at < min(early.at + leg.timeout, leg.may_be_over_at, leg.end_at):
+        if early.cancelled_at < min(early.until, leg.may_be_over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
-        call, deadline = item.call, leg.due(item)
+        call, deadline = item.last, leg.due(item)
         if call is None or not item.timed_out:
             continue
         if deadline >= leg.over_at and item not in blamed:
@@ -109,7 +109,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
 def a_late_result_does_not_count(leg: LegHistory) -> Iterator[Finding]:
     """What a call gives after its record's deadline does not come out."""
     for item in leg.records:
-        call = item.call
+        call = item.last
         if call is None or call.ended is None or not item.timed_out:
             continue
         if call.ended.how == "returned" and call.ended_at > leg.deadline(item):
@@ -118,7 +118,7 @@ def a_late_result_does_not_count(leg: LegHistory) -> Iterator[Finding]:
 
 def _late_output(leg: LegHistory, item: Item) -> Finding:
     """Return the first output that can only be the late result of `item`'s call."""
-    call = item.call
+    call = item.last
     if call is None or call.ended is None:
         return None
     own = {identity(result) for result in item.results or ()}

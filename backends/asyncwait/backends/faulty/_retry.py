@@ -1,0 +1,335 @@
+"""RETRY: operators that get retries wrong."""
+
+from typing import Any
+
+import anyio
+from msgspec.structs import replace
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    Attempt,
+    End,
+    Outcome,
+    ResultHandler,
+    Returned,
+    StreamTask,
+)
+from asyncwait.spec import (
+    BackOffs,
+    CallFailed,
+    Element,
+    OperatorConfig,
+    OperatorError,
+    RetryAfter,
+    Stored,
+    call_failed,
+)
+
+
+class _KnowsWhoBacksOff(AsyncWaitOperator):
+    """Calls again, with each element, whose back-off is over."""
+
+    due: tuple[ResultHandler, ...] = ()
+
+    def process(self, element: Element) -> None:
+        super().process(element)
+        due, self.due = self.due, ()
+        for handler in due:
+            ResultHandler.on_pause_over(handler)
+
+
+class RepeatsWhenTheNextElementComes(ResultHandler):
+    """Looks when an element comes whether a back-off is over, as the first sketch of it did."""
+
+    operator: _KnowsWhoBacksOff  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def on_pause_over(self) -> None:
+        self.operator.due += (self,)
+
+
+class FailsAfterTwoAttempts(AsyncWaitOperator):
+    """Gives up after two attempts, whatever it was told."""
+
+    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
+        super().__init__(config, *args, **others)
+        if config.retry is not None:
+            most = min(2, config.retry.max_attempts)
+            self.back_offs = BackOffs(replace(config.retry, max_attempts=most))
+
+
+class CountsRepetitionsAsAttempts(AsyncWaitOperator):
+    """Takes the limit for one of repetitions, and calls once more than it says: Flink's RT-3."""
+
+    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
+        super().__init__(config, *args, **others)
+        if config.retry is not None:
+            most = config.retry.max_attempts + 1
+            self.back_offs = BackOffs(replace(config.retry, max_attempts=most))
+
+
+class _SharesItsBackOff(AsyncWaitOperator):
+    """Knows one back-off, that of whoever failed last."""
+
+    level = 0
+
+
+class BeginsAnewForAll(ResultHandler):
+    """Keeps one back-off for all records, and each first failure resets it: Flink's RT-5."""
+
+    operator: _SharesItsBackOff  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+        self.operator.level = 1 if self.attempts == 1 else self.operator.level + 1
+        if pause is None or retry is None:
+            return pause
+        return min(pause, retry.back_off(self.operator.level))
+
+
+class NeverBeginsAnew(ResultHandler):
+    """Keeps one back-off for all records, which only grows: FLINK-33698."""
+
+    operator: _SharesItsBackOff  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+        self.operator.level += 1
+        if pause is None or retry is None:
+            return pause
+        return max(pause, retry.back_off(self.operator.level))
+
+
+class LetsTheFirstBackOffPassTheCap(ResultHandler):
+    """Takes the initial back-off as it is, however long: Flink's RT-6."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+        return retry.initial if pause and retry and self.attempts == 1 else pause
+
+
+class ForgetsTheCap(AsyncWaitOperator):
+    """Multiplies back-offs without end."""
+
+    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
+        super().__init__(config, *args, **others)
+        if config.retry is not None:
+            self.back_offs = BackOffs(replace(config.retry, cap=max(config.retry.cap, 1e6)))
+
+
+class TakesRetryAfterForAnyError(ResultHandler):
+    """Backs off as after any other error, although it was told when to come again."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        if isinstance(failure.__cause__, RetryAfter):
+            failure = call_failed(self.record, ValueError("come again"))
+        return super().pause_after_failure(failure)
+
+
+class RepeatsWhateverFails(ResultHandler):
+    """Repeats each call that failed, without a look at what is worth it."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+        if pause is None and retry is not None and self.attempts < retry.max_attempts:
+            return retry.back_off(self.attempts)
+        return pause
+
+
+class TellsNoAttempts(ResultHandler):
+    """Fails with the last error, and nobody learns how often it was tried."""
+
+    def conclude_failure(self, failure: OperatorError, at: float) -> None:
+        try:
+            super().conclude_failure(failure, at)
+        except OperatorError as error:
+            raise type(error)(error.record, error.reason) from error.__cause__
+
+
+class PutsOutWhatWasRefused(ResultHandler):
+    """Adds results that were refused to those of the next attempt, so that nothing is lost."""
+
+    refused: tuple[Any, ...] = ()
+
+    def pause_after(self, results: tuple[Any, ...]) -> float | None:
+        pause = super().pause_after(results)
+        if pause is not None:
+            self.refused += results
+        return pause
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        super().decide(self.refused + results)
+
+
+class HandsOneHandleToAllAttempts(Attempt):
+    """Takes what an older attempt comes to for the outcome of the present one: Flink's RT-10."""
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        self.handler.on_outcome(outcome)
+
+
+class CallsAgainWithoutCancelling(ResultHandler):
+    """Calls a record again that takes long, and lets both calls run: who is first, wins."""
+
+    def on_begun(self) -> None:
+        super().on_begun()
+        retry = self.operator.config.retry
+        if retry is not None and self.attempts < retry.max_attempts:
+            due = self.operator.clock() + retry.initial
+            self.operator.timers.register(due, self.call_besides)
+
+    def call_besides(self) -> None:
+        if not self.is_decided and self.pause is None:
+            self.start()
+
+
+class BacksOffBeyondTheDeadline(ResultHandler):
+    """Decides a record at its deadline, and calls it again all the same: FLINK-30477."""
+
+    def cancel_deadline(self) -> None:
+        self.pause = None
+        super().cancel_deadline()
+
+
+class RepeatsAfterTheHandler(ResultHandler):
+    """Takes the error of a timeout handler for a reason for another attempt: FLINK-38082."""
+
+    def on_deadline(self) -> None:
+        try:
+            super().on_deadline()
+        except OperatorError as failure:
+            self.conclude_failure(failure, self.due)
+
+
+class GivesEachAttemptItsOwnDeadline(ResultHandler):
+    """Begins the timeout anew with each attempt."""
+
+    def on_begun(self) -> None:
+        super().on_begun()
+        timeout = self.operator.config.timeout
+        if timeout is not None and self.attempts > 1:
+            self.cancel_deadline()
+            self.due = self.due_after(timeout)
+            self.deadline = self.operator.timers.register(self.due, self.on_deadline)
+
+
+class LetsLongAttemptsRunOn(Attempt):
+    """Fails an attempt at its limit, and leaves its call running."""
+
+    def on_limit(self, due: float) -> None:
+        self.scope, scope = None, self.scope
+        try:
+            super().on_limit(due)
+        finally:
+            self.scope = scope
+
+
+class SwallowsErrorsOfPredicates(ResultHandler):
+    """Loses what a predicate raises, and nobody decides the record: Flink's RT-17."""
+
+    def conclude(self, outcome: Outcome) -> None:
+        try:
+            super().conclude(outcome)
+        except CallFailed as failure:
+            if not failure.reason.startswith("on_"):
+                raise
+
+
+class SleepsOnWhenItIsLeft(Attempt):
+    """Backs off in the call's own task, and lets nobody wake it."""
+
+    async def invoke(self) -> Outcome:
+        record, function = self.handler.record, self.operator.function.call
+        try:
+            return await super().invoke()
+        except Exception as error:
+            pause = self.handler.pause_after_failure(call_failed(record, error))
+            if pause is None or function is None:
+                raise
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(pause)
+        self.number += 1
+        self.begin()
+        return Returned(await function(record.value), self.operator.clock())
+
+
+class StopsRepeatingAtTheEndOfInput(ResultHandler):
+    """Takes every outcome for the last one once the input has ended: Flink's EI-4."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        if self.operator.output.task.end is not None:
+            return None
+        return super().pause_after_failure(failure)
+
+
+class HurriesAtTheEndOfInput(StreamTask):
+    """Calls at once, at the end of input, whatever backs off: Flink's EI-5."""
+
+    def on_end(self, end: End) -> None:
+        super().on_end(end)
+        for timer in list(self.timers.timers):
+            if getattr(timer.callback, "__name__", "") == "on_pause_over":
+                self.timers.cancel(timer)
+                self.post(timer.callback)
+
+
+class _KnowsWhatWasStored(StreamTask):
+    """Remembers what was restored."""
+
+    old: tuple[Stored, ...] = ()
+
+    def restore(self) -> None:
+        self.old = self.stored
+        super().restore()
+
+
+class TakesRestoredCallsForRepetitions(ResultHandler):
+    """Counts the attempts of a record from before the crash: one, at least, there was."""
+
+    def start(self) -> None:
+        task = self.operator.output.task
+        assert isinstance(task, _KnowsWhatWasStored)
+        if self.attempt is None and any(self.record is stored for stored in task.old):
+            self.attempt = Attempt(self, 1)
+            self.attempt.close()
+        super().start()
+
+
+class NeverRepeatsWhatRaisesAtOnce(Attempt):
+    """Takes a function that raises before it waits for a slip, not a failure: Flink's RT-18."""
+
+    async def invoke(self) -> Outcome:
+        began = self.operator.clock()
+        try:
+            return await super().invoke()
+        except Exception:
+            if self.operator.clock() == began:
+                self.operator.back_offs = None
+            raise
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(RepeatsWhenTheNextElementComes, also=(_KnowsWhoBacksOff,), rule="RETRY-1"),
+    Faulty(FailsAfterTwoAttempts, rule="RETRY-1"),
+    Faulty(CountsRepetitionsAsAttempts, rule="RETRY-2"),
+    Faulty(BeginsAnewForAll, also=(_SharesItsBackOff,), rule="RETRY-3"),
+    Faulty(NeverBeginsAnew, also=(_SharesItsBackOff,), rule="RETRY-4"),
+    Faulty(LetsTheFirstBackOffPassTheCap, rule="RETRY-4"),
+    Faulty(ForgetsTheCap, rule="RETRY-4"),
+    Faulty(TakesRetryAfterForAnyError, rule="RETRY-5"),
+    Faulty(RepeatsWhateverFails, rule="RETRY-6"),
+    Faulty(TellsNoAttempts, rule="RETRY-7"),
+    Faulty(PutsOutWhatWasRefused, rule="RETRY-8"),
+    Faulty(HandsOneHandleToAllAttempts, rule="RETRY-9"),
+    Faulty(CallsAgainWithoutCancelling, rule="RETRY-10"),
+    Faulty(BacksOffBeyondTheDeadline, rule="RETRY-11"),
+    Faulty(RepeatsAfterTheHandler, rule="RETRY-11"),
+    Faulty(GivesEachAttemptItsOwnDeadline, rule="RETRY-11"),
+    Faulty(LetsLongAttemptsRunOn, rule="RETRY-12"),
+    Faulty(SwallowsErrorsOfPredicates, rule="RETRY-13"),
+    Faulty(SleepsOnWhenItIsLeft, rule="RETRY-14"),
+    Faulty(StopsRepeatingAtTheEndOfInput, rule="RETRY-15"),
+    Faulty(HurriesAtTheEndOfInput, rule="RETRY-15"),
+    Faulty(TakesRestoredCallsForRepetitions, also=(_KnowsWhatWasStored,), rule="RETRY-16"),
+    Faulty(NeverRepeatsWhatRaisesAtOnce, rule="RETRY-17"),
+)

@@ -1,0 +1,205 @@
+"""Retries: which calls are repeated, the back-offs before that, and the limits of attempts."""
+
+from collections import OrderedDict
+from heapq import heappop, heappush
+from itertools import count
+from math import inf, nextafter
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from asyncwait.backends.pool._callbacks import AttemptInbox
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.spec import (
+    BackOffs,
+    FunctionParts,
+    OperatorConfig,
+    OperatorError,
+    Retry,
+    attempt_timed_out,
+)
+
+
+class Retries(Sweep):
+    """Looks after attempts and back-offs as well as deadlines.
+
+    Each record that was called has a deadline here, which may be infinite. It has a worker, or an
+    attempt in callback form, while there is a call whose outcome counts.
+
+    Args:
+        core: whose records they are.
+        parts: of the user's function.
+        config: of the operator.
+        group: where the task lives.
+        retry: that of `config`.
+    """
+
+    inbox = AttemptInbox
+
+    def __init__(
+        self,
+        core: Core,
+        parts: FunctionParts,
+        config: OperatorConfig,
+        group: TaskGroup,
+        retry: Retry,
+    ) -> None:
+        super().__init__(core, parts, config, group)
+        self._back_offs = BackOffs(retry)
+        self._limit = inf if retry.attempt_timeout is None else retry.attempt_timeout
+        # In a plain dict the first is found ever slower, as those before it go.
+        self._limits: OrderedDict[Entry, float] = OrderedDict()
+        """When calls have taken too long, the earliest first; not where the deadline is earlier."""
+        self._pauses: list[tuple[float, int, Entry]] = []
+        """A heap of the ends of back-offs, numbered so as to keep their order."""
+        self._numbers = count()
+        self._lingering: dict[Any, tuple[Entry, float]] = {}
+        """By worker: records whose calls were cancelled, and the ends of their back-offs.
+
+        They join the heap when it is known that the call has ended, or is abandoned.
+        """
+        self._at = 0.0
+        """When the outcome came that is looked at."""
+        core.on_results = self._on_results
+        core.on_failure = lambda entry, failure: self._on_failure(entry, failure, self._at)
+
+    # Calls begin.
+
+    def begin(self, entry: Entry) -> bool:
+        """Note that a call of `entry` begins now, or tell that it may not any more."""
+        now = self._clock()
+        if entry.deadline is None:
+            entry.deadline = now + self._timeout
+            self._due = min(self._due, entry.deadline)
+        elif self._is_over(entry, now):
+            return False
+        else:
+            self._core.retries += 1
+        self._core.calls += 1
+        entry.attempts += 1
+        limit = now + self._limit
+        if limit < entry.deadline:
+            self._limits[entry] = limit
+        self._wake_before(min(limit, entry.deadline))
+        return True
+
+    def _is_over(self, entry: Entry, now: float) -> bool:
+        """Tell whether `entry` is decided, or was to be while it waited for its next call."""
+        if _deadline(entry) <= now:
+            self.before()
+            self._decide_before(nextafter(now, inf))
+        return entry.results is not None or self._core.closed
+
+    # Calls end.
+
+    def beat(self, entry: Entry, at: float | None = None, worker: Any = None) -> bool:
+        """Decide what was due before now, or `at`; tell whether an outcome of `entry` is too late.
+
+        It is after the deadline, the limit, or another outcome; so is one from an earlier worker.
+        """
+        if worker is not None and worker is not entry.worker:
+            return True
+        self._at = at = self._clock() if at is None else at
+        if min(self._due, self._first_limit()) < at:
+            if min(_deadline(entry), self._limits.get(entry, inf)) < at:
+                entry.worker = None  # Its call is over: there is nothing to cancel.
+            self._decide_before(at)
+        return entry.worker is None or self._core.closed
+
+    def release(self, worker: Any) -> None:
+        """Note that the cancelled call of `worker` has ended, or is abandoned: a record goes on."""
+        if worker in self._lingering:
+            self._pause(*self._lingering.pop(worker))
+
+    def _on_results(self, entry: Entry, results: tuple[Any, ...]) -> None:
+        self._limits.pop(entry, None)
+        try:
+            seconds = self._back_offs.after_results(entry.element, results, entry.attempts)
+        except OperatorError as failure:
+            self._core.fail(failure)
+        else:
+            if seconds is None:
+                self._core.decide(entry, results)
+            else:
+                self._back_off(entry, self._at + seconds)
+
+    def _on_failure(self, entry: Entry, failure: OperatorError, at: float) -> None:
+        self._limits.pop(entry, None)
+        try:
+            seconds = self._seconds_after(entry, failure)
+        except OperatorError as broken:
+            self._core.fail(broken)
+        else:
+            if seconds is None:
+                self._core.fail(failure.after(entry.attempts))
+            else:
+                self._back_off(entry, at + seconds)
+
+    def _seconds_after(self, entry: Entry, failure: OperatorError) -> float | None:
+        # A call in callback form that raises although it has decided its record is not repeated.
+        if entry.results is not None:
+            return None
+        return self._back_offs.after_failure(failure, entry.attempts)
+
+    # Back-offs.
+
+    def _back_off(self, entry: Entry, until: float) -> None:
+        worker, entry.worker = entry.worker, None
+        if worker is not None and worker.was_cancelled:
+            self._lingering[worker] = entry, until
+        else:
+            self._pause(entry, until)
+
+    def _pause(self, entry: Entry, until: float) -> None:
+        """Have `entry` called again at a time, unless its deadline is earlier."""
+        if until < _deadline(entry):
+            heappush(self._pauses, (until, next(self._numbers), entry))
+            self._wake_before(until)
+
+    def _resume_before(self, time: float) -> None:
+        """Have all records called again that were to back off until before `time`."""
+        while self._pauses and self._pauses[0][0] < time:
+            self._core.pending.append(heappop(self._pauses)[-1])
+            self._core.on_pending()
+
+    # Time.
+
+    def close(self) -> None:
+        """End the task, and wait for nothing any more."""
+        super().close()
+        for waiting in (self._limits, self._pauses, self._lingering):
+            waiting.clear()
+
+    def _wake_before(self, time: float) -> None:
+        if time < self._wakes_at:
+            self._wakes_at = time
+            self._wake()
+
+    def _next(self) -> float:
+        pause = self._pauses[0][0] if self._pauses else inf
+        return min(super()._next(), self._first_limit(), pause)
+
+    def _first_limit(self) -> float:
+        return next(iter(self._limits.values()), inf)
+
+    def _decide_before(self, time: float) -> None:
+        """Do all that was due before `time`: deadlines and limits in their order, then the rest."""
+        while (limit := self._first_limit()) < time:
+            if self._due <= limit:
+                super()._decide_before(nextafter(limit, inf))
+            else:
+                self._overrun(next(iter(self._limits)), limit)
+        super()._decide_before(time)
+        self._resume_before(time)
+
+    def _overrun(self, entry: Entry, limit: float) -> None:
+        """End a call that has taken too long."""
+        self._cancel(entry)
+        self._on_failure(entry, attempt_timed_out(entry.element, self._limit), limit)
+
+
+def _deadline(entry: Entry) -> float:
+    assert entry.deadline is not None
+    return entry.deadline

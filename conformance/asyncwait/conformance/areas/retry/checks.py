@@ -1,0 +1,389 @@
+"""RETRY: which calls are repeated, when, and what becomes of their outcomes."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging import (
+    NEVER,
+    Call,
+    Finding,
+    Item,
+    LegHistory,
+    Outcome,
+    first_failures,
+    first_stray,
+    leg_check,
+)
+from asyncwait.spec.scenario import SnapshotAsked, SourceEnded, identity
+
+
+class _Repetition(Struct, frozen=True, eq=False):
+    """One call that repeats another.
+
+    Args:
+        item: the record.
+        before: the call that it repeats.
+        call: itself.
+        reasons: what the call before may have come to that was a reason for it.
+    """
+
+    item: Item
+    before: Call
+    call: Call
+    reasons: Sequence[Outcome]
+
+    @property
+    def since(self) -> float:
+        """When it may begin at the earliest, in ms."""
+        return min(reason.since for reason in self.reasons)
+
+    @property
+    def until(self) -> float:
+        """When it has to begin at the latest, in ms."""
+        return max(reason.until for reason in self.reasons)
+
+    def __str__(self) -> str:
+        return f"call {self.call.number} of {self.item}"
+
+
+def _repetitions(leg: LegHistory) -> Iterator[_Repetition]:
+    """Yield each call that repeats another one of its record, with reason."""
+    for item in leg.records:
+        for number, (before, call) in enumerate(pairwise(item.attempts), 1):
+            ends = leg.outcomes(before, number)
+            reasons = [each for each in ends if not each.stands and each.at <= call.at]
+            yield _Repetition(item, before, call, reasons)
+
+
+def _owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
+    """Yield each record that is to be called once more, and when at the latest, in ms."""
+    for item in leg.records:
+        if item.last is not None and item.decided_at == NEVER:
+            ends = leg.outcomes(item.last, len(item.attempts))
+            if ends and not any(each.stands for each in ends):
+                yield item, max(each.until for each in ends)
+
+
+def _not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
+    """Yield each record that was owed another call, and how it went without; see `_owed`."""
+    for item, until in _owed(leg):
+        late = _overdue(leg, until, len(leg.events))
+        if leg.ending.error == "CallFailed" and leg.named == frozenset({item}):
+            yield item, "was given up, and attempts are left", leg.end_at
+        elif leg.ran_to_its_end:
+            yield item, "was not called again, and the stream ended", leg.end_at
+        elif late < leg.deadline(item):
+            yield item, "was not called again when its back-off was over", late
+
+
+def _overdue(leg: LegHistory, until: float, seq: int) -> float:
+    """Return when time moved beyond `until` for a waiting consumer; NEVER if it did not.
+
+    Args:
+        leg: of whom.
+        until: ms, when something is to happen.
+        seq: number of the event that it is.
+    """
+    if until >= leg.over_at:
+        return NEVER
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed and rest.seq < seq:
+            following = leg.events[rest.seq + 1 : rest.seq + 2]
+            if (following[0].at if following else leg.end_at) > until:
+                return max(rest.at, until)
+    return NEVER
+
+
+@leg_check("RETRY-1")
+def a_call_that_failed_is_repeated(leg: LegHistory) -> Iterator[Finding]:
+    """No record that was owed another call goes without it."""
+    for item, how, at in _not_repeated(leg):
+        yield f"{item} {how}", at
+    for _ in _repetitions(leg):
+        yield None
+
+
+@leg_check("RETRY-2")
+def there_are_no_more_attempts_than_allowed(leg: LegHistory) -> Iterator[Finding]:
+    """No record has more calls than `max_attempts`, with reason or without."""
+    if leg.scenario.retry is None:
+        return
+    most, calls = leg.scenario.retry.max_attempts, _calls_of(leg)
+    for item in leg.records:
+        for call in calls[item][most : most + 1]:
+            yield f"call {call.number} of {item} is one more than {most}", call.at
+        if len(item.attempts) == most and item.decided_at != NEVER:
+            yield None
+
+
+def _calls_of(leg: LegHistory) -> dict[Item, list[Call]]:
+    """Return all calls of each record, those without reason included."""
+    calls: dict[Item, list[Call]] = defaultdict(list)
+    for item in leg.records:
+        calls[item] += item.attempts
+    for call in leg.extra_calls:
+        if call.record is not None and call.record < len(leg.records):
+            calls[leg.records[call.record]].append(call)
+    return calls
+
+
+@leg_check("RETRY-3")
+def a_back_off_is_not_cut_short(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins before the back-off of its record is over."""
+    for each in _repetitions(leg):
+        if each.call.at < each.since:
+            yield f"{each} begins before {each.since:g}", each.call.at
+        else:
+            yield None
+
+
+@leg_check("RETRY-4")
+def a_back_off_is_no_longer_than_it_should_be(leg: LegHistory) -> Iterator[Finding]:
+    """While the consumer waits, each call begins when the back-off of its record is over."""
+    for each in _repetitions(leg):
+        if _overdue(leg, each.until, each.call.seq) < NEVER:
+            yield f"{each} was to begin at {each.until:g}", each.call.at
+        else:
+            yield None
+
+
+@leg_check("RETRY-5")
+def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
+    """After a RetryAfter a call begins when that said, and it does begin."""
+    for item, how, at in _not_repeated(leg):
+        if item.last is not None and item.last.step.error == "RetryAfter" and item.last.ended:
+            yield f"{item} {how}, as it raised RetryAfter", at
+    for each in _repetitions(leg):
+        if each.before.step.error != "RetryAfter" or all(one.by_limit for one in each.reasons):
+            continue
+        if each.call.at < each.since or _overdue(leg, each.until, each.call.seq) < NEVER:
+            pause = each.before.step.retry_after
+            yield f"{each} begins at {each.call.at:g}, not after {pause} ms", each.call.at
+        else:
+            yield None
+
+
+@leg_check("RETRY-6")
+def only_what_is_a_reason_is_repeated(leg: LegHistory) -> Iterator[Finding]:
+    """No record is called again whose outcome stands."""
+    retry = leg.scenario.retry
+    if retry is None:
+        return
+    for item, calls in _calls_of(leg).items():
+        number = len(item.attempts)
+        if not 0 < number < retry.max_attempts:
+            continue
+        ends = leg.outcomes(item.attempts[-1], number)
+        for call in calls[number : number + 1]:
+            if ends and all(each.stands and each.at <= call.at for each in ends):
+                yield f"call {call.number} of {item} repeats what stands", call.at
+        if item.decided_at != NEVER and not item.timed_out:
+            yield None
+
+
+@leg_check("RETRY-7")
+def an_error_tells_the_attempts(leg: LegHistory) -> Iterator[Finding]:
+    """An error that names a record tells how many calls of it there were."""
+    ending = leg.ending
+    blamed = [item for item in leg.named if item.wrong and item.decided_at <= ending.at]
+    if leg.scenario.retry is None or ending.how != "failed" or not blamed:
+        return
+    counts = {count for item in blamed for count in _counts(leg, item)}
+    if ending.attempts not in counts:
+        most = max(len(item.attempts) for item in blamed)
+        yield f"the error tells of {ending.attempts} attempts, there were {most}", ending.at
+    else:
+        yield None
+
+
+def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
+    """Yield how many attempts there were; one may be cancelled as it begins, and never be seen."""
+    yield len(item.attempts)
+    if item.timed_out and item.last is not None:
+        ends = leg.outcomes(item.last, len(item.attempts))
+        if any(each.since <= item.decided_at for each in ends):
+            yield len(item.attempts) + 1
+
+
+@leg_check("RETRY-8")
+def what_was_repeated_does_not_come_out(leg: LegHistory) -> Iterator[Finding]:
+    """Results after which a record was called again are not among the outputs."""
+    for each in _repetitions(leg):
+        ended = each.before.ended
+        if ended is not None and ended.results:
+            stray = first_stray(leg, ended.results, after=each.before.ended_seq)
+            if stray is not None:
+                yield f"{stray.element} came out, and {each.item} was called again", stray.at
+            else:
+                yield None
+
+
+@leg_check("RETRY-9")
+def outcomes_of_older_attempts_do_not_count(leg: LegHistory) -> Iterator[Finding]:
+    """What an attempt gives once it is over does not come out, nor fail the operator."""
+    for each in _repetitions(leg):
+        late = _late_results(each)
+        if late:
+            own = {identity(result) for result in each.item.results or ()}
+            stray = first_stray(leg, [each for each in late if identity(each) not in own])
+            if stray is not None:
+                yield (
+                    f"{stray.element} came out of an attempt at {each.item} that was over",
+                    stray.at,
+                )
+            elif (
+                leg.ending.cause == "Planned"
+                and leg.named == frozenset({each.item})
+                and not each.item.wrong
+            ):
+                yield f"an attempt at {each.item} that was over failed the operator", leg.end_at
+            else:
+                yield None
+
+
+def _late_results(repetition: _Repetition) -> Sequence[object]:
+    """Return what the attempt before gave when it was over."""
+    before = repetition.before
+    late: list[object] = ["again"] if before.step.twice else []
+    if before.ended is not None and before.ended_at > before.limit:
+        late += before.ended.results
+    return late
+
+
+@leg_check("RETRY-10")
+def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]:
+    """Whenever a call begins, the one before of its record is over."""
+    if leg.scenario.retry is None:
+        return
+    for item, calls in _calls_of(leg).items():
+        for before, call in pairwise(sorted(calls, key=lambda call: call.seq)):
+            is_over = before.ended_at <= call.at or _may_be_abandoned(leg, before, call.at)
+            if not is_over:
+                yield f"call {call.number} of {item} began, call {before.number} ran", call.at
+            else:
+                yield None
+
+
+def _may_be_abandoned(leg: LegHistory, call: Call, at: float) -> bool:
+    """Whether a call that runs at `at` was over before; in callback form nothing can end it."""
+    return (call.limit if leg.scenario.form == "callback" else call.cancelled_at) < at
+
+
+@leg_check("RETRY-11")
+def the_deadline_spans_attempts_and_back_offs(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins later than the deadline of its record."""
+    for item, calls in _calls_of(leg).items():
+        due = leg.deadline(item)
+        late = next((call for call in calls[1:] if call.at > due), None)
+        if late is not None:
+            yield f"call {late.number} of {item} began after its deadline", late.at
+        elif len(calls) > 1 and leg.scenario.handled and _is_not_asked(leg, item):
+            yield f"the handler was not asked for {item}, which was called again", due
+        elif item.timed_out and (len(item.attempts) > 1 or leg.outcomes(calls[-1], len(calls))):
+            yield None
+
+
+def _is_not_asked(leg: LegHistory, item: Item) -> bool:
+    """Whether the handler should have been asked for a record."""
+    return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.over_at
+
+
+@leg_check("RETRY-12")
+def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
+    """A call that runs at its limit is cancelled then, if it can be."""
+    if leg.scenario.form == "callback":
+        return
+    for item in leg.records:
+        for call in item.attempts:
+            noticed = leg.facts.instants(call.limit)[-1]
+            if not noticed < min(leg.over_at, leg.end_at, leg.due(item)):
+                continue
+            if call.cancelled_at <= noticed:
+                yield None
+            elif call.ended_at > noticed:
+                yield f"call {call.number} of {item} was not cancelled at its limit", noticed
+
+
+@leg_check("RETRY-13")
+def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterator[Finding]:
+    """If a predicate raised about the first that failed, the leg fails by that."""
+    blamed = first_failures(leg)
+    if not blamed or any(item.cause != "LookupError" for item in blamed):
+        return
+    ending = leg.ending
+    if ending.how == "failed" and (ending.error, ending.cause) == ("CallFailed", "LookupError"):
+        yield None
+    elif ending.how == "failed":
+        yield f"a predicate raised, and the leg failed with {ending.error}", ending.at
+    elif ending.how in {"finished", "hung", "livelock"}:
+        yield f"a predicate raised, and the leg {ending.how}", ending.at
+
+
+@leg_check("RETRY-14")
+def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
+    """No call that repeats another begins later than the operator was over."""
+    if leg.over_at == NEVER or leg.scenario.shields:
+        return
+    over = leg.facts.instants(leg.over_at)[-1]
+    late = next(
+        (call for calls in _calls_of(leg).values() for call in calls[1:] if call.at > over), None
+    )
+    if late is not None:
+        yield f"call {late.number} of {late.value!r} began when all was over", late.at
+    else:
+        for _ in _owed(leg):
+            yield None
+
+
+@leg_check("RETRY-15")
+def retries_go_on_at_the_end_of_input_and_at_barriers(leg: LegHistory) -> Iterator[Finding]:
+    """Where the input ends, or a snapshot is asked for, a back-off is as it is elsewhere."""
+    ended = min((seq for seq, _ in leg.seen(SourceEnded)), default=NEVER)
+    asked = [seq for seq, _ in leg.seen(SnapshotAsked)] + [item.seq for item in leg.barriers]
+    for item, how, at in _not_repeated(leg):
+        if item.last is not None and ended < item.last.ended_seq:
+            yield f"{item} {how}, behind the end of input", at
+    for each in _repetitions(leg):
+        between = [seq for seq in [*asked, ended] if each.before.seq < seq < each.call.seq]
+        if between and each.call.at < each.since:
+            yield f"{each} begins before {each.since:g}, for all that came meanwhile", each.call.at
+        elif between or ended < each.before.seq:
+            yield None
+
+
+@leg_check("RETRY-16")
+def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
+    """A stored record is repeated like one that was read."""
+    if leg.restored is None:
+        return
+    for item, how, at in _not_repeated(leg):
+        if item.index is None:
+            yield f"{item} {how}", at
+    for each in _repetitions(leg):
+        if each.item.index is None:
+            if _overdue(leg, each.until, each.call.seq) < NEVER:
+                yield (
+                    f"{each} was to begin at {each.until:g}, as with a first failure",
+                    each.call.at,
+                )
+            else:
+                yield None
+
+
+@leg_check("RETRY-17")
+def a_call_that_raises_at_once_is_like_any_other(leg: LegHistory) -> Iterator[Finding]:
+    """A record whose call raised before it waited is called again."""
+    for item, how, at in _not_repeated(leg):
+        if item.last is not None and _raises_at_once(item.last):
+            yield f"{item} {how}: it raised at once", at
+    for each in _repetitions(leg):
+        if _raises_at_once(each.before):
+            yield None
+
+
+def _raises_at_once(call: Call) -> bool:
+    step = call.step
+    return step.does == "raise" and step.after == 0 and not step.thread and not step.blocks

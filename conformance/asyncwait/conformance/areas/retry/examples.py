@@ -1,0 +1,466 @@
+"""RETRY: examples of attempts, back-offs, and what ends them."""
+
+from asyncwait.conformance.evidence import Example, at, fails, handler, raises, replies
+from asyncwait.spec import Barrier, Record, Snapshot
+from asyncwait.spec.scenario import (
+    Crash,
+    Handler,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+)
+
+A, B, C = Record("a"), Record("b"), Record("c")
+
+_FAILURE = Step("raise", 40, error="ValueError")
+_AT_ONCE = Step("raise", error="ValueError")
+
+
+def _gives(*results: str, after: int = 40) -> Step:
+    return Step(after=after, results=results)
+
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "repeated-on-a-quiet-stream",
+        ("RETRY-1", "RETRY-2", "RETRY-3", "RETRY-4", "RETRY-10"),
+        "Nothing else happens while a backs off, for 40 ms and then for 80.",
+        Scenario(
+            retry=PlannedRetry(),
+            inputs=at(0, A),
+            plans=(Plan("a", (_FAILURE, _FAILURE, _gives("a1"))),),
+            source_ends_at=800,
+        ),
+    ),
+    Example(
+        "equal-records-each-with-its-own-back-off",
+        ("RETRY-1", "RETRY-3", "RETRY-4", "ORD-4"),
+        "Three records with one value fail at different times: each backs off for 40, then 80 ms.",
+        Scenario(
+            mode="unordered",
+            retry=PlannedRetry(max_attempts=4),
+            inputs=at(0, Record("a", 1), Record("a", 2)) + at(80, Record("a", 3)),
+            plans=(Plan("a", (*[_AT_ONCE] * 2, *[_FAILURE] * 4, _gives("a1"))),),
+        ),
+    ),
+    Example(
+        "back-offs-up-to-their-cap",
+        ("RETRY-3", "RETRY-4"),
+        "40, 120, then 160 ms each time: the cap holds.",
+        Scenario(
+            retry=PlannedRetry(max_attempts=6, multiplier=3, cap=160),
+            inputs=at(0, A),
+            plans=(fails("a", 5, "a1"),),
+        ),
+    ),
+    Example(
+        "first-back-off-beyond-the-cap",
+        ("RETRY-3", "RETRY-4"),
+        "The cap of 40 ms holds for the first back-off, too.",
+        Scenario(
+            retry=PlannedRetry(initial=200, cap=40), inputs=at(0, A), plans=(fails("a", 1, "a1"),)
+        ),
+    ),
+    Example(
+        "back-offs-with-jitter",
+        ("RETRY-3", "RETRY-4"),
+        "Of 400 ms chance leaves out half at most.",
+        Scenario(
+            retry=PlannedRetry(initial=400, multiplier=1, jitter=50, max_attempts=6),
+            inputs=at(0, A, B),
+            plans=(fails("a", 4, "a1"), fails("b", 4, "b1")),
+        ),
+    ),
+    Example(
+        "many-records-failing-together",
+        ("RETRY-1", "RETRY-3", "RETRY-4", "CAP-2"),
+        "Nine records fail in turn; none backs off for longer because others did.",
+        Scenario(
+            mode="unordered",
+            capacity=3,
+            retry=PlannedRetry(),
+            inputs=at(0, *map(Record, "abcdefghi")),
+            plans=tuple(fails(value, 1, f"{value}1", after=40) for value in "abcdefghi"),
+        ),
+    ),
+    Example(
+        "all-attempts-fail",
+        ("RETRY-2", "RETRY-7"),
+        "The third call is the last one, and the error tells of three attempts.",
+        Scenario(retry=PlannedRetry(), inputs=at(0, A, B), plans=(raises("a", 40),)),
+    ),
+    Example(
+        "one-attempt-is-all",
+        ("RETRY-2", "RETRY-7"),
+        "With one attempt there is no repetition.",
+        Scenario(retry=PlannedRetry(max_attempts=1), inputs=at(0, A), plans=(raises("a", 40),)),
+    ),
+    Example(
+        "told-when-to-come-again",
+        ("RETRY-5",),
+        "RetryAfter says 120 ms, where the back-off would have been 40; then 0, at once.",
+        Scenario(
+            retry=PlannedRetry(on_error="some"),
+            inputs=at(0, A),
+            plans=(
+                Plan(
+                    "a",
+                    (
+                        Step("raise", 40, error="RetryAfter", retry_after=120),
+                        Step("raise", 40, error="RetryAfter"),
+                        _gives("a1"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    Example(
+        "told-once-too-often",
+        ("RETRY-2", "RETRY-7"),
+        "RetryAfter makes no attempts: the second is the last.",
+        Scenario(
+            retry=PlannedRetry(max_attempts=2),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("raise", 40, error="RetryAfter", retry_after=40),)),),
+        ),
+    ),
+    Example(
+        "told-where-nothing-is-repeated",
+        ("FAIL-1", "FAIL-10"),
+        "Without a Retry, RetryAfter is an error like any other.",
+        Scenario(
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("raise", 40, error="RetryAfter", retry_after=40),)),),
+        ),
+    ),
+    Example(
+        "errors-that-are-no-reason",
+        ("RETRY-6", "RETRY-7"),
+        "Only a ValueError is a reason: a is repeated once, and its second error stands.",
+        Scenario(
+            retry=PlannedRetry(on_error="some"),
+            inputs=at(0, A),
+            plans=(Plan("a", (_FAILURE, Step("raise", 40))),),
+        ),
+    ),
+    Example(
+        "errors-that-a-predicate-knows",
+        ("RETRY-1", "RETRY-6"),
+        "The predicate is given the very error that was raised.",
+        Scenario(
+            retry=PlannedRetry(on_error="asked"),
+            inputs=at(0, A, B),
+            plans=(fails("a", 1, "a1", after=40), Plan("b", (Step("raise", 200),))),
+        ),
+    ),
+    Example(
+        "what-is-no-collection-is-no-reason",
+        ("RETRY-6", "RES-3"),
+        "A call that forgets its results will forget them again.",
+        Scenario(
+            retry=PlannedRetry(),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("misreturn", 40, error="none"), _gives("a1"))),),
+        ),
+    ),
+    Example(
+        "collection-that-breaks-is-a-reason",
+        ("RETRY-1", "RES-6"),
+        "Reading the results raised: that is an error of the call, and is repeated.",
+        Scenario(
+            retry=PlannedRetry(max_attempts=2),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("misreturn", 40, error="broken"),) * 2),),
+        ),
+    ),
+    Example(
+        "results-that-are-refused",
+        ("RETRY-1", "RETRY-6", "RETRY-8"),
+        "Two results are refused, three are not: what comes out is a1, a2, a3.",
+        Scenario(
+            mode="unordered",
+            retry=PlannedRetry(on_result="pair"),
+            inputs=at(0, A, B),
+            plans=(
+                Plan("a", (_gives("a-no", "a-never"), _gives("a1", "a2", "a3"))),
+                replies("b", 80, "b1"),
+            ),
+        ),
+    ),
+    Example(
+        "results-that-are-refused-to-the-end",
+        ("RETRY-2",),
+        "What the last attempt gives stands, whatever the predicate would say.",
+        Scenario(
+            retry=PlannedRetry(on_result="empty", max_attempts=2),
+            inputs=at(0, A, B),
+            plans=(Plan("a", (Step(after=40),)), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "answers-of-attempts-that-are-over",
+        ("RETRY-9",),
+        "a is completed again while it backs off, and while its next call runs.",
+        Scenario(
+            form="callback",
+            retry=PlannedRetry(),
+            inputs=at(0, A),
+            plans=(
+                Plan(
+                    "a",
+                    (
+                        Step("raise", 40, error="ValueError", twice=True),
+                        Step("raise", 40, error="ValueError", twice=True, again=120),
+                        _gives("a1", after=120),
+                    ),
+                ),
+            ),
+            source_ends_at=400,
+        ),
+    ),
+    Example(
+        "late-answer-of-an-attempt-from-a-thread",
+        ("RETRY-9", "RETRY-1"),
+        "The first attempt has run into its limit; its answer comes while the second runs.",
+        Scenario(
+            form="callback",
+            retry=PlannedRetry(attempt_timeout=80),
+            inputs=at(0, A),
+            plans=(
+                Plan(
+                    "a", (Step(after=160, results=("a-late",), thread=True), _gives("a1", after=40))
+                ),
+                replies("b", 40, "b1"),
+            ),
+            source_ends_at=400,
+        ),
+    ),
+    Example(
+        "late-answer-of-an-attempt-that-would-not-end",
+        ("RETRY-9", "RETRY-12", "TIME-8"),
+        "The first attempt swallows its cancellation, and answers when the second has begun.",
+        Scenario(
+            retry=PlannedRetry(attempt_timeout=80, initial=80),
+            inputs=at(0, A),
+            plans=(
+                Plan(
+                    "a",
+                    (
+                        Step("never", results=("a-late",), swallow=True, clean_up=120),
+                        _gives("a1", after=80),
+                    ),
+                ),
+            ),
+            source_ends_at=400,
+        ),
+    ),
+    Example(
+        "deadline-in-a-back-off",
+        ("RETRY-11", "TIME-1", "TIME-3"),
+        "At 120 ms a backs off until 440: the handler decides, and a is not called again.",
+        Scenario(
+            timeout=120,
+            handled=True,
+            retry=PlannedRetry(initial=400),
+            inputs=at(0, A),
+            plans=(Plan("a", (_FAILURE, _gives("a1")), handler("a-late")),),
+            source_ends_at=800,
+        ),
+    ),
+    Example(
+        "deadline-in-the-last-attempt",
+        ("RETRY-11", "TIME-2", "TIME-5"),
+        "The time of a began with its first call: it is over at 200, in the middle of the third.",
+        Scenario(
+            timeout=200,
+            handled=True,
+            retry=PlannedRetry(multiplier=1),
+            inputs=at(0, A),
+            plans=(Plan("a", (_FAILURE, _FAILURE, Step("never")), handler("a-late")),),
+        ),
+    ),
+    Example(
+        "deadline-in-a-back-off-without-a-handler",
+        ("RETRY-11", "RETRY-7", "TIME-4"),
+        "The error is the timeout's, and tells of two attempts.",
+        Scenario(
+            timeout=120,
+            retry=PlannedRetry(initial=40, multiplier=10),
+            inputs=at(0, A),
+            plans=(raises("a", 0),),
+        ),
+    ),
+    Example(
+        "handler-that-fails-is-not-repeated",
+        ("RETRY-11", "TIME-4"),
+        "The handler's error is final, although it would be a reason for another attempt.",
+        Scenario(
+            timeout=160,
+            handled=True,
+            retry=PlannedRetry(),
+            inputs=at(0, A),
+            plans=(Plan("a", (_FAILURE, Step("never")), Handler("raise", error="ValueError")),),
+        ),
+    ),
+    Example(
+        "attempts-that-hang",
+        ("RETRY-1", "RETRY-4", "RETRY-12"),
+        "Each of the first two calls is cancelled when it has taken 80 ms.",
+        Scenario(
+            retry=PlannedRetry(attempt_timeout=80),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("never"), Step("never", clean_up=40), _gives("a1"))),),
+        ),
+    ),
+    Example(
+        "attempt-that-hangs-is-no-reason",
+        ("RETRY-6", "RETRY-7"),
+        "A TimeoutError is none of the errors that are repeated, and fails the operator.",
+        Scenario(
+            retry=PlannedRetry(attempt_timeout=80, on_error="some"),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("never"),)),),
+        ),
+    ),
+    Example(
+        "attempt-that-cleans-up-for-long",
+        ("RETRY-4", "RETRY-10", "RETRY-12"),
+        "The call is over by 80, cleans up until 200, and is abandoned when a is called again.",
+        Scenario(
+            retry=PlannedRetry(attempt_timeout=80),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("never", clean_up=120), _gives("a1"))),),
+        ),
+    ),
+    Example(
+        "predicate-of-errors-that-raises",
+        ("RETRY-13",),
+        "The error of the predicate is told at once, with the record.",
+        Scenario(
+            retry=PlannedRetry(on_error="breaks"), inputs=at(0, A), plans=(fails("a", 1, "a1"),)
+        ),
+    ),
+    Example(
+        "predicate-of-results-that-raises",
+        ("RETRY-13",),
+        "In callback form, by a supplier from a thread: there such an error is easily lost.",
+        Scenario(
+            form="callback",
+            retry=PlannedRetry(on_result="breaks"),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step(after=40, results=("a1",), supplied=True, thread=True),)),),
+        ),
+    ),
+    Example(
+        "failing-while-another-backs-off",
+        ("RETRY-14", "FAIL-2"),
+        "b fails for good at 80, and a, which would be called again at 440, is not.",
+        Scenario(
+            retry=PlannedRetry(initial=400, on_error="some"),
+            inputs=at(0, A, B),
+            plans=(raises("a", 40), Plan("b", (Step("raise", 80),))),
+        ),
+    ),
+    Example(
+        "leaving-in-a-back-off",
+        ("RETRY-14", "END-10", "END-11"),
+        "Nobody waits for the back-off of ten seconds.",
+        Scenario(
+            retry=PlannedRetry(initial=10_000),
+            inputs=at(0, A),
+            plans=(raises("a", 40),),
+            source_ends_at=400,
+            cancel_at=120,
+        ),
+    ),
+    Example(
+        "repeated-behind-the-end-of-input",
+        ("RETRY-15", "RETRY-1", "END-1"),
+        "The input ends before the first call has failed.",
+        Scenario(retry=PlannedRetry(), inputs=at(0, A), plans=(fails("a", 2, "a1", after=40),)),
+    ),
+    Example(
+        "end-of-input-in-a-back-off",
+        ("RETRY-15", "RETRY-3"),
+        "The end of input at 120 does not cut the back-off until 240 short.",
+        Scenario(
+            retry=PlannedRetry(initial=200),
+            inputs=at(0, A),
+            plans=(fails("a", 1, "a1", after=40),),
+            source_ends_at=120,
+        ),
+    ),
+    Example(
+        "barrier-in-a-back-off",
+        ("RETRY-15", "SNAP-2", "SNAP-5"),
+        "The snapshot at 80 holds a, which goes on backing off.",
+        Scenario(
+            retry=PlannedRetry(initial=120),
+            inputs=at(0, A) + at(80, Barrier(1)),
+            plans=(fails("a", 1, "a1", after=40),),
+        ),
+    ),
+    Example(
+        "snapshot-on-request-in-a-back-off",
+        ("RETRY-15", "SNAP-8"),
+        "The same, on request.",
+        Scenario(
+            retry=PlannedRetry(initial=120),
+            inputs=at(0, A),
+            plans=(fails("a", 1, "a1", after=40),),
+            requests=(SnapshotRequest(80, 7),),
+            source_ends_at=240,
+        ),
+    ),
+    Example(
+        "restored-from-its-last-attempt",
+        ("RETRY-16", "REST-1"),
+        "Two attempts have failed before the crash; the run that follows has three again.",
+        Scenario(
+            retry=PlannedRetry(),
+            inputs=at(0, A) + at(80, Barrier(1)),
+            plans=(fails("a", 2, "a1"),),
+            crashes=(Crash(160),),
+            source_ends_at=400,
+        ),
+    ),
+    Example(
+        "restored-records-are-repeated",
+        ("RETRY-16", "RETRY-1"),
+        "What was stored is called, and repeated, like what is read.",
+        Scenario(
+            retry=PlannedRetry(),
+            inputs=at(0, C),
+            plans=(fails("a", 2, "a1", after=40), replies("c", 40, "c1")),
+            restore=Snapshot(9, (A,)),
+        ),
+    ),
+    Example(
+        "raising-before-the-first-await",
+        ("RETRY-17", "RETRY-1"),
+        "The call raises before it waits for anything, twice.",
+        Scenario(retry=PlannedRetry(), inputs=at(0, A), plans=(fails("a", 2, "a1"),)),
+    ),
+    Example(
+        "raising-where-it-is-called",
+        ("RETRY-17", "RETRY-1"),
+        "The same in callback form: the function itself raises.",
+        Scenario(
+            form="callback", retry=PlannedRetry(), inputs=at(0, A), plans=(fails("a", 2, "a1"),)
+        ),
+    ),
+    Example(
+        "repeated-while-nobody-reads",
+        ("RETRY-3",),
+        "A consumer that pauses does not hurry anything.",
+        Scenario(
+            retry=PlannedRetry(),
+            inputs=at(0, A),
+            plans=(fails("a", 2, "a1", after=40),),
+            sink=(SinkStep("pause", 120),),
+        ),
+    ),
+)

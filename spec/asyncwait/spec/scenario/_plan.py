@@ -1,0 +1,261 @@
+"""What the calls of a value do, as data; at their deadline, too, and how they are repeated."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._retry import Retry
+from asyncwait.spec.scenario._limits import (
+    Items,
+    OneOrMore,
+    Percent,
+    Room,
+    Timeout,
+    Wait,
+    require_flat,
+    require_limits,
+)
+
+StepKind: TypeAlias = Literal["reply", "raise", "misreturn", "never"]
+
+PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
+    "raise": (
+        "ValueError",
+        "StopIteration",
+        "StopAsyncIteration",
+        "CancelledError",
+        "KeyboardInterrupt",
+        "SystemExit",
+        "Unpicklable",
+        "RetryAfter",
+        "",
+    ),
+    "misreturn": ("none", "text", "bytes", "number", "broken"),
+}
+"""What `error` can be where something is raised or misreturned; elsewhere it is empty."""
+
+
+def _require_error(does: str, error: str) -> None:
+    known = PLANNED_ERRORS.get(does, ("",))
+    if error not in known:
+        names = ", ".join(repr(name) for name in known)
+        raise InvalidConfig.of("error", error, f"one of {names} where the plan is to {does!r}")
+
+
+class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What one call does.
+
+    Args:
+        does: "reply" with `results`; "raise" the error named by `error` (before the first await
+            if `after` is 0); "misreturn" what `error` names: none, text, bytes, number, or
+            broken, a collection that raises while it is read; "never" answer.
+        after: ms from the start of the call until then; 0 is without any await.
+        results: of a reply.
+        error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
+            "KeyboardInterrupt", "SystemExit", "Unpicklable" or "RetryAfter", or empty for an error
+            of the harness's own; or what a misreturn gives.
+        retry_after: of a RetryAfter, in ms.
+        blocks: before it answers, the call blocks the loop for so many ms.
+        thread: the answer comes from another thread.
+        supplied: the answer is a supplier, which is asked on the loop (callback form).
+        twice: further, different answers follow (callback form),
+        again: so many ms later; 0 for in the same instant.
+        throws: before it raises, the function completes its record with `results` (callback form,
+            inside the call).
+        swallow: a cancelled call goes on for `clean_up` ms, then answers as planned all the same;
+            one that would never answer replies then.
+        clean_up: how long a cancelled call still runs, in ms.
+
+    Raises:
+        InvalidConfig: `error` names none that is known, or a time is negative.
+    """
+
+    does: StepKind = "reply"
+    after: Wait = 0
+    results: Items[Any] = ()
+    error: str = ""
+    retry_after: Wait = 0
+    blocks: Wait = 0
+    thread: bool = False
+    supplied: bool = False
+    twice: bool = False
+    again: Wait = 0
+    throws: bool = False
+    swallow: bool = False
+    clean_up: Wait = 0
+
+    def __post_init__(self) -> None:
+        _require_error(self.does, self.error)
+        require_limits(self)
+        require_flat("results", *self.results)
+        if self.throws and (self.does != "raise" or self.after or self.thread):
+            raise InvalidConfig.of("throws", self.throws, "False but where a call raises at once")
+
+
+class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What the timeout handler gives for a value.
+
+    Args:
+        does: "reply" with `results`; give "none", that is None; "raise" the error named by `error`;
+            "misreturn" what `error` names.
+        results: of a reply.
+        error: as that of a step.
+        blocks: before that, it blocks the loop for so many ms.
+
+    Raises:
+        InvalidConfig: `error` names none that is known, or a time is negative.
+    """
+
+    does: Literal["reply", "none", "raise", "misreturn"] = "reply"
+    results: Items[Any] = ()
+    error: str = ""
+    blocks: Wait = 0
+
+    def __post_init__(self) -> None:
+        _require_error(self.does, self.error)
+        require_limits(self)
+        require_flat("results", *self.results)
+
+
+class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The calls of one value, and what its timeout handler does.
+
+    Args:
+        value: whose plan it is: the calls of all records with a value that is the same as JSON,
+            the order of the keys in objects apart, follow it.
+        steps: one for each call of the value in a leg, in order; further calls follow the last.
+        handler: what the timeout handler gives for the value.
+
+    Raises:
+        InvalidConfig: there is no step.
+    """
+
+    value: Any
+    steps: OneOrMore[Step] = (Step(),)
+    handler: Handler = Handler("none")
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        require_flat("value", self.value)
+
+
+class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How calls are repeated; see `asyncwait.spec.Retry`.
+
+    Args:
+        max_attempts: calls of one record at most.
+        initial: back-off before the second call, in ms.
+        multiplier: each further back-off is so many times as long.
+        cap: no back-off is longer, in ms.
+        jitter: how many percent of each back-off chance may leave out.
+        attempt_timeout: ms that one attempt may take; None for no limit.
+        on_error: "any" error is followed by another attempt, only "some", which are ValueErrors,
+            given as classes, or the same "asked" of a predicate; or that "breaks".
+        on_result: "never" are results; none at all, "empty", or a "pair" of them are, by a
+            predicate; or that "breaks".
+
+    Raises:
+        InvalidConfig: a field is beyond its limits.
+    """
+
+    max_attempts: Room = 3
+    initial: Timeout = 40
+    multiplier: Room = 2
+    cap: Timeout = 60_000
+    jitter: Percent = 0
+    attempt_timeout: Timeout | None = None
+    on_error: Literal["any", "some", "asked", "breaks"] = "any"
+    on_result: Literal["never", "empty", "pair", "breaks"] = "never"
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+
+    def config(self) -> Retry:
+        """Return what an operator is given."""
+        timeout = self.attempt_timeout
+        return Retry(
+            max_attempts=self.max_attempts,
+            initial=self.initial / 1000,
+            multiplier=self.multiplier,
+            cap=self.cap / 1000,
+            jitter=self.jitter / 100,
+            seed=0,
+            attempt_timeout=None if timeout is None else timeout / 1000,
+            on_error=_ON_ERROR[self.on_error],
+            on_result=_ON_RESULT[self.on_result],
+        )
+
+    def lasts(self, longest: int, plans: tuple[Plan, ...]) -> int:
+        """Return how long a record may take, in ms.
+
+        Args:
+            longest: time of a call.
+            plans: of the calls; one may tell how long to back off.
+        """
+        told = max((step.retry_after for plan in plans for step in plan.steps), default=0)
+        pauses = (max(told, self.back_off(n)) for n in range(1, self.max_attempts))
+        return self.max_attempts * longest + sum(pauses)
+
+    def repeats(self, step: Step) -> bool:
+        """Say whether what a call comes to by itself is followed by another, if it may be.
+
+        If it completes its record before it raises, it is that completion which counts.
+        """
+        match step.does:
+            case "reply" | "raise" if step.does == "reply" or step.throws:
+                return len(step.results) == {"empty": 0, "pair": _PAIR}.get(self.on_result)
+            case "raise":
+                return step.error == "RetryAfter" or self.repeats_after(step.error)
+            case "misreturn":
+                return step.error == "broken" and self.repeats_after("")
+            case _:
+                return False
+
+    def repeats_after(self, error: str) -> bool:
+        """Say whether an error is followed by another call: a step's, or a TimeoutError."""
+        if self.on_error == "any":
+            return error not in _NO_EXCEPTIONS
+        return self.on_error != "breaks" and error == "ValueError"
+
+    def back_off(self, attempts: int) -> int:
+        """Return the back-off after so many attempts, in ms, jitter aside."""
+        grown = self.initial * int(self.multiplier ** min(attempts - 1, 60))
+        return min(grown, self.cap)
+
+
+_PAIR = 2
+
+_NO_EXCEPTIONS = {"CancelledError", "KeyboardInterrupt", "SystemExit"}
+"""Errors that a call may raise and that are no `Exception`."""
+
+
+def _is_value_error(error: BaseException) -> bool:
+    return isinstance(error, ValueError)
+
+
+def _is_empty(results: tuple[Any, ...]) -> bool:
+    return not results
+
+
+def _is_a_pair(results: tuple[Any, ...]) -> bool:
+    return len(results) == _PAIR
+
+
+def _breaks(_outcome: object) -> bool:
+    raise LookupError("planned")
+
+
+_ON_ERROR: Mapping[str, Any] = {
+    "any": Exception,
+    "some": (ValueError, KeyError),
+    "asked": _is_value_error,
+    "breaks": _breaks,
+}
+_ON_RESULT: Mapping[str, Any] = {
+    "never": None,
+    "empty": _is_empty,
+    "pair": _is_a_pair,
+    "breaks": _breaks,
+}
