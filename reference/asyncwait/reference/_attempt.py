@@ -84,7 +84,10 @@ class Attempt:
 
     async def invoke(self) -> Outcome:
         """Call the function, and wait for what it comes to."""
-        await anyio.lowlevel.checkpoint_if_cancelled()  # nothing begins after leaving (END-10)
+        # Nothing begins after leaving (END-10), nor after the deadline, which ends it (RETRY-11).
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        if self.operator.clock() > self.handler.due:
+            await anyio.sleep_forever()
         self.begin()
         record, function = self.handler.record, self.operator.function.call
         assert function is not None

@@ -75,8 +75,14 @@ class ResultStream:
             self.scopes = scopes.pop_all()
         self.group = anyio.create_task_group()
         await self.group.__aenter__()
-        self.group.start_soon(task.run)
+        self.running = anyio.CancelScope()
+        self.group.start_soon(self.run)
         return task.output
+
+    async def run(self) -> None:
+        """Run the task, in a scope of its own: to end it is not to cancel whoever waits for it."""
+        with self.running:
+            await self.task.run()
 
     async def __aexit__(
         self,
@@ -109,7 +115,7 @@ class ResultStream:
         That is what the tasks raised, or asyncio's cancellation of the task that waits here, which
         no scope holds up.
         """
-        self.group.cancel_scope.cancel()
+        self.running.cancel()
         self.group.cancel_scope.shield = True
         try:
             await self.group.__aexit__(None, None, None)

@@ -1,6 +1,7 @@
 """Runs of the reference that a rule once took for faulty, each with what it had overlooked."""
 
 import pytest
+from judged import OPERATORS, each_loop, each_operator
 
 from asyncwait.backends.faulty import ODD
 from asyncwait.conformance.areas import CHECKS
@@ -9,7 +10,7 @@ from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
 A, B, C = Record("a"), Record("b"), Record("c")
 REPLIES = Handler("reply", ("late",))
@@ -152,3 +153,68 @@ def test_no_rule_is_broken_by_an_operator_that_works_only_when_asked(overlooked:
     trace = play(lazy.open_operator, LAZY[overlooked], "asyncio")
 
     assert dict(judge(LAZY[overlooked], trace, CHECKS).violations()) == {}
+
+
+BY_ANY = {
+    "a deadline fails while the loop is blocked in the instant of leaving": Scenario(
+        timeout=40,
+        inputs=at(0, A, B),
+        plans=(
+            Plan("a", (Step("never"),)),
+            Plan("b", (Step(after=20, results=("b1",), blocks=50),)),
+        ),
+        cancel="scope",
+        cancel_at=20,
+        source_ends_at=400,
+    ),
+    "a call that never ends is torn down, and cleans up": Scenario(
+        inputs=at(0, A), plans=(Plan("a", (Step("never", clean_up=20),)),)
+    ),
+    "calls are abandoned in the instant in which they are to be repeated": Scenario(
+        capacity=1,
+        retry=PlannedRetry(attempt_timeout=80, initial=1, max_attempts=9),
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("never", clean_up=2_000, swallow=True),)),),
+    ),
+    "an attempt fails in the first of two blocks": Scenario(
+        mode="unordered",
+        retry=PlannedRetry(max_attempts=2, attempt_timeout=120, on_error="breaks"),
+        inputs=at(0, A, B),
+        plans=(
+            Plan("a", (Step("never", clean_up=40),)),
+            Plan("b", (Step(after=40, results=("b1",), blocks=80),)),
+        ),
+    ),
+    "a call that has answered raises": Scenario(
+        form="callback",
+        retry=PlannedRetry(),
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", error="ValueError", results=("a1",), throws=True),)),),
+    ),
+    "a back-off and a deadline are over when the loop is free again": Scenario(
+        form="callback",
+        timeout=100,
+        handled=True,
+        retry=PlannedRetry(),
+        inputs=at(0, A) + at(20, B),
+        plans=(
+            Plan("a", (Step("raise", error="ValueError"), Step(results=("a1",))), REPLIES),
+            Plan("b", (Step(blocks=300, results=("b1",)),), REPLIES),
+        ),
+    ),
+    "a call that ends before it is abandoned is waited for": Scenario(
+        retry=PlannedRetry(attempt_timeout=80, initial=4),
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("never", clean_up=6), Step(results=("a1",)))),),
+    ),
+}
+
+
+@each_loop
+@each_operator
+@pytest.mark.parametrize("overlooked", BY_ANY)
+def test_no_rule_is_broken_by_any_operator(overlooked: str, operator: str, loop: LoopName) -> None:
+    """What was overlooked once in one of them holds for all."""
+    trace = play(OPERATORS[operator], BY_ANY[overlooked], loop)
+
+    assert dict(judge(BY_ANY[overlooked], trace, CHECKS).violations()) == {}

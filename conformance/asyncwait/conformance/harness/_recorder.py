@@ -72,7 +72,8 @@ class Recorder:
         self.passing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
         is_on = shares_objects and (scenario.tracked or scenario.tells_apart)
-        self.tracker = Tracker(partial(self.misused, "copied"), is_on=is_on)
+        on_copy = partial(self.misused, "copied")
+        self.tracker = Tracker(on_copy, is_on=is_on, looks=scenario.tracked)
         self._scenario = scenario
         self._clock = clock
         self._grid = grid

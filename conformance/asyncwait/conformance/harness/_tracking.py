@@ -32,18 +32,22 @@ class _Token:
 
 
 class Tracker:
-    """Gives out tokens for values and takes them back; for a scenario that is not tracked, values.
+    """Gives out tokens for values and takes them back, where they are needed; else values.
 
     Args:
         on_copy: told of each copy, in words.
-        is_on: whether anything is tracked.
+        is_on: whether they are needed.
+        looks: whether it is looked at what is still alive, which takes its time.
 
     Attributes:
         may_know: so many records the operator may know at one time.
     """
 
-    def __init__(self, on_copy: Callable[[str], object], *, is_on: bool) -> None:
+    def __init__(
+        self, on_copy: Callable[[str], object], *, is_on: bool, looks: bool = True
+    ) -> None:
         self._on_copy = on_copy
+        self._looks = is_on and looks
         self.may_know = 0
         self._is_on = is_on
         self._inputs: weakref.WeakSet[_Token] = weakref.WeakSet()
@@ -125,6 +129,6 @@ class Tracker:
 
     def look(self) -> None:
         """Count what is alive and should not be; collect what waits for that first."""
-        if self._is_on:
+        if self._looks:
             gc.collect()
             self.kept = max(self.kept, len(self._inputs) - self.may_know, len(self._taken))

@@ -137,7 +137,10 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
 
 def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     """Whether the operator failed before its consumer left, which a read after that may tell."""
-    wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= leg.end_at}
+    noticed = leg.facts.instants(leg.end_at)[-1]
+    wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
+    if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
+        wrong.add("CallTimedOut")
     if leg.facts.leg.abandoned > leg.capacity:
         wrong.add("TooManyAbandonedCalls")
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}

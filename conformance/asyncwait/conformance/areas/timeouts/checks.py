@@ -90,7 +90,8 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
     if leg.scenario.form == "callback":
         return
     blamed = _blamed_for_timeout(leg)
-    for early in leg.calls:
+    # A run that comes to no end is torn down by the harness, and told of a little later.
+    for early in () if leg.ending.how in {"hung", "livelock"} else leg.calls:
         if early.cancelled_at < min(early.until, leg.may_be_over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
