@@ -2,9 +2,8 @@
 
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
-from asyncwait.reference._attempt import Attempt
 from asyncwait.reference._executor import MailboxExecutor
-from asyncwait.reference._handler import ResultHandler
+from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._mail import OPERATOR, Mail
 from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from asyncwait.reference._abandoned import CancelledCalls
     from asyncwait.reference._alarms import Spawn
-    from asyncwait.reference._attempt import Attempt
-    from asyncwait.reference._handler import ResultHandler
+    from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._mailbox import TaskMailbox
     from asyncwait.reference._output import Output
     from asyncwait.reference._queues import ElementQueue

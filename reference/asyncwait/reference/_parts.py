@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from asyncwait.reference._abandoned import CancelledCalls
-from asyncwait.reference._attempt import Attempt
-from asyncwait.reference._handler import ResultHandler
+from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._output import Output

@@ -75,14 +75,8 @@ class ResultStream:
             self.scopes = scopes.pop_all()
         self.group = anyio.create_task_group()
         await self.group.__aenter__()
-        self.running = anyio.CancelScope()
-        self.group.start_soon(self.run)
+        self.group.start_soon(task.live)
         return task.output
-
-    async def run(self) -> None:
-        """Run the task, in a scope of its own: to end it is not to cancel whoever waits for it."""
-        with self.running:
-            await self.task.run()
 
     async def __aexit__(
         self,
@@ -115,7 +109,7 @@ class ResultStream:
         That is what the tasks raised, or asyncio's cancellation of the task that waits here, which
         no scope holds up.
         """
-        self.running.cancel()
+        self.task.cancel()
         self.group.cancel_scope.shield = True
         try:
             await self.group.__aexit__(None, None, None)

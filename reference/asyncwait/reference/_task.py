@@ -84,6 +84,7 @@ class StreamTask:
         self.suspension: Suspension | None = None  # of the default action
         self.times = SuspendedTimes()
         self.completed: int | None = None  # the last checkpoint of which that was told
+        self.life = anyio.CancelScope()
         self.tasks = anyio.create_task_group()
         self.mailbox = parts.mailbox(loop)
         self.processor = parts.processor(loop, self.process_input, self.mailbox)
@@ -108,6 +109,15 @@ class StreamTask:
         self.source = parts.source(elements, self.on_element, self.on_end)
 
     # Its life
+
+    async def live(self) -> None:
+        """Run, until `cancel` at the latest."""
+        with self.life:
+            await self.run()
+
+    def cancel(self) -> None:
+        """End it, wherever it waits, and not whoever waits for it."""
+        self.life.cancel()
 
     async def run(self) -> None:
         """Run from the first stored element until everything is gone, or until a failure."""

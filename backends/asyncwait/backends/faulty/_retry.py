@@ -1,5 +1,6 @@
 """RETRY: operators that get retries wrong."""
 
+import math
 from typing import Any
 
 import anyio
@@ -190,6 +191,14 @@ class BacksOffBeyondTheDeadline(ResultHandler):
         self.pause = None
         super().cancel_deadline()
 
+    def on_pause_over(self) -> None:
+        self.due = math.inf
+        self.start()
+
+    def conclude(self, outcome: Outcome) -> None:
+        if not self.is_decided:
+            super().conclude(outcome)
+
 
 class RepeatsAfterTheHandler(ResultHandler):
     """Takes the error of a timeout handler for a reason for another attempt: FLINK-38082."""
@@ -198,7 +207,8 @@ class RepeatsAfterTheHandler(ResultHandler):
         try:
             super().on_deadline()
         except OperatorError as failure:
-            self.conclude_failure(failure, self.due)
+            due, self.due = self.due, math.inf
+            self.conclude_failure(failure, due)
 
 
 class GivesEachAttemptItsOwnDeadline(ResultHandler):
@@ -248,7 +258,7 @@ class SleepsOnWhenItIsLeft(Attempt):
                 raise
         with anyio.CancelScope(shield=True):
             await anyio.sleep(pause)
-        self.number += 1
+        self.number = self.handler.attempts = self.number + 1
         self.begin()
         return Returned(await function(record.value), self.operator.clock())
 
@@ -289,9 +299,8 @@ class TakesRestoredCallsForRepetitions(ResultHandler):
     def start(self) -> None:
         task = self.operator.output.task
         assert isinstance(task, _KnowsWhatWasStored)
-        if self.attempt is None and any(self.record is stored for stored in task.old):
-            self.attempt = Attempt(self, 1)
-            self.attempt.close()
+        if self.attempts == 0 and any(self.record is stored for stored in task.old):
+            self.attempts = 1
         super().start()
 
 
