@@ -5,247 +5,36 @@ changed for a backend that lacks it. The large ones are *profiles*: with a mode,
 operator already, and each profile is a further part of the specification that it may have.
 """
 
-from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from asyncwait.spec._config import Mode
-from asyncwait.spec._elements import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
+from asyncwait.spec.scenario._scenario import Scenario
+from asyncwait.spec.scenario._without import (
+    Without,
+    as_it_is,
+    in_mode,
+    without_callbacks,
+    without_event_time,
+    without_one_loop,
+    without_requests,
+    without_restore,
+    without_retry,
+    without_snapshots,
+    without_timed_input,
+    without_timeouts,
+    without_virtual_time,
 )
-from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
-from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
-
-Without = Callable[[Scenario], Scenario]
-"""Makes a scenario that needs no such ability; gives back that very one if it needs none."""
 
 CORE = "core"
 """The profile that every backend has: results in the order of one mode, capacity, failures, end."""
 
 
-_ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
-"""How a call in coroutine form answers: these fields mean nothing there."""
-
-
-def _as_it_is(scenario: Scenario) -> Scenario:
-    """Nothing in a scenario can be taken out: it is only judged by fewer rules."""
-    return scenario
-
-
-def _in_mode(mode: Mode) -> Without:
-    """Play everything in the one mode that is left."""
-
-    def without(scenario: Scenario) -> Scenario:
-        modes = {scenario.mode, *(crash.mode for crash in scenario.crashes)}
-        if modes <= {mode, None}:
-            return scenario
-        crashes = tuple(replace(crash, mode=None) for crash in scenario.crashes)
-        return replace(scenario, mode=mode, crashes=crashes)
-
-    return without
-
-
-def _without_timeouts(scenario: Scenario) -> Scenario:
-    """Have each call that only a deadline would end give then what its handler would."""
-    if scenario.timeout is None and not scenario.handled:
-        return scenario
-    plans = tuple(
-        replace(
-            plan,
-            steps=tuple(_answering(scenario, plan, step) for step in plan.steps),
-            handler=Handler("none"),
-        )
-        for plan in scenario.plans
-    )
-    return replace(scenario, timeout=None, handled=False, plans=plans)
-
-
-def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:
-    if scenario.timeout is None or step.does != "never":
-        return step
-    handler = plan.handler if scenario.handled else Handler("none")
-    return replace(
-        step,
-        does="raise" if handler.does == "none" else handler.does,
-        after=scenario.timeout,
-        results=handler.results,
-        error=handler.error,
-        blocks=handler.blocks,
-        swallow=step.swallow and handler.does == "reply",
-    )
-
-
-def _without_retry(scenario: Scenario) -> Scenario:
-    """Have each value answered at once by what would have been no reason for another call."""
-    if scenario.retry is None:
-        return scenario
-    plans = tuple(_standing(scenario.retry, plan) for plan in scenario.plans)
-    return replace(scenario, retry=None, plans=plans)
-
-
-def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
-    """Leave the calls out that are repeated; what an attempt's limit would end, raises then."""
-    limit = retry.attempt_timeout
-    steps = [
-        step
-        if limit is None or (step.does != "never" and step.after < limit)
-        else Step("raise", limit, error="ValueError")
-        for step in plan.steps
-    ]
-    standing = tuple(step for step in steps if not retry.repeats(step))
-    return replace(plan, steps=standing or tuple(steps[-1:]))
-
-
-def _without_callbacks(scenario: Scenario) -> Scenario:
-    """Have the function be a coroutine function, which answers once."""
-    if scenario.form == "coroutine":
-        return scenario
-    plans = tuple(
-        replace(plan, steps=tuple(replace(step, **_ONCE) for step in plan.steps))
-        for plan in scenario.plans
-    )
-    return replace(scenario, form="coroutine", plans=plans)
-
-
-def _without_event_time(scenario: Scenario) -> Scenario:
-    """Leave watermarks, statuses and markers out, those of a stored snapshot too."""
-    fitting = _without_elements(scenario, Watermark, WatermarkStatus, LatencyMarker)
-    restore = scenario.restore
-    if restore is None or not any(map(_is_fence, restore.in_flight)):
-        return fitting
-    records = tuple(element for element in restore.in_flight if not _is_fence(element))
-    return replace(fitting, restore=replace(restore, in_flight=records))
-
-
-def _is_fence(element: Element) -> bool:
-    return isinstance(element, Watermark | WatermarkStatus)
-
-
-def _without_snapshots(scenario: Scenario) -> Scenario:
-    """Leave barriers and requests out; what a crash restores is then what the run began with."""
-    return _without_requests(_without_elements(scenario, Barrier, Snapshot))
-
-
-def _without_elements(scenario: Scenario, *kinds: type) -> Scenario:
-    inputs = tuple(timed for timed in scenario.inputs if not isinstance(timed.element, kinds))
-    return scenario if len(inputs) == len(scenario.inputs) else replace(scenario, inputs=inputs)
-
-
-def _without_requests(scenario: Scenario) -> Scenario:
-    return replace(scenario, requests=()) if scenario.requests else scenario
-
-
-def _without_restore(scenario: Scenario) -> Scenario:
-    """Read what was stored from the source, as its first elements, and do not crash."""
-    if scenario.restore is None and not scenario.crashes:
-        return scenario
-    stored = () if scenario.restore is None else scenario.restore.in_flight
-    first = tuple(Timed(0, element) for element in stored)
-    return replace(scenario, inputs=first + scenario.inputs, restore=None, crashes=())
-
-
-def _without_timed_input(scenario: Scenario) -> Scenario:
-    """Have everything there at once, the end too."""
-    if not scenario.is_timed:
-        return scenario
-    inputs = tuple(replace(timed, at=0) for timed in scenario.inputs)
-    return replace(scenario, inputs=inputs, source_ends_at=0)
-
-
-def _without_virtual_time(scenario: Scenario) -> Scenario:
-    """Leave nothing to chance: it would lead off the grid."""
-    if scenario.retry is None or not scenario.retry.jitter:
-        return scenario
-    return replace(scenario, retry=replace(scenario.retry, jitter=0))
-
-
-def _without_one_loop(scenario: Scenario) -> Scenario:
-    """Take out what is only to be had where all live on one loop and share their objects."""
-    if scenario.tells_apart:
-        scenario = _with_values_apart(scenario)
-    fitting = replace(
-        scenario,
-        source="iterator",
-        source_error=_SENT_AS.get(scenario.source_error, scenario.source_error),
-        tracked=False,
-        company="none",
-        wrong_argument="",
-        cancel="once",
-        shields=False,
-        sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
-        plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
-    )
-    return scenario if fitting == scenario else fitting
-
-
-def _with_values_apart(scenario: Scenario) -> Scenario:
-    """Give records with equal values values of their own: no object tells them apart any more.
-
-    The plan of each begins where that of the one before it has gone on.
-    """
-    stored = () if scenario.restore is None else scenario.restore.in_flight
-    elements = [*stored, *(timed.element for timed in scenario.inputs)]
-    values = [each.value for each in elements if isinstance(each, Record)]
-    if len(set(map(identity, values))) == len(values):
-        return scenario
-    plans: list[Plan] = []
-    changed = iter([_apart(scenario, plans, element) for element in elements])
-    restore = scenario.restore
-    if restore is not None:
-        restore = replace(restore, in_flight=tuple(next(changed) for _ in stored))
-    inputs = tuple(replace(timed, element=next(changed)) for timed in scenario.inputs)
-    return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans))
-
-
-def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
-    """Return `element` with a value of its own, whose plan is added to `plans`."""
-    if not isinstance(element, Record):
-        return element
-    value = [len(plans), element.value]
-    before = sum(identity(plan.value[1]) == identity(element.value) for plan in plans)
-    plan = scenario.plan_of.get(identity(element.value), Plan(element.value))
-    steps = plan.steps[min(before, len(plan.steps) - 1) :]
-    if identity(element.value) not in scenario.plan_of:
-        steps = (Step(results=(element.value,)),)
-    plans.append(replace(plan, value=value, steps=steps))
-    return replace(element, value=value)
-
-
-_SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own"}
-"""What a source raises instead that is not on the operator's loop."""
-
-_ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
-"""What a consumer does instead that has no company, and no body round its operator."""
-
-
-def _uninterrupting(plan: Plan) -> Plan:
-    """Have what would end the program be an error like any other."""
-    steps = tuple(
-        replace(step, error="ValueError") if step.error in _FOR_THE_PROGRAM else step
-        for step in plan.steps
-    )
-    handler = plan.handler
-    if handler.error in _FOR_THE_PROGRAM:
-        handler = replace(handler, error="ValueError")
-    return replace(plan, steps=steps, handler=handler)
-
-
-_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
-
-
 class _Definition(Struct, frozen=True):
     name: str
     brings: str
-    without: Without = _as_it_is
+    without: Without = as_it_is
     part_of: str = ""
     is_profile: bool = False
 
@@ -282,33 +71,31 @@ class Capability(StrEnum):
         member.part_of = definition.part_of
         return member
 
-    ORDERED = _profile("ordered", "results in input order", _in_mode("unordered"))
-    UNORDERED = _profile("unordered", "results as they are ready", _in_mode("ordered"))
-    TIMEOUTS = _profile("timeouts", "deadlines, and handlers for late records", _without_timeouts)
-    RETRY = _profile("retry", "calls that are repeated, after back-offs", _without_retry)
-    CALLBACKS = _profile("callbacks", "functions in callback form", _without_callbacks)
+    ORDERED = _profile("ordered", "results in input order", in_mode("unordered"))
+    UNORDERED = _profile("unordered", "results as they are ready", in_mode("ordered"))
+    TIMEOUTS = _profile("timeouts", "deadlines, and handlers for late records", without_timeouts)
+    RETRY = _profile("retry", "calls that are repeated, after back-offs", without_retry)
+    CALLBACKS = _profile("callbacks", "functions in callback form", without_callbacks)
     EVENT_TIME = _profile(
-        "event-time", "watermarks, statuses and latency markers", _without_event_time
+        "event-time", "watermarks, statuses and latency markers", without_event_time
     )
-    SNAPSHOTS = _profile(
-        "snapshots", "barriers, and the snapshots they ask for", _without_snapshots
-    )
-    RESTORE = _profile("restore", "going on from a snapshot", _without_restore)
+    SNAPSHOTS = _profile("snapshots", "barriers, and the snapshots they ask for", without_snapshots)
+    RESTORE = _profile("restore", "going on from a snapshot", without_restore)
 
     VIRTUAL_TIME = _Definition(
         "virtual-time",
         "runs on a clock that jumps; without it, on a grid of real time",
-        _without_virtual_time,
+        without_virtual_time,
     )
     TIMED_INPUT = _Definition(
         "timed-input",
         "input is there at chosen times; without it, all is there at once",
-        _without_timed_input,
+        without_timed_input,
     )
     ONE_LOOP = _Definition(
         "one-loop",
         "source, function and consumer share a loop, and their objects, with the operator",
-        _without_one_loop,
+        without_one_loop,
     )
     CANCEL_CALLS = _Definition("cancel-calls", "a running call can be cancelled")
     CANCELLATION_SEEN = _Definition(
@@ -316,7 +103,7 @@ class Capability(StrEnum):
         "cancelling the operator is watched from inside; without it, it is simply gone",
     )
     ON_DEMAND_SNAPSHOT = _Definition(
-        "on-demand-snapshot", "`request_snapshot` is there", _without_requests, "snapshots"
+        "on-demand-snapshot", "`request_snapshot` is there", without_requests, "snapshots"
     )
     IN_FLIGHT_SNAPSHOT = _Definition(
         "in-flight-snapshot",

@@ -1,0 +1,235 @@
+"""What a scenario is for a backend that can't do all of it; see `Capability`.
+
+Each of these functions gives back the very scenario if nothing in it has to change, and else leaves
+it as telling as it was.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from asyncwait.spec._config import Mode
+from asyncwait.spec._elements import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
+from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
+
+Without: TypeAlias = Callable[[Scenario], Scenario]
+"""Makes a scenario that needs no such ability; gives back that very one if it needs none."""
+
+_ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
+"""How a call in coroutine form answers: these fields mean nothing there."""
+
+
+def as_it_is(scenario: Scenario) -> Scenario:
+    """Nothing in a scenario can be taken out: it is only judged by fewer rules."""
+    return scenario
+
+
+def in_mode(mode: Mode) -> Without:
+    """Play everything in the one mode that is left."""
+
+    def without(scenario: Scenario) -> Scenario:
+        modes = {scenario.mode, *(crash.mode for crash in scenario.crashes)}
+        if modes <= {mode, None}:
+            return scenario
+        crashes = tuple(replace(crash, mode=None) for crash in scenario.crashes)
+        return replace(scenario, mode=mode, crashes=crashes)
+
+    return without
+
+
+def without_timeouts(scenario: Scenario) -> Scenario:
+    """Have each call that only a deadline would end give then what its handler would."""
+    if scenario.timeout is None and not scenario.handled:
+        return scenario
+    plans = tuple(
+        replace(
+            plan,
+            steps=tuple(_answering(scenario, plan, step) for step in plan.steps),
+            handler=Handler("none"),
+        )
+        for plan in scenario.plans
+    )
+    return replace(scenario, timeout=None, handled=False, plans=plans)
+
+
+def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:
+    if scenario.timeout is None or step.does != "never":
+        return step
+    handler = plan.handler if scenario.handled else Handler("none")
+    return replace(
+        step,
+        does="raise" if handler.does == "none" else handler.does,
+        after=scenario.timeout,
+        results=handler.results,
+        error=handler.error,
+        blocks=handler.blocks,
+        swallow=step.swallow and handler.does == "reply",
+    )
+
+
+def without_retry(scenario: Scenario) -> Scenario:
+    """Have each value answered at once by what would have been no reason for another call."""
+    if scenario.retry is None:
+        return scenario
+    plans = tuple(_standing(scenario.retry, plan) for plan in scenario.plans)
+    return replace(scenario, retry=None, plans=plans)
+
+
+def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
+    """Leave the calls out that are repeated; what an attempt's limit would end, raises then."""
+    limit = retry.attempt_timeout
+    steps = [
+        step
+        if limit is None or (step.does != "never" and step.after < limit)
+        else Step("raise", limit, error="ValueError")
+        for step in plan.steps
+    ]
+    standing = tuple(step for step in steps if not retry.repeats(step))
+    return replace(plan, steps=standing or tuple(steps[-1:]))
+
+
+def without_callbacks(scenario: Scenario) -> Scenario:
+    """Have the function be a coroutine function, which answers once."""
+    if scenario.form == "coroutine":
+        return scenario
+    plans = tuple(
+        replace(plan, steps=tuple(replace(step, **_ONCE) for step in plan.steps))
+        for plan in scenario.plans
+    )
+    return replace(scenario, form="coroutine", plans=plans)
+
+
+def without_event_time(scenario: Scenario) -> Scenario:
+    """Leave watermarks, statuses and markers out, those of a stored snapshot too."""
+    fitting = _without_elements(scenario, Watermark, WatermarkStatus, LatencyMarker)
+    restore = scenario.restore
+    if restore is None or not any(map(_is_fence, restore.in_flight)):
+        return fitting
+    records = tuple(element for element in restore.in_flight if not _is_fence(element))
+    return replace(fitting, restore=replace(restore, in_flight=records))
+
+
+def _is_fence(element: Element) -> bool:
+    return isinstance(element, Watermark | WatermarkStatus)
+
+
+def without_snapshots(scenario: Scenario) -> Scenario:
+    """Leave barriers and requests out; what a crash restores is then what the run began with."""
+    return without_requests(_without_elements(scenario, Barrier, Snapshot))
+
+
+def _without_elements(scenario: Scenario, *kinds: type) -> Scenario:
+    inputs = tuple(timed for timed in scenario.inputs if not isinstance(timed.element, kinds))
+    return scenario if len(inputs) == len(scenario.inputs) else replace(scenario, inputs=inputs)
+
+
+def without_requests(scenario: Scenario) -> Scenario:
+    return replace(scenario, requests=()) if scenario.requests else scenario
+
+
+def without_restore(scenario: Scenario) -> Scenario:
+    """Read what was stored from the source, as its first elements, and do not crash."""
+    if scenario.restore is None and not scenario.crashes:
+        return scenario
+    stored = () if scenario.restore is None else scenario.restore.in_flight
+    first = tuple(Timed(0, element) for element in stored)
+    return replace(scenario, inputs=first + scenario.inputs, restore=None, crashes=())
+
+
+def without_timed_input(scenario: Scenario) -> Scenario:
+    """Have everything there at once, the end too."""
+    if not scenario.is_timed:
+        return scenario
+    inputs = tuple(replace(timed, at=0) for timed in scenario.inputs)
+    return replace(scenario, inputs=inputs, source_ends_at=0)
+
+
+def without_virtual_time(scenario: Scenario) -> Scenario:
+    """Leave nothing to chance: it would lead off the grid."""
+    if scenario.retry is None or not scenario.retry.jitter:
+        return scenario
+    return replace(scenario, retry=replace(scenario.retry, jitter=0))
+
+
+def without_one_loop(scenario: Scenario) -> Scenario:
+    """Take out what is only to be had where all live on one loop and share their objects."""
+    if scenario.tells_apart:
+        scenario = _with_values_apart(scenario)
+    fitting = replace(
+        scenario,
+        source="iterator",
+        source_error=_SENT_AS.get(scenario.source_error, scenario.source_error),
+        tracked=False,
+        company="none",
+        wrong_argument="",
+        cancel="once",
+        shields=False,
+        sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
+        plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
+    )
+    return scenario if fitting == scenario else fitting
+
+
+def _with_values_apart(scenario: Scenario) -> Scenario:
+    """Give records with equal values values of their own: no object tells them apart any more.
+
+    The plan of each begins where that of the one before it has gone on.
+    """
+    stored = () if scenario.restore is None else scenario.restore.in_flight
+    elements = [*stored, *(timed.element for timed in scenario.inputs)]
+    values = [each.value for each in elements if isinstance(each, Record)]
+    if len(set(map(identity, values))) == len(values):
+        return scenario
+    plans: list[Plan] = []
+    changed = iter([_apart(scenario, plans, element) for element in elements])
+    restore = scenario.restore
+    if restore is not None:
+        restore = replace(restore, in_flight=tuple(next(changed) for _ in stored))
+    inputs = tuple(replace(timed, element=next(changed)) for timed in scenario.inputs)
+    return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans))
+
+
+def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
+    """Return `element` with a value of its own, whose plan is added to `plans`."""
+    if not isinstance(element, Record):
+        return element
+    value = [len(plans), element.value]
+    before = sum(identity(plan.value[1]) == identity(element.value) for plan in plans)
+    plan = scenario.plan_of.get(identity(element.value), Plan(element.value))
+    steps = plan.steps[min(before, len(plan.steps) - 1) :]
+    if identity(element.value) not in scenario.plan_of:
+        steps = (Step(results=(element.value,)),)
+    plans.append(replace(plan, value=value, steps=steps))
+    return replace(element, value=value)
+
+
+_SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own"}
+"""What a source raises instead that is not on the operator's loop."""
+
+_ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
+"""What a consumer does instead that has no company, and no body round its operator."""
+
+
+def _uninterrupting(plan: Plan) -> Plan:
+    """Have what would end the program be an error like any other."""
+    steps = tuple(
+        replace(step, error="ValueError") if step.error in _FOR_THE_PROGRAM else step
+        for step in plan.steps
+    )
+    handler = plan.handler
+    if handler.error in _FOR_THE_PROGRAM:
+        handler = replace(handler, error="ValueError")
+    return replace(plan, steps=steps, handler=handler)
+
+
+_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
