@@ -78,12 +78,21 @@ def test_stalls_block_the_loop_in_every_place() -> None:
     assert any(step.does == "block" for s in stalls for step in s.sink)
 
 
+def test_flaky_ones_are_repeated_within_milliseconds() -> None:
+    """While what was cancelled still cleans up, too."""
+    flaky = largest("flaky")
+
+    assert {retry.initial for s in flaky if (retry := s.retry)} == {1, 2, 5}
+    assert {step.does for s in flaky for p in s.plans for step in p.steps} >= {"raise", "never"}
+    assert any(step.clean_up for s in flaky for p in s.plans for step in p.steps)
+
+
 def test_every_shape_goes_with_the_small_scenarios() -> None:
     """The more of these, the more of those."""
     quick = [name.split()[0] for name, _ in shapes(1_000, seed=0)]
 
     assert set(quick) == set(SHAPES)
-    assert len(quick) == 88
+    assert len(quick) == 108
     assert len(list(shapes(20, seed=0))) == len(SHAPES)
 
 

@@ -7,6 +7,7 @@ dense   everything in few instants: all order is by ties
 sparse  long silences, and deadlines from milliseconds to years
 fine    instants a millisecond apart, hundreds of deadlines among them
 stalls  something blocks the loop, again and again
+flaky   calls that fail or hang, and are repeated after milliseconds, before they have cleaned up
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
 """
@@ -23,6 +24,7 @@ from asyncwait.spec.scenario import (
     Crash,
     Handler,
     Plan,
+    PlannedRetry,
     Scenario,
     SinkStep,
     SnapshotRequest,
@@ -220,6 +222,50 @@ def _stalls(rng: Random, size: int) -> Scenario:
     )
 
 
+def _flaky(rng: Random, size: int) -> Scenario:
+    timeout, limit = rng.choice([None, 9, 40]), rng.choice([None, 3, 6])
+    retry = PlannedRetry(
+        max_attempts=rng.choice([3, 5]),
+        initial=rng.choice([1, 2, 5]),
+        multiplier=rng.choice([1, 2]),
+        cap=rng.choice([3, 60_000]),
+        jitter=rng.choice([0, 0, 100]),
+        attempt_timeout=limit,
+        on_result=rng.choice(["never", "pair"]),
+    )
+    values = max(1, size // 8)
+    plans = tuple(
+        msgspec.structs.replace(
+            plan,
+            steps=(*(_slip(rng, limit) for _ in range(rng.randint(1, 4))), plan.steps[0]),
+        )
+        for plan in _plans(rng, values, lambda r: r.choice([0, 1, 2]), steps=1)
+    )
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([2, 5, size]),
+        timeout=timeout,
+        retry=retry,
+        handled=timeout is not None,
+        form=_form(rng),
+        inputs=_stream(rng, size // 2, values, gap=lambda r: r.choice([0, 0, 1, 3])),
+        plans=plans,
+    )
+
+
+def _slip(rng: Random, limit: int | None) -> Step:
+    """Return a call that fails: it raises, gives two results, or hangs and cleans up."""
+    after, blocks = rng.choice([0, 0, 1, 2]), rng.choice([0] * 9 + [4])
+    kind = rng.choice(["raise", "told", "pair", "hang"])
+    if kind == "hang" and limit is not None:
+        return Step("never", clean_up=rng.choice([0, 0, 1, 4, 30]))
+    if kind == "pair":
+        return Step(after=after, results=("no", "never"), twice=True, again=rng.choice([0, 2]))
+    if kind == "told":
+        return Step("raise", after, error="RetryAfter", retry_after=rng.choice([0, 1, 4]))
+    return Step("raise", after, error="ValueError", blocks=blocks, thread=_maybe(rng, 0.1))
+
+
 SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "wide": _wide,
     "long": _long,
@@ -228,6 +274,7 @@ SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "sparse": _sparse,
     "fine": _fine,
     "stalls": _stalls,
+    "flaky": _flaky,
 }
 """What draws each shape, by its name."""
 
@@ -239,6 +286,7 @@ SHARES: Mapping[str, int] = {
     "sparse": 12,
     "fine": 8,
     "stalls": 30,
+    "flaky": 20,
 }
 """How many of each shape go with a thousand small scenarios: a quarter of their time, together."""
 
