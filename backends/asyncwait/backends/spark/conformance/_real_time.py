@@ -61,11 +61,14 @@ def _blocks(scenario: Scenario) -> bool:
 
 
 def _is_on_grid(scenario: Scenario) -> bool:
-    """Whether all its instants are whole steps of the grid apart."""
+    """Whether all its instants are whole steps of the grid apart, which chance does not keep to."""
     times = [scenario.timeout or 0, scenario.source_ends_at]
     times += [timed.at for timed in scenario.inputs]
-    times += [ms for plan in scenario.plans for s in plan.steps for ms in (s.after, s.clean_up)]
-    return not any(ms % GRID for ms in times)
+    steps = [step for plan in scenario.plans for step in plan.steps]
+    times += [ms for s in steps for ms in (s.after, s.clean_up, s.again, s.retry_after)]
+    if (retry := scenario.retry) is not None:
+        times += [retry.initial, retry.cap, retry.attempt_timeout or 0]
+    return not (any(ms % GRID for ms in times) or (retry is not None and retry.jitter))
 
 
 def _duration(scenario: Scenario) -> float:
