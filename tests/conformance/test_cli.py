@@ -396,6 +396,17 @@ def test_a_rule_can_be_read_whole() -> None:
     assert run("rules").stdout.count("\n") == len(rules()) + len(mailbox_rules())
 
 
+def test_the_rules_of_an_area_are_listed() -> None:
+    """As those of the mailbox are; beside ids they are shown whole."""
+    listed = run("rules", "ORD")
+
+    assert listed.stdout.splitlines()[0] == f"ORD-1    MUST   {rules()['ORD-1'].title}"
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == [
+        rule for rule in rules() if rule.startswith("ORD-")
+    ]
+    assert run("rules", "ORD", "CAP-1").stdout.count("Why: ") == listed.stdout.count("\n") + 1
+
+
 def test_the_rules_of_the_mailbox_are_listed_and_shown_by_their_area() -> None:
     """They are a book of their own: a backend is held to none of them."""
     listed, shown = run("rules", "MBX"), run("rules", "MBX-4", "ORD-1")

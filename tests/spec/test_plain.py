@@ -341,3 +341,11 @@ def test_the_two_forms_have_names() -> None:
     names = [getattr(plain_wait(open_operator, mode), "__name__", "") for mode in MODES]
 
     assert names == ["ordered_wait", "unordered_wait"]
+
+
+def test_the_plain_form_says_what_it_takes() -> None:
+    """`help(ordered_wait)` tells of each argument."""
+    wait: Any = plain_wait(OneAtATime, "ordered")  # type: ignore[arg-type]
+
+    assert wait.__doc__ == PlainWait.__call__.__doc__
+    assert "retry: how calls are repeated" in wait.__doc__

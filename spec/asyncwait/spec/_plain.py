@@ -79,6 +79,7 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
                 yield _Values(results)
 
     wait.__name__ = wait.__qualname__ = f"{mode}_wait"
+    wait.__doc__ = PlainWait.__call__.__doc__
     return wait
 
 

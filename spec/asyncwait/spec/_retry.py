@@ -42,7 +42,8 @@ class Retry(Struct, frozen=True, kw_only=True):
         on_error: the errors after which there is another attempt: a class or classes of them, or a
             plain function that is given the very error and says so.
         on_result: a plain function that is given the results of a call, collected, and says whether
-            there is another attempt; None for never.
+            there is another attempt; None for never. Where an operator is opened for plain values,
+            one for each, it is given that one.
 
     Raises:
         InvalidConfig: an argument is out of its range.

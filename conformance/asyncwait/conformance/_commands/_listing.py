@@ -9,7 +9,7 @@ from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.running import listed_backends, open_backend
-from asyncwait.spec.rules import Rule, mailbox_rules
+from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
 
 MAILBOX = "MBX"
@@ -28,10 +28,10 @@ def backends_command() -> None:
 
 
 @asyncwait.command("rules")
-@click.argument("wanted", nargs=-1, metavar="[ID]...")
+@click.argument("wanted", nargs=-1, metavar="[ID|AREA]...")
 @click.option("--backend", metavar="NAME", help="Say which of them do not apply to it, and why.")
 def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
-    """List the rules, or show those with ID whole.
+    """List the rules, all or of an AREA such as RETRY, or show those with ID whole.
 
     Those of the task mailbox, MBX, are a book of their own: no operator is held to them.
     """
@@ -41,7 +41,7 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     for rule in shown.values():
         missing = rule.missing(can)
         apart = f" (not applicable: needs {', '.join(missing)})" if missing else ""
-        if wanted in {(), (MAILBOX,)}:
+        if set(wanted) <= {MAILBOX, *areas()}:
             click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
         else:
             needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
@@ -54,16 +54,23 @@ def _wanted_rules(wanted: tuple[str, ...], *, is_for_backend: bool) -> Mapping[s
     """Return the rules with these ids; all if there are none, of the mailbox for its area.
 
     Args:
-        wanted: ids of rules, or that of the mailbox's area.
+        wanted: ids of rules, or of areas.
         is_for_backend: what is listed is what a backend is held to.
 
     Raises:
         InvalidConfig: there is no such rule.
     """
+    of_areas = tuple(id_ for id_ in wanted if id_ in areas())
+    wanted = (*(id_ for id_ in wanted if id_ not in of_areas), *_rules_in(of_areas))
     is_whole = MAILBOX in wanted or not (wanted or is_for_backend)
     of_mailbox = {id_: rule for id_, rule in mailbox_rules().items() if is_whole or id_ in wanted}
     others = tuple(id_ for id_ in wanted if id_ != MAILBOX and id_ not in of_mailbox)
     return {**(chosen("rule", others) if others or not wanted else {}), **of_mailbox}
+
+
+def _rules_in(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of the rules of some areas."""
+    return tuple(rule.id for rule in rules().values() if rule.area in wanted)
 
 
 def _capabilities_of(backend: str) -> frozenset[Capability]:

@@ -3,6 +3,7 @@
 Whatever the mailbox does, it does here. What it prints goes to standard error.
 """
 
+import asyncio
 import importlib
 import os
 import sys
@@ -13,6 +14,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.mailbox._player import Stage, play_program
+from asyncwait.spec import running_loop
 from asyncwait.spec.mailbox import OpenProcessor
 from asyncwait.spec.mailbox.program import MailboxTrace, Program
 
@@ -67,6 +69,42 @@ def load_processor(name: str) -> OpenProcessor:
     return cast("OpenProcessor", found)
 
 
+PARTS = (
+    "mailbox",
+    "executor",
+    "run",
+    "suspend",
+    "report_error",
+    "prepare_close",
+    "drain",
+    "close",
+    "metrics",
+)
+"""What a processor has; see `asyncwait.spec.mailbox.Processor`."""
+
+
+def require_processor(open_processor: OpenProcessor) -> None:
+    """Open a mailbox once, and see whether that is one at all: else each run would say it.
+
+    Raises:
+        ValueError: it can't be opened, or gives something else; the message says why.
+    """
+
+    async def opened() -> Any:
+        return open_processor(running_loop(), lambda _: None)
+
+    try:
+        given = asyncio.run(opened())
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"opening it raised {line_of(error)}") from error
+    missing = [part for part in PARTS if not hasattr(given, part)]
+    if missing:
+        raise ValueError(
+            f"opening it gave a {type(given).__name__}, which has no {', no '.join(missing)}; "
+            "see asyncwait.spec.mailbox.Processor"
+        )
+
+
 def main(name: str, folder: str) -> None:
     """Answer until standard input ends.
 
@@ -84,6 +122,7 @@ def main(name: str, folder: str) -> None:
 
     try:
         open_processor = load_processor(name)
+        require_processor(open_processor)
     except ValueError as error:
         say(Hello(str(error)))
         return

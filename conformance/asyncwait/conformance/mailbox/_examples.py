@@ -122,6 +122,26 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         program("run_one@0 a.execute:m@1& cancel_wait run_one@0 cancel_wait& a.execute:n drain"),
     ),
     MailboxExample(
+        "cancelled-some-turns-after-the-mail-came",
+        ("MBX-13", "MBX-2"),
+        "Whoever waited may be on its way with the mail: it has it, or the mail is still there.",
+        program(
+            "take a.execute:l& cancel_wait drain "
+            "take a.execute:m& cancel_wait#1 drain take a.execute:n& cancel_wait#2 drain "
+            "take a.execute:o& cancel_wait#3 drain take a.execute:p& cancel_wait#5 drain"
+        ),
+    ),
+    MailboxExample(
+        "cancelled-some-turns-after-the-mail-of-an-operator-came",
+        ("MBX-13",),
+        "The same for who waits to run a mail.",
+        program(
+            "run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 "
+            "drain run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& "
+            "cancel_wait#4 drain"
+        ),
+    ),
+    MailboxExample(
         "nobody-asks-what-it-is-about",
         ("MBX-14",),
         "A mail that is sent and run is described to nobody.",

@@ -8,6 +8,7 @@ A step is a word, steps are apart by blanks:
     execute:m%         with a description that is a function
     execute:m { ... }  m does these steps when it is run    exclusively { ... }   in this section
     try_run_one*       with deferred ones                   resume#1       of the second suspension
+    cancel_wait#2      two turns later
     execute:m&         and the next step follows at once
 
 A trace is written like this, too. `=` stands before what a step gave, `?` before what it raised. Of

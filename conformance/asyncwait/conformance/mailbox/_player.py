@@ -125,6 +125,8 @@ class _Player:
 
     async def _do(self, step: Step, tasks: anyio.abc.TaskGroup) -> None:
         if step.does == "cancel_wait":
+            for _ in range(step.number):
+                await checkpoint()
             if self._wait_scope is not None:
                 self._wait_scope.cancel()
         elif step.does == "storm":

@@ -10,6 +10,7 @@ from asyncwait.conformance.mailbox._child import AskedProgram, Hello
 from asyncwait.conformance.mailbox._player import Stage
 from asyncwait.conformance.running import ChildProcess
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec._checks import require_seconds
 from asyncwait.spec.mailbox.program import MailboxTrace, Program
 
 _CHILD = "asyncwait.conformance.mailbox._child"
@@ -28,10 +29,16 @@ class ServedMailbox:
         name: "module:callable".
         folder: where its module may stand.
         patience: seconds that a program may take.
+
+    Raises:
+        InvalidConfig: `patience` is no such time.
     """
 
     def __init__(self, name: str, folder: str, patience: float) -> None:
-        self._command = [sys.executable, "-m", _CHILD, name, folder]
+        require_seconds("patience", patience)
+        # The package imports the module, too, and runpy warns of that.
+        quiet = ("-W", "ignore::RuntimeWarning:runpy")
+        self._command = [sys.executable, *quiet, "-m", _CHILD, name, folder]
         self._name = name
         self._patience = patience
         self._child: ChildProcess | None = None
@@ -58,7 +65,7 @@ class ServedMailbox:
         except TimeoutError:
             ending = f"blocks its thread: no end within {self._patience:g} s"
         except EOFError as error:
-            ending = f"blocks: its process ended: {error}"
+            ending = f"died: its process ended: {error}"
         except msgspec.DecodeError as error:
             ending = f"broken: no trace: {error}"
         self.blocked += 1

@@ -220,7 +220,7 @@ def _conclude(served: ServedMailbox, rule: Rule, count: _Count) -> MailboxResult
     failure = count.failure
     if failure is not None:
         status = "fail"
-        if failure.case.is_generated and not failure.trace.ending.startswith("blocks"):
+        if failure.case.is_generated and not failure.trace.ending.startswith(("blocks", "died")):
             failure = _smaller(served, rule.id, failure)
     elif count.error:
         status = "error"

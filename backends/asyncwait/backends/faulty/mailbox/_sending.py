@@ -150,6 +150,16 @@ class LosesAMailWhenCancelled(TaskMailbox):
         return mail
 
 
+class LosesAMailWhenCancelledLater(TaskMailbox):
+    """The same, but others have several turns."""
+
+    async def take(self, priority: int) -> Mail:
+        mail = await super().take(priority)
+        for _ in range(3):
+            await checkpoint()
+        return mail
+
+
 class DescribesAtOnce(TaskMailbox):
     """Works out the description of each mail, should somebody want to see it."""
 
@@ -183,6 +193,7 @@ FAULTS = (
     FaultyMailbox("MBX-11", LooksForTheSeenOnce),
     FaultyMailbox("MBX-12", LetsAnybodyTake),
     FaultyMailbox("MBX-13", LosesAMailWhenCancelled),
+    FaultyMailbox("MBX-13", LosesAMailWhenCancelledLater),
     FaultyMailbox("MBX-14", DescribesAtOnce),
     FaultyMailbox("MBX-62", PollsWithoutAPause),
 )

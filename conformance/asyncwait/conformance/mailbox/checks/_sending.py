@@ -240,6 +240,6 @@ def nobody_asked(history: MailboxHistory) -> Iterator[Spot]:
 def it_comes_to_rest(history: MailboxHistory) -> Iterator[Spot]:
     """Whatever is done to it, there is an end to it, and its thread is not blocked."""
     ending = history.trace.ending
-    wrong = ending == "spins" or ending.startswith("blocks")
+    wrong = ending == "spins" or ending.startswith(("blocks", "died"))
     if wrong or ending == "whole":
         yield (f"it {ending}", len(history.trace.events)) if wrong else None

@@ -94,7 +94,8 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         mail: what is sent; of `cancel_future`, whose future.
         priority: of the taker, or of the executor that is asked.
         with_deferred: of `try_run_one`.
-        number: which suspension to resume, from 0 on; how many mails each sender of a storm sends.
+        number: which suspension to resume, from 0 on; how many mails each sender of a storm sends;
+            how many turns the others get before a wait is cancelled.
         within: what happens in the section that runs exclusively.
         at_once: the next step follows before anybody else gets a turn.
     """
