@@ -557,6 +557,12 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ),
     ),
     MailboxExample(
+        "an-urgent-mail-of-what-is-left",
+        ("MBX-58", "MBX-19"),
+        "The first mail sends an urgent one, which takes nobody's place.",
+        program("execute:one { execute:two^ } execute:three run_what_is_left count"),
+    ),
+    MailboxExample(
         "what-is-left-when-one-raises",
         ("MBX-58", "MBX-46"),
         "The error ends the draining; the others are given back.",

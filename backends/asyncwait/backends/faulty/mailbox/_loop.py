@@ -4,7 +4,7 @@ import threading
 from contextlib import suppress
 
 from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
-from asyncwait.reference import Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
+from asyncwait.reference import MAIN, Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
 from asyncwait.spec import Loop
 from asyncwait.spec.mailbox import HIGHEST, MailboxClosedError, MailboxMetrics
 
@@ -145,6 +145,17 @@ class LeavesTheBatchToItself(MailboxProcessor):
             mail.run()
 
 
+class RunsAsManyAsThereWere(MailboxProcessor):
+    """Counts what is left before it runs it, and an urgent newcomer takes the place of the last."""
+
+    def drain(self) -> None:
+        mailbox = self._mailbox
+        for _ in range(len(mailbox)):
+            mail = mailbox.try_take(MAIN, with_deferred=True)
+            if mail is not None:
+                mail.run()
+
+
 class RunsOverNothing(MailboxProcessor):
     """Is over at once, without a word, when its mailbox is not open."""
 
@@ -191,6 +202,7 @@ FAULTS = (
     FaultyMailbox("MBX-57", ReportsInTurn),
     FaultyMailbox("MBX-58", DropsTheRestAfterAnError),
     FaultyMailbox("MBX-58", LeavesTheBatchToItself),
+    FaultyMailbox("MBX-58", RunsAsManyAsThereWere),
     FaultyMailbox("MBX-59", RunsOverNothing),
     FaultyMailbox("MBX-60", KeepsTheThreadForItself),
     FaultyMailbox("MBX-61", TellsOfNoMail),
