@@ -3,13 +3,12 @@
 The value "a3" stands for a record named a whose call takes 3 seconds.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
 import pytest
-import trio
+from operators import block
 from trio.testing import MockClock
 
 from asyncwait.conformance.harness import VirtualLoop
@@ -38,18 +37,7 @@ def now() -> Callable[[], float]:
 @pytest.fixture
 def pass_time() -> Callable[[float], None]:
     """Lets time pass as a call does that blocks the loop."""
-
-    def jump(seconds: float) -> None:
-        if trio.lowlevel.in_trio_run():
-            clock = trio.lowlevel.current_clock()
-            assert isinstance(clock, MockClock)
-            clock.jump(seconds)
-        else:
-            loop = asyncio.get_running_loop()
-            assert isinstance(loop, VirtualLoop)
-            loop.jump(seconds)
-
-    return jump
+    return block
 
 
 class Source:

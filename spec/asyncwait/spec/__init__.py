@@ -20,7 +20,6 @@ from asyncwait.spec._errors import (
     MissingExtra,
     NotPortable,
     OperatorError,
-    RetryAfter,
     SnapshotCorrupt,
     SnapshotError,
     SnapshotVersionUnsupported,
@@ -56,7 +55,7 @@ from asyncwait.spec._operator import (
     close_source,
 )
 from asyncwait.spec._plain import PlainWait, plain_wait
-from asyncwait.spec._retry import BackOffs, Retry, attempt_timed_out
+from asyncwait.spec._retry import BackOffs, Retry, RetryAfter, attempt_timed_out
 from asyncwait.spec._snapshot import (
     Codec,
     JsonCodec,

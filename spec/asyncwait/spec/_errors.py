@@ -8,7 +8,7 @@
     │   ├── CallFailed                    the call, or the collection it returned, raised
     │   ├── CallTimedOut                  the deadline passed and the handler gave no results
     │   ├── InvalidResult                 something that is not a collection of results
-    │   └── TooManyAbandonedCalls         more calls outlive their records than there is capacity
+    │   └── TooManyAbandonedCalls         more cancelled calls run on than there is capacity
     └── SnapshotError
         ├── NotPortable (TypeError)       a value does not survive the snapshot's codec
         ├── SnapshotCorrupt (ValueError)  cut short, altered, or no snapshot at all
@@ -20,9 +20,7 @@ is of one of these classes. What user code raises for the whole program, Keyboar
 SystemExit, is no error of this family either: it passes, and everything is closed.
 """
 
-import math
-import sys
-from typing import Any, Self
+from typing import Self
 
 from asyncwait.spec._elements import Record, shown
 
@@ -55,31 +53,6 @@ class MissingExtra(AsyncWaitError, ImportError):
 
     def __reduce__(self) -> "tuple[type[MissingExtra], tuple[str, str]]":
         return type(self), (self.needs, self.extra)
-
-
-class RetryAfter(AsyncWaitError):
-    """Raised by a call that is to be repeated: when the next attempt may begin.
-
-    It sets that one back-off, whatever `Retry` says of errors and back-offs, as long as attempts
-    are left. Without a `Retry`, and after the last attempt, it is an error like any other.
-
-    Args:
-        seconds: from now on; 0 for at once.
-
-    Raises:
-        InvalidConfig: that is no number of seconds, or less than 0.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        if not _is_pause(seconds):
-            raise InvalidConfig.of("seconds", seconds, "a number >= 0")
-        super().__init__(seconds)
-        self.seconds = math.inf if seconds > sys.float_info.max else seconds
-
-
-def _is_pause(seconds: Any) -> bool:
-    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    return is_number and seconds >= 0
 
 
 class OperatorError(AsyncWaitError):
@@ -129,7 +102,7 @@ class InvalidResult(OperatorError):
 
 
 class TooManyAbandonedCalls(OperatorError):
-    """More than `capacity` calls run on after their record was decided without them."""
+    """More than `capacity` calls run on after they were cancelled."""
 
 
 def join_errors(*errors: BaseException | None) -> BaseException | None:

@@ -32,7 +32,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
     timeouts: int = 0
     """Records decided by their deadline."""
     abandoned: int = 0
-    """Calls that ran on after their record was decided and their cancellation had its turn."""
+    """Calls that ran on after they were cancelled and had their turn to end."""
     max_in_flight: int = 0
     """Highest `in_flight` so far."""
 

@@ -18,13 +18,33 @@ from asyncwait.spec._checks import (
 )
 from asyncwait.spec._elements import Record, shown
 from asyncwait.spec._errors import (
+    AsyncWaitError,
     CallFailed,
     InvalidConfig,
     InvalidResult,
     OperatorError,
-    RetryAfter,
 )
 from asyncwait.spec._loop import let_pass
+
+
+class RetryAfter(AsyncWaitError):
+    """Raised by a call that is to be repeated: when the next attempt may begin.
+
+    It sets that one back-off, whatever `Retry` says of errors and back-offs, as long as attempts
+    are left. Without a `Retry`, and after the last attempt, it is an error like any other.
+
+    Args:
+        seconds: from now on; 0 for at once.
+
+    Raises:
+        InvalidConfig: that is no number of seconds, or less than 0.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        if not is_number(seconds) or not seconds >= 0:
+            raise InvalidConfig.of("seconds", seconds, "a number >= 0")
+        super().__init__(seconds)
+        self.seconds = at_most_infinite(seconds)
 
 
 class Retry(Struct, frozen=True, kw_only=True):
@@ -93,13 +113,9 @@ class Retry(Struct, frozen=True, kw_only=True):
 
 
 def _are_errors(thing: Any) -> bool:
-    if isinstance(thing, tuple):
-        return bool(thing) and all(map(_are_errors, thing)) and not any(map(_is_tuple, thing))
-    return isinstance(thing, type) and issubclass(thing, BaseException)
-
-
-def _is_tuple(thing: Any) -> bool:
-    return isinstance(thing, tuple)
+    kinds = thing if isinstance(thing, tuple) else (thing,)
+    are_errors = (isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds)
+    return bool(kinds) and all(are_errors)
 
 
 def _require_predicate(name: str, value: Any, expected: str) -> None:

@@ -311,7 +311,7 @@ class NeverRepeatsWhatRaisesAtOnce(Attempt):
         began = self.operator.clock()
         try:
             return await super().invoke()
-        except Exception:
+        except Exception:  # whatever the call raised, and raised again: nobody repeats it now
             if self.operator.clock() == began:
                 self.operator.back_offs = None
             raise

@@ -308,8 +308,8 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         capacity: of the operator in this leg.
         tasks_left: tasks alive after the context was left, beyond those before.
         timers_left: timers likewise.
-        abandoned: final figure of the operator's statistics: calls that ran on after their record
-            was decided and their cancellation had its turn.
+        abandoned: final figure of the operator's statistics: calls that ran on after they were
+            cancelled and had their turn to end.
         refused: what a completion in callback form raised at the user; empty for nothing.
         kept: objects that the operator was found to know without need, at most, where they are
             tracked.

@@ -1,5 +1,6 @@
 """RETRY: which calls are repeated, when, and what becomes of their outcomes."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -69,8 +70,9 @@ def _owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
 
 def _not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
     """Yield each record that was owed another call, and how it went without; see `_owed`."""
+    waits = _Waits(leg)
     for item, until in _owed(leg):
-        late = _overdue(leg, until, len(leg.events))
+        late = waits.beyond(until)
         if leg.ending.error == "CallFailed" and leg.named == frozenset({item}):
             yield item, "was given up, and attempts are left", leg.end_at
         elif leg.ran_to_its_end:
@@ -79,22 +81,30 @@ def _not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
             yield item, "was not called again when its back-off was over", late
 
 
-def _overdue(leg: LegHistory, until: float, seq: int) -> float:
-    """Return when time moved beyond `until` for a waiting consumer; NEVER if it did not.
+class _Waits:
+    """Finds when time moved on for a waiting consumer; as a rest ends, no later one ends earlier.
 
     Args:
         leg: of whom.
-        until: ms, when something is to happen.
-        seq: number of the event that it is.
     """
-    if until >= leg.over_at:
-        return NEVER
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.seq < seq:
-            following = leg.events[rest.seq + 1 : rest.seq + 2]
-            if (following[0].at if following else leg.end_at) > until:
-                return max(rest.at, until)
-    return NEVER
+
+    def __init__(self, leg: LegHistory) -> None:
+        self._over_at = leg.over_at
+        self._rests = [rest for rest in leg.rests if rest.waiting and not rest.failed]
+        times = [*(event.at for event in leg.events), leg.end_at]
+        self._ends = [times[rest.seq + 1] for rest in self._rests]
+
+    def beyond(self, until: float, seq: float = NEVER) -> float:
+        """Return when that was beyond `until` first; NEVER if it was not.
+
+        Args:
+            until: ms, when something is to happen.
+            seq: number of the event that it is; NEVER if it did not happen.
+        """
+        number = bisect_right(self._ends, until)
+        if until >= self._over_at or number == len(self._ends) or self._rests[number].seq >= seq:
+            return NEVER
+        return max(self._rests[number].at, until)
 
 
 @leg_check("RETRY-1")
@@ -143,8 +153,9 @@ def a_back_off_is_not_cut_short(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("RETRY-4")
 def a_back_off_is_no_longer_than_it_should_be(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, each call begins when the back-off of its record is over."""
+    waits = _Waits(leg)
     for each in _repetitions(leg):
-        if _overdue(leg, each.until, each.call.seq) < NEVER:
+        if waits.beyond(each.until, each.call.seq) < NEVER:
             yield f"{each} was to begin at {each.until:g}", each.call.at
         else:
             yield None
@@ -156,10 +167,11 @@ def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
     for item, how, at in _not_repeated(leg):
         if item.last is not None and item.last.step.error == "RetryAfter" and item.last.ended:
             yield f"{item} {how}, as it raised RetryAfter", at
+    waits = _Waits(leg)
     for each in _repetitions(leg):
         if each.before.step.error != "RetryAfter" or all(one.by_limit for one in each.reasons):
             continue
-        if each.call.at < each.since or _overdue(leg, each.until, each.call.seq) < NEVER:
+        if each.call.at < each.since or waits.beyond(each.until, each.call.seq) < NEVER:
             pause = each.before.step.retry_after
             yield f"{each} begins at {each.call.at:g}, not after {pause} ms", each.call.at
         else:
@@ -362,9 +374,10 @@ def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
     for item, how, at in _not_repeated(leg):
         if item.index is None:
             yield f"{item} {how}", at
+    waits = _Waits(leg)
     for each in _repetitions(leg):
         if each.item.index is None:
-            if _overdue(leg, each.until, each.call.seq) < NEVER:
+            if waits.beyond(each.until, each.call.seq) < NEVER:
                 yield (
                     f"{each} was to begin at {each.until:g}, as with a first failure",
                     each.call.at,
