@@ -3,6 +3,7 @@
 Whatever the backend does, it does here: to this process, its output, its clock.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -65,6 +66,7 @@ def main(name: str, folders: Sequence[str] = ()) -> None:
     if line.stopped:
         line.say(Refused(f"backend {name!r}: {BREAKPOINT}"))
         return
+    gc.freeze()  # What was imported stays: spare it the collections between scenarios.
     line.mark()  # What was printed up to here belongs to no scenario.
     line.say(hello)
     _Server(backend, line).serve()
