@@ -29,11 +29,15 @@ class SpinWatch:
 
     Args:
         on_spin: called once, on the loop, when there were too many.
+
+    Attributes:
+        in_all: how many turns there were, in all instants.
     """
 
     def __init__(self, on_spin: Callable[[], object] = lambda: None) -> None:
         self._on_spin = on_spin
         self._turns = 0
+        self.in_all = 0
         self._now = 0.0
 
     def restart(self, on_spin: Callable[[], object]) -> None:
@@ -49,6 +53,7 @@ class SpinWatch:
         if now != self._now:
             self._now, self._turns = now, 0
         self._turns += 1
+        self.in_all += 1
         return self._turns == MAX_TURNS
 
 

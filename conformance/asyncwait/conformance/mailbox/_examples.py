@@ -607,4 +607,36 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         "Who waits for a mail, and a loop without input, take no time of the processor.",
         program("run a.execute:m a.suspend take", "suspend_action"),
     ),
+    MailboxExample(
+        "an-operator-that-nobody-answers",
+        ("MBX-62",),
+        "Nor does who waits for a mail to run, although one waits that it does not see.",
+        program("execute:m@-1 run_one@1 a.execute:n@1 run_one@1"),
+    ),
+    MailboxExample(
+        "nothing-but-what-is-said",
+        ("MBX-63",),
+        "What there is to do and to ask raises nothing, be there mail or not, before the end and "
+        "after it.",
+        program(
+            "create_batch try_take try_take_from_batch try_run_one has_mail count state "
+            "should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n "
+            "create_batch count has_mail metrics try_take drain exclusively { execute:o } suspend "
+            "run suspend_action a.resume quiesce quiesce prepare_close has_mail metrics is_idle "
+            "run_what_is_left close count state has_mail should_interrupt is_idle metrics "
+            "suspend resume close_processor close_processor close"
+        ),
+    ),
+    MailboxExample(
+        "an-action-that-raises",
+        ("MBX-64", "MBX-2"),
+        "The loop raises what its action raises, and can be run again; a mail that came stays.",
+        program("execute:m run count run", "execute:n fail", "execute:o"),
+    ),
+    MailboxExample(
+        "an-awaited-action-that-raises",
+        ("MBX-64",),
+        "So does the error of a coroutine function.",
+        program("run run", "suspend_action resume fail", is_awaited=True),
+    ),
 )

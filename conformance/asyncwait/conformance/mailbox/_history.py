@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from asyncwait.spec.mailbox import MAIN
-from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step
+from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step, Value
 
 NEVER = math.inf
 
@@ -154,7 +154,9 @@ class MailboxHistory:
         self.runs: list[Run] = []
         self.actions: list[int] = []  # when the default action began
         self.acted: list[int] = []
+        self.failed: list[int] = []  # when it raised
         self.waits: list[tuple[int, Execution]] = []
+        self.stirs: list[tuple[int, Execution, Value]] = []  # with how many turns
         self.turns: list[int] = []
         self.described: list[tuple[int, str]] = []
         self._read()
@@ -198,8 +200,11 @@ class MailboxHistory:
                     self.actions.append(at)
                 case "acted":
                     self.acted.append(at)
+                    self.failed.extend([at] if event.error else [])
                 case "waits":
                     self.waits.append((at, numbered[event.of]))
+                case "stirs":
+                    self.stirs.append((at, numbered[event.of], event.value))
                 case "turn":
                     self.turns.append(at)
                 case "described":

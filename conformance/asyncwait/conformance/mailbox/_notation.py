@@ -17,7 +17,9 @@ amid a step stands in brackets behind it:
 
     take=m             create_batch=True                    try_take?closed
     run ( <m> act )    a mail was run, then the action      run ( <m execute:n > )   that did a step
+    run ( act! )       the action raised an error
     take ( waits )     it waits                             run ( <m> )?raised-m     and raised
+    take ( stirs=40 )  it waits, and takes turns
 """
 
 import re
@@ -143,11 +145,14 @@ class _Writer:
             self.events.append(Seen("run", mail=self._running[-1]))
         if word.endswith(">"):
             self.events.append(Seen("ran", mail=self._running.pop()))
-        elif word == "act":
-            self._act()
-        elif word in {"waits", "turn"}:
-            number = self._open[-1][0] if self._open else 0
-            self.events.append(Seen(word, of=number if word == "waits" else 0))  # type: ignore[arg-type]
+        elif word in {"act", "act!"}:
+            self._act("raised action" if word.endswith("!") else "")
+        elif word == "turn":
+            self.events.append(Seen("turn"))
+        elif word == "waits":
+            self.events.append(Seen("waits", of=self._open[-1][0]))
+        elif word.startswith("stirs="):
+            self.events.append(Seen("stirs", of=self._open[-1][0], value=_value(word[6:])))
         elif word.startswith(")"):
             self._end(re.fullmatch(r"\)(?:=(?P<gave>[^?]*))?(?:\?(?P<error>.*))?", word))
         elif word.startswith("described:"):
@@ -158,8 +163,9 @@ class _Writer:
             if not is_open:
                 self._end(found, step)
 
-    def _act(self) -> None:
-        self.events.extend((Seen("action", of=self._actions), Seen("acted", of=self._actions)))
+    def _act(self, error: str) -> None:
+        number = self._actions
+        self.events.extend((Seen("action", of=number), Seen("acted", of=number, error=error)))
         self._actions += 1
 
     def _begin(self, step: Step) -> None:

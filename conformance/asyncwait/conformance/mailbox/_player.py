@@ -42,6 +42,12 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 TURNS = 8
 """Turns that a neighbour asks for."""
 
+PASSING = (10, 1_000, 100_000)
+"""Seconds of the virtual clock that pass while the owner waits and has nothing to do."""
+
+STIRS = 10
+"""Turns of the loop that nobody needs for that: the director's own are two or three."""
+
 HELD = 0.05
 """Seconds of the real clock that a section gives to others who must not come in meanwhile. A sound
 mailbox keeps them out for as long; one that does not lets them in within microseconds."""
@@ -75,6 +81,7 @@ class _Player:
         self._desk = Desk()
         self._hands = {name: self._hand(name) for name in SENDERS} if with_threads else {}
         self._late: list[Task] = []
+        self._spin = SpinWatch()
         self._waiting = 0  # number of the owner's step
         self._todo: deque[Step] = deque()
         self._wanted: anyio.Event | None = None
@@ -89,7 +96,7 @@ class _Player:
         with anyio.CancelScope() as scope:
             spin.restart(lambda: self._break("spins", scope))
             try:
-                await self._direct()
+                await self._direct(spin)
             except Exception as error:
                 self._ending = f"broken: {said(error)}"
             except Runaway:
@@ -105,8 +112,9 @@ class _Player:
         self._ending = ending
         scope.cancel()
 
-    async def _direct(self) -> None:
+    async def _direct(self, spin: SpinWatch) -> None:
         """Do all steps, then close the mailbox, to see what is left in it."""
+        self._spin = spin
         action = self._act if self._program.is_awaited else self._steps.act
         self._steps.processor = self._open_processor(running_loop(), action)
         async with anyio.create_task_group() as tasks:
@@ -145,6 +153,16 @@ class _Player:
             await anyio.sleep(1)
             if self._waiting:
                 self._recorder.note("waits", of=self._waiting)
+                await self._let_time_pass(self._waiting)
+
+    async def _let_time_pass(self, waiting: int) -> None:
+        """See whether the loop is at rest while the owner waits: nothing happens by itself."""
+        for seconds in PASSING:
+            before = self._spin.in_all
+            await anyio.sleep(seconds)
+            if (turns := self._spin.in_all - before) > STIRS:
+                self._recorder.note("stirs", of=waiting, value=turns)
+                return
 
     # The owner
 
@@ -172,7 +190,9 @@ class _Player:
         except anyio.get_cancelled_exc_class():
             self._recorder.note("end", of=number, error="cancelled")
             raise
-        except Exception as error:
+        except (Runaway, GeneratorExit):
+            raise
+        except BaseException as error:
             self._recorder.note("end", of=number, error=said(error))
         else:
             self._recorder.note("end", of=number, value=gave[0], mails=gave[1])
@@ -244,7 +264,9 @@ class _Player:
 
         try:
             value = self._steps.processor.mailbox.run_exclusively(within)
-        except Exception as error:
+        except Runaway:
+            raise
+        except BaseException as error:
             self._recorder.note("end", of=number, error=said(error))
         else:
             self._recorder.note("end", of=number, value=value)

@@ -10,12 +10,15 @@ T = TypeVar("T")
 
 MOST_STEPS = 14
 
+MOST_TURNS = 4
+"""Turns of the loop before a wait is cancelled."""
+
 _SHARES = {
-    "sends": 45,
+    "sends": 43,
     "gathers": 10,
     "takes": 25,
     "asks": 12,
-    "cancels": 2,
+    "cancels": 4,
     "sections": 2,
     "ends": 4,
 }
@@ -94,6 +97,10 @@ class _Drawing:
         return draw[self._rng.choices(list(_SHARES), list(_SHARES.values()))[0]]()
 
     def _cancels(self) -> Step:
+        """Cancel a wait if there may be one, now or some turns after the step before; or a mail."""
+        if self._chance(0.5):
+            turns = self._rng.randint(0, MOST_TURNS)
+            return Step("cancel_wait", number=turns, at_once=self._chance(0.3))
         if not self._submitted:
             return self._sends(depth=1)
         return Step("cancel_future", self._sender(), Post(self._one(self._submitted)))
@@ -117,6 +124,8 @@ class _Drawing:
         steps = [self._sends(depth=1, by=OWNER) for _ in range(self._rng.randint(0, 2))]
         if self._chance(0.6):
             steps.extend([Step("suspend_action")] * self._one((1, 1, 1, 1, 2)))
+        if self._chance(0.05):
+            steps.append(Step("fail"))
         return tuple(steps)
 
     def _sends(self, *, depth: int, by: str = "") -> Step:

@@ -13,6 +13,11 @@ from asyncwait.spec.mailbox.program import FutureSeen, Post, Step, Value
 Gave: TypeAlias = tuple[Value, tuple[str, ...]]
 """What a step gave, and the mails that it took or gave back."""
 
+ACTION = "action"
+"""The name of the error that the default action raises."""
+
+_COMPLETE = Step("all_actions_completed")
+
 REPORTED = "reported"
 """The name of the error that `report_error` reports."""
 
@@ -81,7 +86,7 @@ class Steps:
             gave = self.do(step)
         except Runaway:
             raise
-        except Exception as error:
+        except BaseException as error:
             self._recorder.note("end", of=number, error=said(error))
         else:
             self._recorder.note("end", of=number, value=gave[0], mails=gave[1])
@@ -118,11 +123,13 @@ class Steps:
         """Be the default action."""
         number, self._runs = self._runs, self._runs + 1
         self._recorder.note("action", of=number)
-        if number < len(self._action):
-            for step in self._action[number]:
-                self.perform(step)
-        else:
-            self.perform(Step("all_actions_completed"))
+        steps = self._action[number] if number < len(self._action) else (_COMPLETE,)
+        for step in steps:
+            if step.does == "fail":
+                error = PlannedError(ACTION)
+                self._recorder.note("acted", of=number, error=said(error))
+                raise error
+            self.perform(step)
         self._recorder.note("acted", of=number)
 
     # The verbs that are more than a call

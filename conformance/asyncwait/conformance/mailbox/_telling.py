@@ -96,8 +96,11 @@ def _said(event: Seen, steps: dict[int, Step]) -> str:
             return f"{step.does if step else 'step'}{came}"
         case "waits":
             return f"{step.does if step else 'step'} waits"
+        case "stirs":
+            return f"{step.does if step else 'step'} waits, and takes {event.value} turns"
         case "action" | "acted":
-            return f"{event.kind} (the default action, {event.of})"
+            raised = f", raises: {event.error}" if event.error else ""
+            return f"{event.kind} (the default action, {event.of}){raised}"
         case "turn":
             return "another task has its turn"
         case _:

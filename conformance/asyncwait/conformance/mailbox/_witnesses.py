@@ -418,8 +418,21 @@ MAILBOX_WITNESSES: tuple[MailboxWitness, ...] = (
     ),
     MailboxWitness(
         "MBX-62",
-        MailboxTrace(ending="spins"),
-        MailboxTrace(),
-        "it spins",
+        mailbox_trace("take ( waits stirs=1000 execute:m )"),
+        mailbox_trace("take ( waits execute:m )"),
+        "take(-1) waits, and took 1000 turns with nothing to do",
+    ),
+    _witness(
+        "MBX-63",
+        "execute:m create_batch?KeyError:-'m'",
+        "execute:m! execute:n run_one ( <m> )?raised-m suspend_action suspend_action?refused "
+        "a.try_take?refused take?cancelled close create_batch?closed run?closed has_mail=False",
+        "create_batch raised \"KeyError: 'm'\"",
+    ),
+    _witness(
+        "MBX-64",
+        "run ( act! )",
+        "run ( act! )?raised-action run ( act )",
+        "the action raised an error, the loop nothing",
     ),
 )

@@ -1,7 +1,8 @@
-"""MBX-28 to MBX-32, MBX-44: wrong answers."""
+"""MBX-28 to MBX-32, MBX-44, MBX-63: wrong answers, and none."""
 
 from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
-from asyncwait.reference import MailboxExecutor, MailboxState, TaskMailbox
+from asyncwait.reference import MailboxExecutor, MailboxProcessor, MailboxState, TaskMailbox
+from asyncwait.spec.mailbox import MailboxClosedError, MailboxMetrics
 
 
 class CountsTheQueueOnly(TaskMailbox):
@@ -59,6 +60,33 @@ class ClaimsToHaveRunOne(MailboxExecutor):
         return had
 
 
+class ComparesToTheFirstMail(MailboxProcessor):
+    """Works out how many mails there are for each that was run, and none was."""
+
+    def metrics(self) -> MailboxMetrics:
+        figures = super().metrics()
+        assert figures.queued / figures.mails >= 0
+        return figures
+
+
+class CountsNothingInTheEnd(TaskMailbox):
+    """Refuses to count what is in a mailbox that is closed."""
+
+    def __len__(self) -> int:
+        if self._state is MailboxState.CLOSED:
+            raise MailboxClosedError("the mailbox is closed")
+        return super().__len__()
+
+
+class EndsItsProcess(TaskMailbox):
+    """Takes an empty batch for the end of the program."""
+
+    def create_batch(self) -> bool:
+        if not self.has_mail:
+            raise SystemExit(0)
+        return super().create_batch()
+
+
 FAULTS = (
     FaultyMailbox("MBX-28", CountsTheQueueOnly),
     FaultyMailbox("MBX-29", DeniesTheBatch),
@@ -67,4 +95,7 @@ FAULTS = (
     FaultyMailbox("MBX-32", IsIdleWhileItsActionRuns),
     FaultyMailbox("MBX-32", IsIdleInTheEnd),
     FaultyMailbox("MBX-44", ClaimsToHaveRunOne),
+    FaultyMailbox("MBX-63", ComparesToTheFirstMail),
+    FaultyMailbox("MBX-63", CountsNothingInTheEnd),
+    FaultyMailbox("MBX-63", EndsItsProcess),
 )

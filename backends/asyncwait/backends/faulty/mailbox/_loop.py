@@ -1,12 +1,19 @@
-"""MBX-47 to MBX-61: loops that starve somebody, or do not do what they are told."""
+"""MBX-47 to MBX-64: loops that starve somebody, or do not do what they are told."""
 
 import threading
+from collections.abc import Awaitable
 from contextlib import suppress
 
 from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
 from asyncwait.reference import MAIN, Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
 from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import HIGHEST, MailboxClosedError, MailboxMetrics
+from asyncwait.spec.mailbox import (
+    HIGHEST,
+    Controller,
+    DefaultAction,
+    MailboxClosedError,
+    MailboxMetrics,
+)
 
 
 class RefillsItsBatch(TaskMailbox):
@@ -187,6 +194,33 @@ class TellsOfNoMail(MailboxProcessor):
         return MailboxMetrics(0, metrics.latency, metrics.queued)
 
 
+class GoesOnAfterAFailedAction(MailboxProcessor):
+    """Takes what its action raises for nothing, and goes on with the next round."""
+
+    def __init__(
+        self, loop: Loop, default_action: DefaultAction, mailbox: TaskMailbox | None = None
+    ) -> None:
+        def act(controller: Controller) -> Awaitable[object] | None:
+            with suppress(Exception):
+                return default_action(controller)
+            return None
+
+        super().__init__(loop, act, mailbox)
+
+
+class WrapsTheErrorOfItsAction(MailboxProcessor):
+    """Raises an error of its own where its action has raised one."""
+
+    async def run(self) -> None:
+        action = self._default_action
+        try:
+            await super().run()
+        except MailboxClosedError:
+            raise
+        except Exception as error:
+            raise LookupError(f"{action} has failed") from error
+
+
 FAULTS = (
     FaultyMailbox("MBX-47", RefillsItsBatch),
     FaultyMailbox("MBX-48", RunsOneMailForEachAction),
@@ -206,4 +240,6 @@ FAULTS = (
     FaultyMailbox("MBX-59", RunsOverNothing),
     FaultyMailbox("MBX-60", KeepsTheThreadForItself),
     FaultyMailbox("MBX-61", TellsOfNoMail),
+    FaultyMailbox("MBX-64", GoesOnAfterAFailedAction),
+    FaultyMailbox("MBX-64", WrapsTheErrorOfItsAction),
 )

@@ -1,9 +1,10 @@
-"""MBX-1 to MBX-14: mailboxes that lose, double or confuse mails, or show them to the wrong ones."""
+"""MBX-1 to MBX-14, MBX-62: mailboxes that lose, double, confuse or show mails, or never rest."""
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 from anyio.lowlevel import checkpoint
 
 from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
@@ -178,6 +179,24 @@ class PollsWithoutAPause(TaskMailbox):
         return mail
 
 
+class LooksNowAndThen(TaskMailbox):
+    """Looks for a mail every minute."""
+
+    async def take(self, priority: int) -> Mail:
+        while (mail := self.try_take(priority)) is None:
+            await anyio.sleep(60)
+        return mail
+
+
+class LooksNowAndThenBesides(TaskMailbox):
+    """Is woken by a mail, and looks each second all the same, to be on the safe side."""
+
+    async def take(self, priority: int) -> Mail:
+        while True:
+            with anyio.move_on_after(1):
+                return await super().take(priority)
+
+
 FAULTS = (
     FaultyMailbox("MBX-1", DrainsAndKeeps),
     FaultyMailbox("MBX-2", LosesWhatItPassesOver),
@@ -196,4 +215,6 @@ FAULTS = (
     FaultyMailbox("MBX-13", LosesAMailWhenCancelledLater),
     FaultyMailbox("MBX-14", DescribesAtOnce),
     FaultyMailbox("MBX-62", PollsWithoutAPause),
+    FaultyMailbox("MBX-62", LooksNowAndThen),
+    FaultyMailbox("MBX-62", LooksNowAndThenBesides),
 )

@@ -1,6 +1,13 @@
 """The checks of the mailbox: one for each rule, pure functions of a history."""
 
-from asyncwait.conformance.mailbox.checks import _asking, _batches, _ending, _loop, _sending
+from asyncwait.conformance.mailbox.checks import (
+    _asking,
+    _batches,
+    _ending,
+    _loop,
+    _raising,
+    _sending,
+)
 from asyncwait.conformance.mailbox.checks._check import (
     MAILBOX_CHECKS,
     MailboxCheck,
@@ -16,6 +23,6 @@ __all__ = [
     "MailboxViolation",
 ]
 
-_REGISTERED = (_sending, _batches, _asking, _ending, _loop)  # each has added its checks
+_REGISTERED = (_sending, _batches, _asking, _ending, _loop, _raising)  # each has added its checks
 
 claim_exports(__name__)

@@ -41,7 +41,7 @@ def mail_is_told(history: MailboxHistory) -> Iterator[Spot]:
     """`has_mail` is true while anything waits, seen or unseen, and else false."""
     for asked in history.of("has_mail"):
         found = _tells(history, asked, "that there is mail")
-        if asked.by == OWNER and not isinstance(found, str):
+        if asked.by == OWNER and asked.is_well and not isinstance(found, str):
             yield found
 
 
@@ -50,7 +50,7 @@ def long_work_makes_way(history: MailboxHistory) -> Iterator[Spot]:
     """`should_interrupt` is true while anything waits, also what this executor does not see."""
     for asked in history.of("should_interrupt"):
         found = _tells(history, asked, "that there is mail")
-        if asked.by == OWNER and not isinstance(found, str):
+        if asked.by == OWNER and asked.is_well and not isinstance(found, str):
             yield found
 
 
@@ -91,7 +91,7 @@ def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Spot]:
         suspended = is_suspended(history, asked.begin)
         states = history.states(asked)
         inside, maybe = history.inside(asked.begin), history.maybe_inside(asked)
-        if suspended is None or len(states) > 1:
+        if suspended is None or len(states) > 1 or not asked.is_well:
             continue
         why_not = [
             *(["the action is not suspended"] if not suspended else []),

@@ -49,11 +49,15 @@ def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Spot]:
 @check("MBX-36")
 def there_is_no_way_back(history: MailboxHistory) -> Iterator[Spot]:
     """Open, quiesced, closed: in this order only."""
-    for asked in history.of("state"):
+    for asked in filter(_is_well, history.of("state")):
         states = history.states(asked)
         wrong = asked.seen.value not in states
         text = f"it says that it is {asked.seen.value}; it is {' or '.join(sorted(states))}"
         yield (text, asked.end) if wrong else None
+
+
+def _is_well(execution: Execution) -> bool:
+    return execution.is_well
 
 
 def _all_given(history: MailboxHistory, giving: Execution) -> Spot:

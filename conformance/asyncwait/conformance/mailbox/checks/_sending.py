@@ -239,6 +239,8 @@ def nobody_asked(history: MailboxHistory) -> Iterator[Spot]:
 @check("MBX-62")
 def it_comes_to_rest(history: MailboxHistory) -> Iterator[Spot]:
     """Whatever is done to it, there is an end to it, and its thread is not blocked."""
+    for at, waiting, turns in history.stirs:
+        yield f"{waiting} waits, and took {turns} turns with nothing to do", at
     ending = history.trace.ending
     wrong = ending == "spins" or ending.startswith(("blocks", "died"))
     if wrong or ending == "whole":

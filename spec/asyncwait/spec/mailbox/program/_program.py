@@ -36,8 +36,9 @@ Looping: TypeAlias = Literal[
     "prepare_close",
     "run_what_is_left",
     "close_processor",
+    "fail",
 ]
-"""What is done to the loop, or by it."""
+"""What is done to the loop, or by it. `fail` is for the default action alone: it raises an error."""
 
 Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel_wait"]
 """What a step does: names of the contract, or nearly. `cancel_wait` cancels the owner's wait."""
@@ -152,7 +153,7 @@ def require_program(program: Program) -> None:
 
     Raises:
         InvalidConfig: somebody is unknown, two mails have one name, something waits where nothing
-            may, or sends no mail.
+            may, fails where only the default action may, or sends no mail.
     """
     steps = program.all_steps
     names = [step.mail.name for step in steps if step.mail and step.does != "cancel_future"]
@@ -164,6 +165,9 @@ def require_program(program: Program) -> None:
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidConfig(f"names of mails must be unique, these are not: {', '.join(doubled)}")
     inner = [step for step in steps if step not in program.steps]
+    of_actions = [step for run in program.action for step in run]
+    if any(step.does == "fail" and step not in of_actions for step in steps):
+        raise InvalidConfig("only a step of the default action may fail")
     if waits := sorted({step.does for step in inner if step.does in WAITING}):
         raise InvalidConfig(f"only a step of the program itself may wait, not {', '.join(waits)}")
 

@@ -7,12 +7,13 @@ from msgspec import Struct
 from asyncwait.spec.mailbox.program._program import OWNER, Step
 
 EventKind: TypeAlias = Literal[
-    "begin", "end", "run", "ran", "action", "acted", "described", "waits", "turn"
+    "begin", "end", "run", "ran", "action", "acted", "described", "waits", "stirs", "turn"
 ]
 """What happened: a step began or ended; a mail was run, and over; so was the default action.
 
 "described": a mail's description was worked out though nobody had asked. "waits": the step waits,
-and nobody else has anything to do. "turn": another task of the loop had its turn.
+and nobody else has anything to do. "stirs": time passed while it waited, and all the same turns of
+the loop were taken. "turn": another task of the loop had its turn.
 """
 
 Value: TypeAlias = bool | int | str | None
@@ -23,16 +24,16 @@ class Seen(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
     Args:
         kind: see `EventKind`.
-        of: number of the step's execution, for "begin", "end" and "waits"; of the run of the
-            default action, for "action" and "acted".
+        of: number of the step's execution, for "begin", "end", "waits" and "stirs"; of the run of
+            the default action, for "action" and "acted".
         by: in whose thread and task.
         step: what begins.
         mail: which is run, or was described.
-        value: what the step gave.
+        value: what the step gave; how many turns, for "stirs".
         mails: what was taken or given back, by description.
         error: what the step, mail or action raised: "closed" for a mailbox that is not open,
-            "refused" for any other RuntimeError, "raised NAME" for the error of a mail, else class
-            and text.
+            "refused" for any other RuntimeError, "raised NAME" for the error of a mail, "raised
+            action" for that of the default action, else class and text.
     """
 
     kind: EventKind

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class KeepsAHeap:
-    """Batches are a number up to which mails belong to one; who waits polls once a second.
+    """Batches are a number up to which mails belong to one; who waits looks whenever something comes.
 
     Args:
         loop: of the task that takes; it runs the caller.
@@ -85,13 +85,12 @@ class KeepsAHeap:
         return found[2]
 
     async def take(self, priority: int) -> Mail:
-        """Look when somebody has rung, and once a second anyway."""
+        """Look whenever somebody has rung."""
         while True:
             self._bell = bell = anyio.Event()
             if (mail := self.try_take(priority)) is not None:
                 return mail
-            with anyio.move_on_after(1):
-                await bell.wait()
+            await bell.wait()
 
     def quiesce(self) -> None:
         """Refuse what is sent."""
