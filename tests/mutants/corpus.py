@@ -29,13 +29,13 @@ def write(file: Path) -> None:
     from asyncwait.backends.faulty import FAULTY, ODD
 
     faulty = [(f.rule, list(_convicting(f))) for f in FAULTY if not f.blocks]
-    sound = [(None, list(_played(odd.open_operator, odd.loop, GENERATED))) for odd in ODD]
+    sound = [(None, list(_played(odd, GENERATED))) for odd in ODD]
     file.write_bytes(pickle.dumps([*faulty, *sound]))
 
 
 def _convicting(faulty: Any) -> Iterator[tuple[Any, Any]]:
     found = 0
-    for scenario, trace in _played(faulty.open_operator, faulty.loop, 0, about=faulty.rule):
+    for scenario, trace in _played(faulty, 0, about=faulty.rule):
         if faulty.rule in dict(judge(scenario, trace, CHECKS).violations()):
             yield scenario, trace
             found += 1
@@ -43,16 +43,17 @@ def _convicting(faulty: Any) -> Iterator[tuple[Any, Any]]:
                 return
 
 
-def _played(
-    operator: Any, loop: Any, generated: int, about: str | None = None
-) -> Iterator[tuple[Any, Any]]:
+def _played(variation: Any, generated: int, about: str | None = None) -> Iterator[tuple[Any, Any]]:
     from asyncwait.conformance.areas import EXAMPLES
     from asyncwait.conformance.generation import generate
     from asyncwait.conformance.harness import play
+    from asyncwait.conformance.running import adapted
 
+    operator, can = variation.open_operator, variation.backend().capabilities
     examples = sorted(EXAMPLES, key=lambda example: about not in example.rules)
-    for scenario in (*(example.scenario for example in examples), *generate(generated, seed=0)):
-        yield scenario, play(operator, scenario, loop)
+    for planned in (*(example.scenario for example in examples), *generate(generated, seed=0)):
+        scenario = adapted(planned, can)
+        yield scenario, play(operator, scenario, variation.loop)
 
 
 def changed(file: Path) -> bool:
