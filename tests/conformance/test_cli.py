@@ -418,6 +418,23 @@ def test_the_rules_of_the_mailbox_are_listed_and_shown_by_their_area() -> None:
     assert "MBX" not in run("rules", "--backend", "reference-asyncio").stdout
 
 
+def test_no_rule_of_the_mailbox_is_for_a_backend() -> None:
+    """They are listed all the same, with the reason; a verdict on them is to be had elsewhere."""
+    listed, verified = (
+        run("rules", "MBX", "--backend", "pool-asyncio"),
+        run("verify", "pool-asyncio", "--rule", "MBX-3"),
+    )
+
+    assert listed.stdout.startswith(
+        "MBX-1    MUST   A mail comes out once (not applicable: no operator is held to it)\n"
+    )
+    assert verified.exit_code == 2
+    assert verified.stderr == (
+        "error: rule: MBX-3 is a rule of the task mailbox, to which no operator is held; "
+        "see: asyncwait verify-mailbox\n"
+    )
+
+
 def test_a_rule_is_shown_with_what_it_needs() -> None:
     """Profiles and finer abilities; most need neither."""
     done = run("rules", "CAP-6", "ORD-4")

@@ -23,7 +23,7 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas
+from asyncwait.spec.rules import Rule, areas, mailbox_rules
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import Scenario, Trace, key_of
 
@@ -148,6 +148,11 @@ def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     """
     known = all_rules()
     for rule in wanted:
+        if rule in mailbox_rules():
+            raise InvalidConfig(
+                f"{name}: {rule} is a rule of the task mailbox, to which no operator is held; "
+                "see: asyncwait verify-mailbox"
+            )
         if rule not in known:
             wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
             raise InvalidConfig(f"{wrong}{nearest(rule, known)}")

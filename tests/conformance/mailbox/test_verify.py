@@ -51,6 +51,7 @@ number = 5
 def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with mailboxes of somebody, from which the command is called."""
     (tmp_path / "gate.py").write_text(GATE, encoding="utf-8")
+    (tmp_path / "stops.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
@@ -119,7 +120,10 @@ def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said:
         ("gate", "expected module:callable, got 'gate'"),
         ("gate:nothing", "gate has no 'nothing'"),
         ("gate:number", "expected a callable, gate:number is int"),
-        ("nowhere:nothing", "can't import nowhere: ModuleNotFoundError: No module named 'nowhere'"),
+        ("nowhere:nothing", "can't import it: ModuleNotFoundError: No module named 'nowhere'"),
+        ("gate.py:Late", "expected module:callable, gate.py is a file; in its folder: gate:Late"),
+        ("./gate.py:Late", "expected module:callable, ./gate.py is a file; in its folder: gate:L"),
+        ("stops:Late", "can't import it: KeyboardInterrupt ("),
         ("gate:refuses", "opening it raised ValueError: not today"),
         ("gate:nobody", "opening it gave a NoneType, which has no mailbox, no executor, no run"),
     ],

@@ -39,8 +39,7 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
         shown = _wanted_rules(wanted, is_for_backend=backend is not None)
     can = ALL_CAPABILITIES if backend is None else _capabilities_of(backend)
     for rule in shown.values():
-        missing = rule.missing(can)
-        apart = f" (not applicable: needs {', '.join(missing)})" if missing else ""
+        apart = _apart(rule, can, is_for_backend=backend is not None)
         if set(wanted) <= {MAILBOX, *areas()}:
             click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
         else:
@@ -48,6 +47,14 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
             click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
             click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")
             click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")
+
+
+def _apart(rule: Rule, can: frozenset[Capability], *, is_for_backend: bool) -> str:
+    """Return why a rule is not for a backend; nothing if it is."""
+    if is_for_backend and rule.id in mailbox_rules():
+        return " (not applicable: no operator is held to it)"
+    missing = rule.missing(can)
+    return f" (not applicable: needs {', '.join(missing)})" if missing else ""
 
 
 def _wanted_rules(wanted: tuple[str, ...], *, is_for_backend: bool) -> Mapping[str, Rule]:

@@ -4,7 +4,6 @@ Whatever the mailbox does, it does here. What it prints goes to standard error.
 """
 
 import asyncio
-import importlib
 import os
 import sys
 from typing import Any, cast
@@ -14,7 +13,8 @@ from msgspec import Struct
 
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.mailbox._player import Stage, play_program
-from asyncwait.spec import running_loop
+from asyncwait.conformance.running import imported
+from asyncwait.spec import AsyncWaitError, running_loop
 from asyncwait.spec.mailbox import OpenProcessor
 from asyncwait.spec.mailbox.program import MailboxTrace, Program
 
@@ -52,18 +52,9 @@ def load_processor(name: str) -> OpenProcessor:
 
     Raises:
         ValueError: it can't be found; the message says why.
+        MissingExtra: its module needs a package that is not installed.
     """
-    module, colon, attribute = name.partition(":")
-    if not colon or not module or not attribute:
-        raise ValueError(f"expected module:callable, got {name!r}")
-    try:
-        found: Any = importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"can't import {module}: {line_of(error)}") from error
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise ValueError(f"{module} has no {attribute!r}")
-        found = getattr(found, part)
+    found = imported(name)
     if not callable(found):
         raise ValueError(f"expected a callable, {name} is {type(found).__name__}")
     return cast("OpenProcessor", found)
@@ -95,7 +86,7 @@ def require_processor(open_processor: OpenProcessor) -> None:
 
     try:
         given = asyncio.run(opened())
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise ValueError(f"opening it raised {line_of(error)}") from error
     missing = [part for part in PARTS if not hasattr(given, part)]
     if missing:
@@ -123,7 +114,7 @@ def main(name: str, folder: str) -> None:
     try:
         open_processor = load_processor(name)
         require_processor(open_processor)
-    except ValueError as error:
+    except (ValueError, AsyncWaitError) as error:
         say(Hello(str(error)))
         return
     say(Hello())

@@ -23,6 +23,7 @@ from asyncwait.conformance.running._backend import (
     StreamBackend,
     stream_backend,
 )
+from asyncwait.conformance.running._imports import imported
 from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
@@ -57,6 +58,7 @@ __all__ = [
     "broken_families",
     "checked",
     "exec_name",
+    "imported",
     "known_backends",
     "listed_backends",
     "load_backend",

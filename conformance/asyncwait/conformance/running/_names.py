@@ -1,6 +1,5 @@
 """How a backend is found by its name. That runs its code, so a child process does it."""
 
-import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
@@ -13,6 +12,7 @@ from asyncwait.conformance.running._backend import (
     require_capabilities,
     require_exceptions,
 )
+from asyncwait.conformance.running._imports import imported
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 GROUP = "asyncwait.backends"
@@ -110,24 +110,12 @@ def _made(name: str) -> Any:
 
 def _found(name: str) -> Callable[[], Any]:
     """Return the factory that `name` stands for."""
-    module_name, colon, attribute = name.partition(":")
-    if not colon:
+    if ":" not in name:
         return _installed(name)
-    if not module_name or not attribute:
-        raise UnknownBackend(f"backend {name!r}: expected module:callable")
     try:
-        found: Any = importlib.import_module(module_name)
-    except MissingExtra:
-        raise
-    except (Exception, SystemExit) as error:
-        said = line_of(error)
-        raise UnknownBackend(f"backend {name!r}: can't import it: {said}") from error
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            hint = nearest(part, dir(found))
-            raise UnknownBackend(f"backend {name!r}: {module_name} has no {attribute!r}{hint}")
-        found = getattr(found, part)
-    return cast("Callable[[], Any]", found)
+        return cast("Callable[[], Any]", imported(name))
+    except ValueError as error:
+        raise UnknownBackend(f"backend {name!r}: {error}") from error
 
 
 def _installed(name: str) -> Callable[[], Any]:

@@ -183,7 +183,7 @@ class LooksNowAndThen(TaskMailbox):
     """Looks for a mail every minute."""
 
     async def take(self, priority: int) -> Mail:
-        while (mail := self.try_take(priority)) is None:
+        while (mail := self.try_take(priority)) is None:  # noqa: ASYNC110 - that is the fault
             await anyio.sleep(60)
         return mail
 

@@ -38,7 +38,7 @@ Looping: TypeAlias = Literal[
     "close_processor",
     "fail",
 ]
-"""What is done to the loop, or by it. `fail` is for the default action alone: it raises an error."""
+"""What is done to the loop, or by it. `fail`, for the default action alone, raises an error."""
 
 Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel_wait"]
 """What a step does: names of the contract, or nearly. `cancel_wait` cancels the owner's wait."""

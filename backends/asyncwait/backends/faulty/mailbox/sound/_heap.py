@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class KeepsAHeap:
-    """Batches are a number up to which mails belong to one; who waits looks whenever something comes.
+    """Batches are a number up to which mails belong to one; who waits looks at whatever comes.
 
     Args:
         loop: of the task that takes; it runs the caller.
