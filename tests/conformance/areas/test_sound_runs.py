@@ -14,6 +14,7 @@ from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkS
 
 A, B, C = Record("a"), Record("b"), Record("c")
 REPLIES = Handler("reply", ("late",))
+LINGERS = Step("never", clean_up=60)
 
 RUNS = {
     "the loop is blocked until one of two abandoned calls has ended": Scenario(
@@ -175,6 +176,15 @@ BY_ANY = {
         retry=PlannedRetry(attempt_timeout=80, initial=1, max_attempts=9),
         inputs=at(0, A),
         plans=(Plan("a", (Step("never", clean_up=2_000, swallow=True),)),),
+    ),
+    "a call is repeated between the limit of another and its being abandoned": Scenario(
+        capacity=2,
+        retry=PlannedRetry(initial=1, attempt_timeout=3),
+        inputs=at(0, A, B),
+        plans=(
+            Plan("a", (LINGERS, LINGERS)),
+            Plan("b", (LINGERS, Step("raise", 2), Step(results=("b1",)))),
+        ),
     ),
     "an attempt fails in the first of two blocks": Scenario(
         mode="unordered",

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging import (
     NEVER,
+    TURN,
     Call,
     Finding,
     Item,
@@ -340,6 +341,8 @@ def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
     if leg.over_at == NEVER or leg.scenario.shields:
         return
     over = leg.facts.instants(leg.over_at)[-1]
+    if leg.overloaded_at <= leg.over_at:  # Who was cancelled has its turn before that is known.
+        over += TURN + leg.facts.blocked_between(over, over + TURN)
     late = next(
         (call for calls in _calls_of(leg).values() for call in calls[1:] if call.at > over), None
     )
