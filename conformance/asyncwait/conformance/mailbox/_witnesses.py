@@ -371,7 +371,7 @@ MAILBOX_WITNESSES: tuple[MailboxWitness, ...] = (
     _witness(
         "MBX-54",
         "execute:m suspend run ( <m> )",
-        "execute:m suspend run run ( <m> act )",
+        "execute:m suspend run run ( <m> act all_actions_completed )",
         "m was run; the loop was to stop",
     ),
     _witness(

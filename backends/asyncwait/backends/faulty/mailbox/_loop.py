@@ -110,6 +110,14 @@ class IsSuspendedInTurn(MailboxProcessor):
             self.executor(HIGHEST).execute(super().suspend)
 
 
+class StaysSuspended(MailboxProcessor):
+    """Ends each run at once that follows a suspension."""
+
+    async def run(self) -> None:
+        if not self._is_stopped:
+            await super().run()
+
+
 class CompletesForNow(MailboxProcessor):
     """Takes the end of all actions for the end of this run."""
 
@@ -231,6 +239,7 @@ FAULTS = (
     FaultyMailbox("MBX-52", TakesAnyResume),
     FaultyMailbox("MBX-53", SuspendsTwice),
     FaultyMailbox("MBX-54", IsSuspendedInTurn),
+    FaultyMailbox("MBX-54", StaysSuspended),
     FaultyMailbox("MBX-55", CompletesForNow),
     FaultyMailbox("MBX-56", InsistsOnSteering),
     FaultyMailbox("MBX-57", ReportsInTurn),

@@ -19,6 +19,7 @@ FEW_ROUNDS = 4
 """After so many, a neighbour must have had its turn."""
 
 _RAISES = "raised reported"
+_COMPLETES = "all_actions_completed"
 
 
 def _loops(history: MailboxHistory) -> list[Execution]:
@@ -206,6 +207,12 @@ def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Spot]:
     for stop, loop in _stopped(history, "suspend"):
         if loop.seen.error != _RAISES:
             yield _went_on(history, loop, max(stop.end, loop.begin))
+    told = [each.begin for each in history.executions if each.does == "suspend"]
+    completed = min((e.begin for e in history.executions if e.does == _COMPLETES), default=NEVER)
+    ended = [loop for loop in _loops(history) if loop.is_well and loop.end < completed]
+    for number, loop in enumerate(ended, 1):  # each suspension ends one run
+        wrong = sum(at < loop.end for at in told) < number
+        yield ("the loop ended, and nobody told it to", loop.end) if wrong else None
 
 
 @check("MBX-55")
