@@ -24,10 +24,12 @@ from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
+    CallStarted,
     Crash,
     Handler,
     Misuse,
     Plan,
+    PlannedRetry,
     Scenario,
     SinkLeft,
     SinkStep,
@@ -258,3 +260,86 @@ def test_a_read_may_be_interrupted_at_a_deadline_that_is_noticed_before_a_block(
 
     assert judge("END-17", seen).applied
     assert broken_rules(seen) == {}
+
+
+def test_a_read_after_leaving_may_tell_of_a_failure_in_that_instant() -> None:
+    """The call raises at 40, when the consumer leaves, who learns it by reading once more."""
+    scenario = Scenario(inputs=at(0, A), plans=(raises("a", 40),), cancel_at=40, source_ends_at=400)
+    seen = run(
+        scenario,
+        leg(
+            ends("left", 40, after="raised CallFailed"),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            raised(40, 0),
+            (SinkLeft(40),),
+        ),
+    )
+
+    assert judge("END-7", seen).applied
+    assert texts("END-7", seen) == []
+
+
+def test_a_failure_may_come_before_what_ends_the_program_in_that_instant() -> None:
+    """Both calls raise at 40; when one has failed the operator, nobody asks the other any more."""
+    scenario = Scenario(
+        form="callback",
+        inputs=at(0, A, B),
+        plans=(
+            Plan("a", (Step("raise", 40, error="KeyboardInterrupt", supplied=True),)),
+            raises("b", 40),
+        ),
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("failed", 40, error="CallFailed", record=B, cause="ValueError", attempts=1),
+            waits(0),
+            taken(0, 0, 1),
+            called(0, "a", "b"),
+            raised(40, 1),
+            raised(40, 0),
+        ),
+    )
+
+    assert texts("FAIL-11", seen) == []
+
+
+def test_a_predicate_that_raises_is_no_other_failure() -> None:
+    """The leg fails with the call's own error, and nobody learns what the predicate raised."""
+    scenario = Scenario(
+        retry=PlannedRetry(on_error="breaks"), inputs=at(0, A), plans=(raises("a", 40),)
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("failed", 40, error="CallFailed", record=A, cause="ValueError", attempts=1),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            raised(40, 0),
+        ),
+    )
+
+    assert texts("RETRY-13", seen) == ["a predicate raised, and the leg failed with CallFailed"]
+
+
+def test_a_call_that_is_told_to_be_for_a_record_beyond_the_last_belongs_to_none() -> None:
+    """Whoever writes such a trace is told of the call."""
+    scenario = Scenario(retry=PlannedRetry(), inputs=at(0, A), plans=(replies("a", 0, "a1"),))
+    seen = run(
+        scenario,
+        leg(
+            ends("finished", 0),
+            waits(0),
+            taken(0, 0),
+            (CallStarted(0, 0, "a", 0),),
+            answered(0, 0, "a1"),
+            (CallStarted(0, 1, "a", 1),),
+            took(0, Record("a1")),
+            input_ended(0),
+        ),
+    )
+
+    assert texts("ORD-5", seen) == ["call 1 of 'a' belongs to no record"]
