@@ -343,3 +343,29 @@ def test_a_call_that_is_told_to_be_for_a_record_beyond_the_last_belongs_to_none(
     )
 
     assert texts("ORD-5", seen) == ["call 1 of 'a' belongs to no record"]
+
+
+def test_a_record_that_is_called_at_once_has_not_waited_for_room_in_a_later_leg_either() -> None:
+    """It is there 120 ms after the scenario began, and 40 after its leg did."""
+    scenario = Scenario(
+        timeout=80,
+        inputs=at(120, A),
+        plans=(replies("a", 0, "a1"),),
+        crashes=(Crash(80),),
+    )
+    seen = run(
+        scenario,
+        leg(ends("crashed", 80), waits(0)),
+        leg(
+            ends("finished", 40),
+            waits(0),
+            taken(40, 0),
+            called(40, "a"),
+            answered(40, 0, "a1"),
+            took(40, Record("a1")),
+            input_ended(40),
+        ),
+    )
+
+    assert broken_rules(seen) == {}
+    assert judge("TIME-7", seen).applied == 0
