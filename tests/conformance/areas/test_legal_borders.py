@@ -1,4 +1,4 @@
-"""Runs that look wrong and are not, and one that looks right and is not."""
+"""Runs that look wrong and are not, and some that look right and are not."""
 
 from judged import broken_rules, judge, texts
 

@@ -22,6 +22,9 @@ TAKES = frozenset({"take", "try_take", "run_one", "try_run_one"})
 FROM_BATCH = frozenset({"try_take_from_batch", "run", "run_what_is_left"})
 """What takes with the lowest."""
 
+RUNS_MAILS = frozenset({"run_one", "try_run_one", "run", "run_what_is_left"})
+"""What runs the mail that it takes itself."""
+
 GIVES_BACK = frozenset({"close", "drain", "close_processor"})
 STEERS = frozenset({"suspend", "all_actions_completed", "report_error", "resume"})
 """What may send a mail that the program does not know."""

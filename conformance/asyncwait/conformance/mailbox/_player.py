@@ -94,9 +94,10 @@ class _Player:
     async def play(self, spin: SpinWatch) -> MailboxTrace:
         """Play the program."""
         with anyio.CancelScope() as scope:
+            self._spin = spin
             spin.restart(lambda: self._break("spins", scope))
             try:
-                await self._direct(spin)
+                await self._direct()
             except Exception as error:
                 self._ending = f"broken: {said(error)}"
             except Runaway:
@@ -112,9 +113,8 @@ class _Player:
         self._ending = ending
         scope.cancel()
 
-    async def _direct(self, spin: SpinWatch) -> None:
+    async def _direct(self) -> None:
         """Do all steps, then close the mailbox, to see what is left in it."""
-        self._spin = spin
         action = self._act if self._program.is_awaited else self._steps.act
         self._steps.processor = self._open_processor(running_loop(), action)
         async with anyio.create_task_group() as tasks:

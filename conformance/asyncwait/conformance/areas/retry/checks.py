@@ -1,12 +1,16 @@
 """RETRY: which calls are repeated, when, and what becomes of their outcomes."""
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from msgspec import Struct
-
+from asyncwait.conformance.areas.retry._repetitions import (
+    Repetition,
+    Waits,
+    not_repeated,
+    owed,
+    repetitions,
+)
 from asyncwait.conformance.judging import (
     NEVER,
     TURN,
@@ -14,7 +18,6 @@ from asyncwait.conformance.judging import (
     Finding,
     Item,
     LegHistory,
-    Outcome,
     first_failures,
     first_stray,
     leg_check,
@@ -22,98 +25,12 @@ from asyncwait.conformance.judging import (
 from asyncwait.spec.scenario import SnapshotAsked, SourceEnded, identity
 
 
-class _Repetition(Struct, frozen=True, eq=False):
-    """One call that repeats another.
-
-    Args:
-        item: the record.
-        before: the call that it repeats.
-        call: itself.
-        reasons: what the call before may have come to that was a reason for it.
-    """
-
-    item: Item
-    before: Call
-    call: Call
-    reasons: Sequence[Outcome]
-
-    @property
-    def since(self) -> float:
-        """When it may begin at the earliest, in ms."""
-        return min(reason.since for reason in self.reasons)
-
-    @property
-    def until(self) -> float:
-        """When it has to begin at the latest, in ms."""
-        return max(reason.until for reason in self.reasons)
-
-    def __str__(self) -> str:
-        return f"call {self.call.number} of {self.item}"
-
-
-def _repetitions(leg: LegHistory) -> Iterator[_Repetition]:
-    """Yield each call that repeats another one of its record, with reason."""
-    for item in leg.records:
-        for number, (before, call) in enumerate(pairwise(item.attempts), 1):
-            ends = leg.outcomes(before, number)
-            reasons = [each for each in ends if not each.stands and each.at <= call.at]
-            yield _Repetition(item, before, call, reasons)
-
-
-def _owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
-    """Yield each record that is to be called once more, and when at the latest, in ms."""
-    for item in leg.records:
-        if item.last is not None and item.decided_at == NEVER:
-            ends = leg.outcomes(item.last, len(item.attempts))
-            if ends and not any(each.stands for each in ends):
-                yield item, max(each.until for each in ends)
-
-
-def _not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
-    """Yield each record that was owed another call, and how it went without; see `_owed`."""
-    waits = _Waits(leg)
-    for item, until in _owed(leg):
-        late = waits.beyond(until)
-        if leg.ending.error == "CallFailed" and leg.named == frozenset({item}):
-            yield item, "was given up, and attempts are left", leg.end_at
-        elif leg.ran_to_its_end:
-            yield item, "was not called again, and the stream ended", leg.end_at
-        elif late < leg.deadline(item):
-            yield item, "was not called again when its back-off was over", late
-
-
-class _Waits:
-    """Finds when time moved on for a waiting consumer; as a rest ends, no later one ends earlier.
-
-    Args:
-        leg: of whom.
-    """
-
-    def __init__(self, leg: LegHistory) -> None:
-        self._over_at = leg.over_at
-        self._rests = [rest for rest in leg.rests if rest.waiting and not rest.failed]
-        times = [*(event.at for event in leg.events), leg.end_at]
-        self._ends = [times[rest.seq + 1] for rest in self._rests]
-
-    def beyond(self, until: float, seq: float = NEVER) -> float:
-        """Return when that was beyond `until` first; NEVER if it was not.
-
-        Args:
-            until: ms, when something is to happen.
-            seq: number of the event that it is; NEVER if it did not happen.
-        """
-        number = bisect_right(self._ends, until)
-        if until >= self._over_at or number == len(self._ends) or self._rests[number].seq >= seq:
-            return NEVER
-        return max(self._rests[number].at, until)
-
-
 @leg_check("RETRY-1")
 def a_call_that_failed_is_repeated(leg: LegHistory) -> Iterator[Finding]:
     """No record that was owed another call goes without it."""
-    for item, how, at in _not_repeated(leg):
+    for item, how, at in not_repeated(leg):
         yield f"{item} {how}", at
-    for _ in _repetitions(leg):
+    for _ in repetitions(leg):
         yield None
 
 
@@ -144,7 +61,7 @@ def _calls_of(leg: LegHistory) -> dict[Item, list[Call]]:
 @leg_check("RETRY-3")
 def a_back_off_is_not_cut_short(leg: LegHistory) -> Iterator[Finding]:
     """No call begins before the back-off of its record is over."""
-    for each in _repetitions(leg):
+    for each in repetitions(leg):
         if each.call.at < each.since:
             yield f"{each} begins before {each.since:g}", each.call.at
         else:
@@ -154,8 +71,8 @@ def a_back_off_is_not_cut_short(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("RETRY-4")
 def a_back_off_is_no_longer_than_it_should_be(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, each call begins when the back-off of its record is over."""
-    waits = _Waits(leg)
-    for each in _repetitions(leg):
+    waits = Waits(leg)
+    for each in repetitions(leg):
         if waits.beyond(each.until, each.call.seq) < NEVER:
             yield f"{each} was to begin at {each.until:g}", each.call.at
         else:
@@ -165,11 +82,11 @@ def a_back_off_is_no_longer_than_it_should_be(leg: LegHistory) -> Iterator[Findi
 @leg_check("RETRY-5")
 def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
     """After a RetryAfter a call begins when that said, and it does begin."""
-    for item, how, at in _not_repeated(leg):
+    for item, how, at in not_repeated(leg):
         if item.last is not None and item.last.step.error == "RetryAfter" and item.last.ended:
             yield f"{item} {how}, as it raised RetryAfter", at
-    waits = _Waits(leg)
-    for each in _repetitions(leg):
+    waits = Waits(leg)
+    for each in repetitions(leg):
         if each.before.step.error != "RetryAfter" or all(one.by_limit for one in each.reasons):
             continue
         if each.call.at < each.since or waits.beyond(each.until, each.call.seq) < NEVER:
@@ -224,7 +141,7 @@ def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
 @leg_check("RETRY-8")
 def what_was_repeated_does_not_come_out(leg: LegHistory) -> Iterator[Finding]:
     """Results after which a record was called again are not among the outputs."""
-    for each in _repetitions(leg):
+    for each in repetitions(leg):
         ended = each.before.ended
         if ended is not None and ended.results:
             stray = first_stray(leg, ended.results, after=each.before.ended_seq)
@@ -237,7 +154,7 @@ def what_was_repeated_does_not_come_out(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("RETRY-9")
 def outcomes_of_older_attempts_do_not_count(leg: LegHistory) -> Iterator[Finding]:
     """What an attempt gives once it is over does not come out, nor fail the operator."""
-    for each in _repetitions(leg):
+    for each in repetitions(leg):
         late = _late_results(each)
         if late:
             own = {identity(result) for result in each.item.results or ()}
@@ -257,7 +174,7 @@ def outcomes_of_older_attempts_do_not_count(leg: LegHistory) -> Iterator[Finding
                 yield None
 
 
-def _late_results(repetition: _Repetition) -> Sequence[object]:
+def _late_results(repetition: Repetition) -> Sequence[object]:
     """Return what the attempt before gave when it was over."""
     before = repetition.before
     late: list[object] = ["again"] if before.step.twice else []
@@ -349,7 +266,7 @@ def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
     if late is not None:
         yield f"call {late.number} of {late.value!r} began when all was over", late.at
     else:
-        for _ in _owed(leg):
+        for _ in owed(leg):
             yield None
 
 
@@ -358,10 +275,10 @@ def retries_go_on_at_the_end_of_input_and_at_barriers(leg: LegHistory) -> Iterat
     """Where the input ends, or a snapshot is asked for, a back-off is as it is elsewhere."""
     ended = min((seq for seq, _ in leg.seen(SourceEnded)), default=NEVER)
     asked = [seq for seq, _ in leg.seen(SnapshotAsked)] + [item.seq for item in leg.barriers]
-    for item, how, at in _not_repeated(leg):
+    for item, how, at in not_repeated(leg):
         if item.last is not None and ended < item.last.ended_seq:
             yield f"{item} {how}, behind the end of input", at
-    for each in _repetitions(leg):
+    for each in repetitions(leg):
         between = [seq for seq in [*asked, ended] if each.before.seq < seq < each.call.seq]
         if between and each.call.at < each.since:
             yield f"{each} begins before {each.since:g}, for all that came meanwhile", each.call.at
@@ -374,11 +291,11 @@ def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
     """A stored record is repeated like one that was read."""
     if leg.restored is None:
         return
-    for item, how, at in _not_repeated(leg):
+    for item, how, at in not_repeated(leg):
         if item.index is None:
             yield f"{item} {how}", at
-    waits = _Waits(leg)
-    for each in _repetitions(leg):
+    waits = Waits(leg)
+    for each in repetitions(leg):
         if each.item.index is None:
             if waits.beyond(each.until, each.call.seq) < NEVER:
                 yield (
@@ -392,10 +309,10 @@ def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("RETRY-17")
 def a_call_that_raises_at_once_is_like_any_other(leg: LegHistory) -> Iterator[Finding]:
     """A record whose call raised before it waited is called again."""
-    for item, how, at in _not_repeated(leg):
+    for item, how, at in not_repeated(leg):
         if item.last is not None and _raises_at_once(item.last):
             yield f"{item} {how}: it raised at once", at
-    for each in _repetitions(leg):
+    for each in repetitions(leg):
         if _raises_at_once(each.before):
             yield None
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.mailbox._history import (
     NEVER,
+    RUNS_MAILS,
     TAKES,
     Execution,
     Letter,
@@ -13,7 +14,6 @@ from asyncwait.conformance.mailbox.checks._check import Spot, check
 from asyncwait.spec.mailbox.program import OWNER
 
 _TAKING = ("try_take_from_batch", *sorted(TAKES))
-_RUNNING = frozenset({"run_one", "try_run_one", "run", "run_what_is_left"})
 
 
 @check("MBX-33")
@@ -49,15 +49,11 @@ def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Spot]:
 @check("MBX-36")
 def there_is_no_way_back(history: MailboxHistory) -> Iterator[Spot]:
     """Open, quiesced, closed: in this order only."""
-    for asked in filter(_is_well, history.of("state")):
+    for asked in (each for each in history.of("state") if each.is_well):
         states = history.states(asked)
         wrong = asked.seen.value not in states
         text = f"it says that it is {asked.seen.value}; it is {' or '.join(sorted(states))}"
         yield (text, asked.end) if wrong else None
-
-
-def _is_well(execution: Execution) -> bool:
-    return execution.is_well
 
 
 def _all_given(history: MailboxHistory, giving: Execution) -> Spot:
@@ -178,7 +174,7 @@ def the_error_of_a_mail_passes(history: MailboxHistory) -> Iterator[Spot]:
     """What a mail raises is raised, as it is, where it is run."""
     for run in history.runs:
         letter, amid = history.letter_of(run), run.amid
-        if letter is None or amid is None or amid.does not in _RUNNING:
+        if letter is None or amid is None or amid.does not in RUNS_MAILS:
             continue
         if letter.post.raises and letter.sent.does == "execute" and amid.end < NEVER:
             wrong = amid.seen.error != f"raised {letter.name}"

@@ -207,10 +207,15 @@ def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Spot]:
     for stop, loop in _stopped(history, "suspend"):
         if loop.seen.error != _RAISES:
             yield _went_on(history, loop, max(stop.end, loop.begin))
+    yield from _ended_untold(history)
+
+
+def _ended_untold(history: MailboxHistory) -> Iterator[Spot]:
+    """Yield each run that is over, before all actions are completed: a suspension ends one run."""
     told = [each.begin for each in history.executions if each.does == "suspend"]
     completed = min((e.begin for e in history.executions if e.does == _COMPLETES), default=NEVER)
     ended = [loop for loop in _loops(history) if loop.is_well and loop.end < completed]
-    for number, loop in enumerate(ended, 1):  # each suspension ends one run
+    for number, loop in enumerate(ended, 1):
         wrong = sum(at < loop.end for at in told) < number
         yield ("the loop ended, and nobody told it to", loop.end) if wrong else None
 

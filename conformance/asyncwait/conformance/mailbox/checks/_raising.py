@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.mailbox._history import NEVER, TAKES, Execution, MailboxHistory
+from asyncwait.conformance.mailbox._history import (
+    NEVER,
+    RUNS_MAILS,
+    TAKES,
+    Execution,
+    MailboxHistory,
+)
 from asyncwait.conformance.mailbox.checks._check import Spot, check
-from asyncwait.spec.mailbox.program import ANYBODYS, OWNER, WAITING
+from asyncwait.spec.mailbox.program import ANYBODYS, ASKING, OWNER, WAITING
 
-_ASK = frozenset({"has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"})
 _NEEDS_OPEN = frozenset({"execute", "submit", "report_error", "try_take_from_batch", "run"}) | TAKES
 """What other rules say of when it is to be refused."""
 
-_NEVER_REFUSED = _ASK | {"close", "close_processor", "suspend", "all_actions_completed", "resume"}
-_RUNS_MAILS = frozenset({"run_one", "try_run_one", "run", "run_what_is_left"})
+_NEVER_REFUSED = ASKING | {"close", "close_processor", "suspend", "all_actions_completed", "resume"}
 
 
 @check("MBX-63")
@@ -35,7 +39,7 @@ def _may_raise(history: MailboxHistory, done: Execution, error: str) -> bool:
         case "cancelled":
             return done.does in WAITING
         case _:
-            return error.startswith("raised ") and done.does in _RUNS_MAILS
+            return error.startswith("raised ") and done.does in RUNS_MAILS
 
 
 @check("MBX-64")

@@ -10,6 +10,7 @@ from asyncwait.spec.mailbox.program._json import (
 )
 from asyncwait.spec.mailbox.program._program import (
     ANYBODYS,
+    ASKING,
     OWNER,
     SENDERS,
     WAITING,
@@ -29,6 +30,7 @@ from asyncwait.spec.mailbox.program._trace import (
 
 __all__ = [
     "ANYBODYS",
+    "ASKING",
     "OWNER",
     "SENDERS",
     "WAITING",

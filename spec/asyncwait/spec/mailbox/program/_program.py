@@ -1,6 +1,6 @@
 """A program: what is done to a mailbox, by whom and in which order, as data."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -42,6 +42,9 @@ Looping: TypeAlias = Literal[
 
 Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel_wait"]
 """What a step does: names of the contract, or nearly. `cancel_wait` cancels the owner's wait."""
+
+ASKING: frozenset[str] = frozenset(get_args(Asking))
+"""What changes nothing, as a set."""
 
 ANYBODYS: frozenset[str] = frozenset(
     {

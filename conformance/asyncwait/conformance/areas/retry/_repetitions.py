@@ -1,0 +1,95 @@
+"""Which calls repeat another one, and which records were owed one and went without."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Outcome
+
+
+class Repetition(Struct, frozen=True, eq=False):
+    """One call that repeats another.
+
+    Args:
+        item: the record.
+        before: the call that it repeats.
+        call: itself.
+        reasons: what the call before may have come to that was a reason for it.
+    """
+
+    item: Item
+    before: Call
+    call: Call
+    reasons: Sequence[Outcome]
+
+    @property
+    def since(self) -> float:
+        """When it may begin at the earliest, in ms."""
+        return min(reason.since for reason in self.reasons)
+
+    @property
+    def until(self) -> float:
+        """When it has to begin at the latest, in ms."""
+        return max(reason.until for reason in self.reasons)
+
+    def __str__(self) -> str:
+        return f"call {self.call.number} of {self.item}"
+
+
+def repetitions(leg: LegHistory) -> Iterator[Repetition]:
+    """Yield each call that repeats another one of its record, with reason."""
+    for item in leg.records:
+        for number, (before, call) in enumerate(pairwise(item.attempts), 1):
+            ends = leg.outcomes(before, number)
+            reasons = [each for each in ends if not each.stands and each.at <= call.at]
+            yield Repetition(item, before, call, reasons)
+
+
+def owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
+    """Yield each record that is to be called once more, and when at the latest, in ms."""
+    for item in leg.records:
+        if item.last is not None and item.decided_at == NEVER:
+            ends = leg.outcomes(item.last, len(item.attempts))
+            if ends and not any(each.stands for each in ends):
+                yield item, max(each.until for each in ends)
+
+
+def not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
+    """Yield each record that was owed another call, and how it went without; see `owed`."""
+    waits = Waits(leg)
+    for item, until in owed(leg):
+        late = waits.beyond(until)
+        if leg.ending.error == "CallFailed" and leg.named == frozenset({item}):
+            yield item, "was given up, and attempts are left", leg.end_at
+        elif leg.ran_to_its_end:
+            yield item, "was not called again, and the stream ended", leg.end_at
+        elif late < leg.deadline(item):
+            yield item, "was not called again when its back-off was over", late
+
+
+class Waits:
+    """Finds when time moved on for a waiting consumer; as a rest ends, no later one ends earlier.
+
+    Args:
+        leg: of whom.
+    """
+
+    def __init__(self, leg: LegHistory) -> None:
+        self._over_at = leg.over_at
+        self._rests = [rest for rest in leg.rests if rest.waiting and not rest.failed]
+        times = [*(event.at for event in leg.events), leg.end_at]
+        self._ends = [times[rest.seq + 1] for rest in self._rests]
+
+    def beyond(self, until: float, seq: float = NEVER) -> float:
+        """Return when that was beyond `until` first; NEVER if it was not.
+
+        Args:
+            until: ms, when something is to happen.
+            seq: number of the event that it is; NEVER if it did not happen.
+        """
+        number = bisect_right(self._ends, until)
+        if until >= self._over_at or number == len(self._ends) or self._rests[number].seq >= seq:
+            return NEVER
+        return max(self._rests[number].at, until)
