@@ -1,10 +1,12 @@
-"""Long runs: random latencies, a crash with restore every so often, nothing lost, nothing twice.
+"""Long runs: random latencies and failures, crashes every so often, nothing lost, nothing twice.
 
     python benchmarks/endurance.py [--records 200000] [--every 10000]
 
-Runs the reference, the pool and the emitter, in both modes, on a virtual clock, each size in a
+Runs the reference, the pool and the emitter, in every mode, on a virtual clock, each size in a
 process of its own, and compares the peak memory of the whole run with that of a run of a tenth of
-the size. Exits with 1 if an output is missing or repeated.
+the size. Calls are repeated, finished results wait beyond the capacity, and in key-ordered mode
+there are five times as many records, nearly each with a key of its own: a million. Exits with 1 if
+an output is missing or repeated.
 """
 
 import argparse
@@ -23,11 +25,13 @@ from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.reference import open_operator as reference
 from asyncwait.spec import (
+    MODES,
     Barrier,
     Element,
     OpenOperator,
     OperatorConfig,
     Record,
+    Retry,
     Snapshot,
     decode_snapshot,
     encode_snapshot,
@@ -66,30 +70,45 @@ class Checker:
             self.next += 1
 
 
-async def call(value: int) -> list[int]:
-    """Answer after 0 to 9 ms; one in a hundred after 100 ms."""
-    await anyio.sleep(0.1 if random.random() < 0.01 else random.randrange(10) / 1000)
-    return [value]
+class Service:
+    """Answers after 0 to 9 ms, one in a hundred after 100 ms, and one in fifty fails."""
+
+    async def __call__(self, value: int) -> list[int]:
+        """Answer, or fail."""
+        await anyio.sleep(0.1 if random.random() < 0.01 else random.randrange(10) / 1000)
+        if random.random() < 0.02:
+            raise ValueError(value)
+        return [value]
+
+    def failure(self, value: int, error: Exception) -> list[int]:
+        """Give the same; few records fail three times."""
+        del error
+        return [value]
 
 
 async def elements(first: int, records: int) -> AsyncIterator[Element]:
-    """Yield the records from `first` on, with a barrier behind every hundredth."""
+    """Yield the records from `first` on, with a barrier behind every hundredth.
+
+    One in ten has one of a hundred keys, the others keys of their own.
+    """
     for number in range(first, records):
-        yield Record(number)
+        key = f"shared {number % 1_000}" if number % 10 == 0 else f"own {number}"
+        yield Record(number, key=key)
         if number % BARRIER_EVERY == BARRIER_EVERY - 1:
             yield Barrier(number + 1)
 
 
 async def run(operator: OpenOperator, mode: Any, records: int, every: int) -> int:
     """Run to the end through all crashes; return how many crashes there were."""
-    config = OperatorConfig(mode, CAPACITY, timeout=60)
+    retry = Retry(max_attempts=3, initial=0.001, jitter=0.5, seed=7)
+    config = OperatorConfig(mode, CAPACITY, timeout=60, retry=retry, max_held=CAPACITY)
     checker = Checker(ordered=mode == "ordered")
     stored: bytes | None = None
     first = crashes = 0
     pending: deque[int] = deque()
     while True:
         restore = None if stored is None else decode_snapshot(stored)
-        async with operator(config, call, elements(first, records), restore) as results:
+        async with operator(config, Service(), elements(first, records), restore) as results:
             finished = True
             async for element in results:
                 if isinstance(element, Snapshot):
@@ -135,13 +154,15 @@ def main() -> None:
         measure(*arguments.one, arguments.records, arguments.every)
         return
     for name in OPERATORS:
-        for mode in ("ordered", "unordered"):
-            small = _child(name, mode, arguments.records // 10, arguments.every)
-            large = _child(name, mode, arguments.records, arguments.every)
+        for mode in MODES:
+            records = arguments.records * (5 if mode == "key-ordered" else 1)
+            small = _child(name, mode, records // 10, arguments.every)
+            large = _child(name, mode, records, arguments.every)
             print(
-                f"{name:10} {mode:10} {arguments.records} records, {large[0]} crashes: "
+                f"{name:10} {mode:11} {records} records, {large[0]} crashes: "
                 f"nothing lost, nothing twice; peak memory {large[1] / 1024:.1f} MiB, "
-                f"{large[1] / small[1]:.3f} of that at {arguments.records // 10}"
+                f"{large[1] / small[1]:.3f} of that at {records // 10}",
+                flush=True,
             )
 
 

@@ -35,4 +35,4 @@ open_operator = partial(sliding_window.open_operator, window_class=AsCompleted)
 
 def backend() -> StreamBackend:
     """Say what it has besides the core."""
-    return stream_backend(open_operator, profiles=["unordered"])
+    return stream_backend(open_operator, profiles=["unordered", "copies"])

@@ -97,4 +97,4 @@ open_operator = partial(sliding_window.open_operator, window_class=WindowWithDea
 
 def backend() -> StreamBackend:
     """Say what it has besides the core."""
-    return stream_backend(open_operator, profiles=["ordered", "timeouts"])
+    return stream_backend(open_operator, profiles=["ordered", "timeouts", "copies"])

@@ -180,4 +180,4 @@ async def end(window: SlidingWindow, parts: FunctionParts) -> None:
 
 def backend() -> StreamBackend:
     """Say what it has besides the core."""
-    return stream_backend(open_operator, profiles=["ordered"])
+    return stream_backend(open_operator, profiles=["ordered", "copies"])

@@ -273,9 +273,9 @@ def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
 
 def test_an_unknown_rule_is_refused_before_anything_is_played() -> None:
     """It says where the known ones are."""
-    said = r"^rule must be the id of a rule; see: asyncwait rules, got 'X-1' \(str\)$"
+    said = r"^rule must be the id of a rule; see: asyncwait rules, got 'Q-1' \(str\)$"
     with pytest.raises(InvalidConfig, match=said):
-        verify("reference-asyncio", Coverage(rules=("X-1",)))
+        verify("reference-asyncio", Coverage(rules=("Q-1",)))
 
 
 def test_rules_are_judged_in_the_order_of_the_chapters() -> None:

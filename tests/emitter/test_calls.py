@@ -10,7 +10,7 @@ import pytest
 from operators import Callbacks, Sleeper, Source, failure_of, in_threads, read_timed
 
 from asyncwait.backends.emitter import open_operator, ordered_wait, unordered_wait
-from asyncwait.spec import InvalidConfig, OperatorConfig, Record, TooManyAbandonedCalls
+from asyncwait.spec import OperatorConfig, Record, TooManyAbandonedCalls
 
 pytestmark = pytest.mark.anyio
 
@@ -97,16 +97,6 @@ async def test_too_many_calls_that_run_on_are_told_with_their_number() -> None:
     assert type(error) is TooManyAbandonedCalls
     assert str(error) == (
         "2 cancelled calls run on, and the capacity is 1; does fn swallow its cancellation?"
-    )
-
-
-def test_options_that_are_not_there_are_refused_by_name() -> None:
-    """Where they are asked for."""
-    with pytest.raises(InvalidConfig) as caught:
-        open_operator(OperatorConfig(max_held=2), Sleeper(), Source())
-
-    assert str(caught.value) == (
-        "max_held must be None: the emitter operator does not support it, got 2 (int)"
     )
 
 

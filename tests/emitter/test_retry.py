@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from operators import (
+    SIDE_BY_SIDE,
     Callbacks,
     Source,
     block,
@@ -21,7 +22,6 @@ from operators import (
 
 from asyncwait.backends.emitter import open_operator
 from asyncwait.spec import (
-    MODES,
     Barrier,
     CallFailed,
     CallTimedOut,
@@ -244,7 +244,7 @@ async def test_a_call_is_not_cancelled_again_at_the_deadline() -> None:
     assert (figures.calls, figures.timeouts, figures.abandoned) == (1, 1, 1)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
 async def test_the_deadline_decides_in_a_back_off(mode: Mode) -> None:
     """It began with the first call; the handler is asked, and nothing is called later."""
     fn: Any = Script(a=[ODD], b=[6, ("b1",)])

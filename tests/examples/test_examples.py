@@ -29,9 +29,9 @@ def test_every_example_is_verified() -> None:
 @pytest.mark.parametrize(
     ("name", "claim"),
     [
-        ("sliding_window:backend", "conformant: core, ordered"),
-        ("as_completed:backend", "conformant: core, unordered"),
-        ("deadlines:backend", "conformant: core, ordered, timeouts"),
+        ("sliding_window:backend", "conformant: core, ordered, copies"),
+        ("as_completed:backend", "conformant: core, unordered, copies"),
+        ("deadlines:backend", "conformant: core, ordered, timeouts, copies"),
     ],
 )
 def test_an_operator_that_has_little_conforms_in_that(name: str, claim: str) -> None:

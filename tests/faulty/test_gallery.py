@@ -1,28 +1,26 @@
 """The gallery: what is faulty is convicted by its rule, what is only odd is not."""
 
 import inspect
-from collections.abc import Iterable, Iterator
 from functools import cache
 
 import pytest
+from sweep import is_convicted
 
 from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation, gallery
 from asyncwait.backends.faulty._families import varied
 from asyncwait.conformance import Backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
-from asyncwait.conformance.generation import QUICK, generate, shapes
+from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import adapted, known_backends, open_backend
+from asyncwait.conformance.running import adapted, known_backends
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.scenario import Scenario
 
 VARIATIONS: tuple[Variation, ...] = (*FAULTY, *ODD)
 MOST_LINES = 20
 SCENARIOS_FOR_ODD = 300
-SECONDS = 3.0
-"""Patience with one scenario of an operator that blocks."""
 
 each_faulty = pytest.mark.parametrize("faulty", FAULTY, ids=lambda faulty: faulty.name)
 each_odd = pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.name)
@@ -33,10 +31,7 @@ each_rule = pytest.mark.parametrize("rule", rules())
 @each_faulty
 def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
     """Some scenario of the quick suite shows the rule broken that the operator is listed for."""
-    for scenario, trace in _played(faulty, _quick_suite(faulty.rule)):
-        if faulty.rule in dict(judge(scenario, trace, CHECKS).violations()):
-            return
-    pytest.fail(f"{faulty.rule} holds for {faulty.name} in the whole quick suite")
+    assert is_convicted(faulty, faulty.loop, seed=0)
 
 
 @pytest.mark.timeout(300)
@@ -129,27 +124,6 @@ def test_the_gallery_gives_backends_by_name() -> None:
 def test_the_gallery_is_found_by_its_entry_point() -> None:
     """`asyncwait verify faulty-...` finds the operators without naming a module."""
     assert set(gallery()) <= set(known_backends())
-
-
-def _played(faulty: Faulty, scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, Trace]]:
-    """Play `scenarios` one after the other, in a child process if the operator blocks."""
-    if not faulty.blocks:
-        for scenario in scenarios:
-            yield scenario, play(faulty.open_operator, scenario, faulty.loop)
-        return
-    with open_backend(f"faulty-{faulty.name}", patience=SECONDS, jobs=1) as backend:
-        for scenario in scenarios:
-            for trace in backend.play([scenario]):
-                assert isinstance(trace, Trace)
-                yield scenario, trace
-
-
-def _quick_suite(rule: str) -> Iterator[Scenario]:
-    """Give the examples, those about `rule` first, then shapes, then generated scenarios."""
-    examples = sorted(EXAMPLES, key=lambda example: rule not in example.rules)
-    yield from (example.scenario for example in examples)
-    yield from (scenario for _, scenario in shapes(QUICK, seed=0))
-    yield from _generated(QUICK)
 
 
 def _examples() -> list[Scenario]:

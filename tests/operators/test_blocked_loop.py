@@ -4,7 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import Source, block, echo, failure_of, read_timed, seconds_now, turns
+from operators import SIDE_BY_SIDE, Source, block, echo, failure_of, read_timed, seconds_now, turns
 
 from asyncwait.spec import (
     MODES,
@@ -65,7 +65,7 @@ async def test_a_call_that_blocks_past_its_own_deadline_is_late(
     assert [value for _, value in fn.asked] == ["a", "b"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
 async def test_what_was_due_while_the_loop_was_blocked_is_decided_first(
     open_operator: OpenOperator, mode: Mode
 ) -> None:

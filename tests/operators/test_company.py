@@ -4,10 +4,9 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Sleeper, Source, failure_of, read_all, read_timed
+from operators import OPERATORS, SIDE_BY_SIDE, Sleeper, Source, failure_of, read_all, read_timed
 
 from asyncwait.spec import (
-    MODES,
     Barrier,
     CallFailed,
     Mode,
@@ -39,7 +38,7 @@ async def test_two_at_once_share_nothing(open_operator: OpenOperator) -> None:
     assert type(error) is CallFailed
     assert error.record == Record("y!")
     assert out == ["a2", "b1", "c1", "d1"]
-    assert figures == Statistics(calls=4, max_in_flight=2)
+    assert figures == Statistics(calls=4, max_in_flight=2, max_held=2)
 
 
 @pytest.mark.parametrize("left_first", ["outer", "inner"])
@@ -68,7 +67,7 @@ async def test_two_at_once_may_be_left_in_any_order(
     assert anyio.current_time() == 3
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
 @pytest.mark.parametrize("behind", OPERATORS)
 async def test_one_behind_the_other(open_operator: OpenOperator, mode: Mode, behind: str) -> None:
     """The output of the one is the input of the other, and everything flows."""

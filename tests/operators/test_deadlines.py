@@ -4,7 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import Source, failure_of, read_all, read_timed, seconds_now
+from operators import SIDE_BY_SIDE, Source, failure_of, read_all, read_timed, seconds_now
 
 from asyncwait.spec import (
     MODES,
@@ -48,7 +48,7 @@ class Service:
         return [("late", value)]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
 @pytest.mark.parametrize("gap", [0.001, 0.002, 0.003, 0.005])
 async def test_each_of_many_deadlines_is_kept_to_the_millisecond(
     open_operator: OpenOperator, mode: Mode, gap: float
@@ -69,7 +69,7 @@ async def test_each_of_many_deadlines_is_kept_to_the_millisecond(
     assert (figures.timeouts, figures.abandoned) == (count, 0)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
 async def test_hundreds_of_deadlines_at_once(open_operator: OpenOperator, mode: Mode) -> None:
     """In one instant, in the order of the calls, and what answered in time is left alone."""
     answers = {f"{number}": 1.0 for number in range(0, 400, 2)}
@@ -184,7 +184,7 @@ async def test_a_timeout_may_be_years_or_never(open_operator: OpenOperator, limi
     assert fn.asked == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
 async def test_deadlines_are_kept_behind_fences_and_by_finished_records(
     open_operator: OpenOperator, mode: Mode
 ) -> None:

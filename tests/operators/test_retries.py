@@ -53,9 +53,11 @@ async def test_the_figures_of_a_record_that_backs_off(open_operator: OpenOperato
 
     assert fn.called == [0, 1, 3]
     assert figures == [
-        Statistics(in_flight=1, calls=1, max_in_flight=1),
-        Statistics(in_flight=1, calls=2, retries=1, max_in_flight=1),
-        Statistics(in_flight=1, held=1, calls=3, retries=2, max_in_flight=1),
+        Statistics(in_flight=1, calls=1, max_in_flight=1, oldest=0.5),
+        Statistics(in_flight=1, calls=2, retries=1, max_in_flight=1, oldest=1.5),
+        Statistics(
+            in_flight=1, held=1, calls=3, retries=2, max_in_flight=1, max_held=1, oldest=3.5
+        ),
     ]
 
 

@@ -194,7 +194,7 @@ async def test_a_deadline_decides_a_call_that_is_never_completed(feed: Any, read
 
     assert first == Record("A")
     assert out == [(4, "B")]
-    assert figures == Statistics(calls=2, timeouts=2, max_in_flight=1)
+    assert figures == Statistics(calls=2, timeouts=2, max_in_flight=1, max_held=1)
 
 
 async def test_an_outcome_after_the_close_is_ignored(feed: Any) -> None:

@@ -39,9 +39,13 @@ async def test_finished_records_hold_their_slot_until_they_are_taken(
         await anyio.sleep(0.5)
         after = results.statistics()
 
-    assert paused == Statistics(in_flight=2, waiting=1, held=2, calls=2, max_in_flight=2)
+    assert paused == Statistics(
+        in_flight=2, waiting=1, held=2, calls=2, max_in_flight=2, max_held=2, oldest=10
+    )
     assert taken == 3
-    assert after == Statistics(in_flight=2, waiting=1, held=1, calls=3, max_in_flight=2)
+    assert after == Statistics(
+        in_flight=2, waiting=1, held=1, calls=3, max_in_flight=2, max_held=2, oldest=10.5
+    )
 
 
 async def test_a_record_with_several_results_is_in_flight_until_the_last_is_taken(
@@ -74,7 +78,7 @@ async def test_a_watermark_that_waits_takes_a_slot(feed: Any, sleeper: Any) -> N
         figures = results.statistics()
 
     assert source.taken == 4
-    assert figures == Statistics(in_flight=1, waiting=1, calls=1, max_in_flight=1)
+    assert figures == Statistics(in_flight=1, waiting=1, calls=1, max_in_flight=1, oldest=1)
 
 
 async def test_a_record_without_results_frees_its_slot_by_itself(feed: Any) -> None:
@@ -93,7 +97,7 @@ async def test_a_record_without_results_frees_its_slot_by_itself(feed: Any) -> N
         figures = results.statistics()
 
     assert began == ["slow", *"abcdef"]
-    assert figures == Statistics(in_flight=1, calls=7, max_in_flight=2)
+    assert figures == Statistics(in_flight=1, calls=7, max_in_flight=2, max_held=1, oldest=1)
 
 
 async def test_in_ordered_mode_a_record_without_results_waits_for_its_turn(feed: Any) -> None:
@@ -112,8 +116,10 @@ async def test_in_ordered_mode_a_record_without_results_waits_for_its_turn(feed:
         after = results.statistics()
 
     assert out == Record("a")
-    assert before == Statistics(in_flight=3, waiting=1, held=3, calls=3, max_in_flight=3)
-    assert after == Statistics(calls=8, max_in_flight=3)
+    assert before == Statistics(
+        in_flight=3, waiting=1, held=3, calls=3, max_in_flight=3, max_held=3, oldest=1
+    )
+    assert after == Statistics(calls=8, max_in_flight=3, max_held=3)
 
 
 async def test_markers_that_nobody_takes_do_not_pile_up(feed: Any, sleeper: Any) -> None:
@@ -155,7 +161,9 @@ async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots(
 
     assert batch == [Record("a1"), Record("b1"), Record("c1")]
     assert none_of_these == []
-    assert figures == Statistics(in_flight=3, held=1, calls=6, max_in_flight=4)
+    assert figures == Statistics(
+        in_flight=3, held=1, calls=6, max_in_flight=4, max_held=4, oldest=1.5
+    )
     assert rest == [Record("d1")]
 
 

@@ -148,7 +148,9 @@ async def test_deadlines_pass_while_the_consumer_is_elsewhere(feed: Any, sleeper
         figures = results.statistics()
 
     assert asked == [(2, "a9"), (3, "b9")]
-    assert figures == Statistics(in_flight=2, held=2, calls=2, timeouts=2, max_in_flight=2)
+    assert figures == Statistics(
+        in_flight=2, held=2, calls=2, timeouts=2, max_in_flight=2, max_held=2, oldest=20
+    )
 
 
 async def test_each_record_has_a_deadline_of_its_own(feed: Any, sleeper: Any, read: Any) -> None:
@@ -180,7 +182,7 @@ async def test_a_result_that_comes_late_because_the_loop_was_blocked_does_not_co
         figures = results.statistics()
 
     assert out == [(5, "A")]
-    assert figures == Statistics(calls=1, timeouts=1, max_in_flight=1)
+    assert figures == Statistics(calls=1, timeouts=1, max_in_flight=1, max_held=1)
 
 
 async def test_an_error_that_comes_late_does_not_count_either(
@@ -221,7 +223,7 @@ async def test_a_call_that_ends_promptly_when_cancelled_is_not_abandoned(
         await read(results)
         figures = results.statistics()
 
-    assert figures == Statistics(calls=2, timeouts=2, abandoned=0, max_in_flight=1)
+    assert figures == Statistics(calls=2, timeouts=2, abandoned=0, max_in_flight=1, max_held=1)
 
 
 async def test_a_call_that_outlives_its_record_is_counted_and_holds_no_room(
@@ -239,7 +241,7 @@ async def test_a_call_that_outlives_its_record_is_counted_and_holds_no_room(
 
     assert out == [(3, "A9"), (4, "b1"), (5, "c1")]
     assert sleeper.began == [(0, "a9"), (3, "b1"), (4, "c1")]
-    assert figures == Statistics(calls=3, timeouts=1, abandoned=1, max_in_flight=1)
+    assert figures == Statistics(calls=3, timeouts=1, abandoned=1, max_in_flight=1, max_held=1)
 
 
 async def test_the_result_of_an_abandoned_call_is_dropped(feed: Any, read: Any) -> None:
@@ -314,4 +316,4 @@ async def test_more_abandoned_calls_than_capacity_fail_the_operator(
         "do they swallow their cancellation?"
     )
     assert at == 4.005
-    assert figures == Statistics(calls=6, timeouts=4, abandoned=4, max_in_flight=2)
+    assert figures == Statistics(calls=6, timeouts=4, abandoned=4, max_in_flight=2, max_held=2)

@@ -101,7 +101,7 @@ async def test_a_failed_call_is_repeated_after_back_offs_that_grow_up_to_their_c
 
     assert out == [(9, "A")]
     assert flaky.began == [(0, "a"), (1, "a"), (3, "a"), (6, "a"), (9, "a")]
-    assert figures == Statistics(calls=5, retries=4, max_in_flight=1)
+    assert figures == Statistics(calls=5, retries=4, max_in_flight=1, max_held=1)
 
 
 async def test_a_back_off_begins_when_the_call_has_failed(feed: Any, read: Any) -> None:
@@ -207,7 +207,7 @@ async def test_a_record_that_backs_off_holds_its_slot_and_no_call(feed: Any, rea
 
     assert flaky.began == [(0, "a"), (0, "b"), (2, "c"), (3, "a")]
     assert out == [(2, "B"), (2, "C"), (3, "A"), (3, Watermark(1))]
-    assert figures == Statistics(in_flight=2, waiting=1, calls=2, max_in_flight=2)
+    assert figures == Statistics(in_flight=2, waiting=1, calls=2, max_in_flight=2, oldest=1)
 
 
 async def test_the_deadline_decides_a_record_in_its_back_off(feed: Any, read: Any) -> None:
@@ -221,7 +221,7 @@ async def test_the_deadline_decides_a_record_in_its_back_off(feed: Any, read: An
 
     assert out == [(2, "no a")]
     assert flaky.began == [(0, "a"), (1, "a")]
-    assert figures == Statistics(calls=2, retries=1, timeouts=1, max_in_flight=1)
+    assert figures == Statistics(calls=2, retries=1, timeouts=1, max_in_flight=1, max_held=1)
 
 
 async def test_the_deadline_decides_a_record_in_a_later_call(feed: Any, read: Any) -> None:
@@ -236,7 +236,7 @@ async def test_the_deadline_decides_a_record_in_a_later_call(feed: Any, read: An
 
     assert out == [(5, "no a"), (5, "B")]
     assert flaky.cancelled == [5]
-    assert figures == Statistics(calls=3, retries=1, timeouts=1, max_in_flight=2)
+    assert figures == Statistics(calls=3, retries=1, timeouts=1, max_in_flight=2, max_held=2)
 
 
 async def test_the_error_of_a_deadline_tells_the_attempts(feed: Any) -> None:
@@ -265,7 +265,7 @@ async def test_an_attempt_that_takes_too_long_is_cancelled_and_repeated(
     assert out == [(5, "A"), (5, "B")]
     assert flaky.cancelled == [3]
     assert flaky.began == [(0, "a"), (0, "b"), (4, "a")]
-    assert figures == Statistics(calls=3, retries=1, max_in_flight=2)
+    assert figures == Statistics(calls=3, retries=1, max_in_flight=2, max_held=2)
 
 
 @pytest.mark.parametrize(("named", "told"), [(TimeoutError, " (after 2 attempts)"), (KeyError, "")])
@@ -373,7 +373,7 @@ async def test_a_call_that_blocks_the_loop_beyond_its_limit_has_failed_at_that(
         figures = results.statistics()
 
     assert out == [(3, "A")]
-    assert figures == Statistics(calls=2, retries=1, max_in_flight=1)
+    assert figures == Statistics(calls=2, retries=1, max_in_flight=1, max_held=1)
 
 
 async def test_each_attempt_has_a_result_future_of_its_own(feed: Any) -> None:
@@ -395,7 +395,7 @@ async def test_each_attempt_has_a_result_future_of_its_own(feed: Any) -> None:
         assert await anext(results) == Record("A")
         figures = results.statistics()
 
-    assert figures == Statistics(calls=2, retries=1, max_in_flight=1)
+    assert figures == Statistics(calls=2, retries=1, max_in_flight=1, max_held=1)
 
 
 async def test_a_back_off_counts_from_the_completion(feed: Any, read: Any, pass_time: Any) -> None:

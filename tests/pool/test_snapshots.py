@@ -175,7 +175,7 @@ async def test_stored_elements_go_first_and_are_called_afresh(
         early = (source.taken, results.statistics())
         out = await read(results)
 
-    assert early == (0, Statistics(in_flight=1, calls=1, max_in_flight=1))
+    assert early == (0, Statistics(in_flight=1, calls=1, max_in_flight=1, oldest=1))
     assert out == [(2, "a2"), (2, Watermark(3)), (4, "b2"), (4, "c2"), (6, "d2")]
     assert sleeper.began == [(0, "a2"), (2, "b2"), (2, "c2"), (4, "d2")]
 

@@ -100,7 +100,7 @@ async def test_an_absent_consumer_stops_admission(mode: Mode) -> None:
         await anyio.sleep(1)
         assert taken == [0, 1, 2, 3]
         assert results.statistics() == Statistics(
-            in_flight=3, waiting=1, held=3, calls=3, max_in_flight=3
+            in_flight=3, waiting=1, held=3, calls=3, max_in_flight=3, max_held=3, oldest=1
         )
         await anext(results)
         await anyio.sleep(1)
@@ -206,10 +206,10 @@ async def test_statistics_count_what_is_going_on(feed: Any, service: Service) ->
         assert results.statistics() == Statistics()
         await anyio.sleep(2)
         assert results.statistics() == Statistics(
-            in_flight=3, waiting=1, held=1, calls=3, max_in_flight=3
+            in_flight=3, waiting=1, held=1, calls=3, max_in_flight=3, max_held=1, oldest=2
         )
         assert [element.value async for element in results] == [5, 1, 5, 9]
-        assert results.statistics() == Statistics(calls=4, max_in_flight=3)
+        assert results.statistics() == Statistics(calls=4, max_in_flight=3, max_held=3)
 
 
 async def test_what_is_stored_and_not_admitted_does_not_count_as_waiting(
@@ -221,4 +221,4 @@ async def test_what_is_stored_and_not_admitted_does_not_count_as_waiting(
 
     async with open_operator(config, service, feed(Record(1)), stored) as results:
         await anyio.sleep(1)
-        assert results.statistics() == Statistics(in_flight=1, calls=1, max_in_flight=1)
+        assert results.statistics() == Statistics(in_flight=1, calls=1, max_in_flight=1, oldest=1)

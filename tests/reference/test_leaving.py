@@ -408,10 +408,6 @@ async def test_arguments_are_checked_when_the_operator_is_made(feed: Any) -> Non
             (OperatorConfig(), _only_call, feed(), Snapshot(1, ("a",))),  # type: ignore[arg-type]
             "restore.in_flight must be records, watermarks and statuses, got 'a' (str)",
         ),
-        (
-            (OperatorConfig(max_held=1), _only_call, feed()),
-            "None: the reference operator does not support it",
-        ),
     ]:
         with pytest.raises(InvalidConfig) as caught:
             open_operator(*arguments)  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
 """What a backend may lack, and what becomes of a scenario without it."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from asyncwait.spec import (
+    MODES,
     Barrier,
     InvalidConfig,
     LatencyMarker,
@@ -21,6 +23,7 @@ from asyncwait.spec.scenario import (
     Crash,
     Handler,
     Plan,
+    PlannedRetry,
     Scenario,
     SnapshotRequest,
     Step,
@@ -40,8 +43,14 @@ def test_capabilities_are_named_for_people() -> None:
     assert [each.value for each in PROFILES] == [
         "ordered",
         "unordered",
+        "key-ordered",
         "timeouts",
         "retry",
+        "failure-handler",
+        "max-held",
+        "copies",
+        "statistics",
+        "contexts",
         "callbacks",
         "event-time",
         "snapshots",
@@ -72,9 +81,16 @@ def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) ->
     ("scenario", "needed"),
     [
         (Scenario("unordered"), {"unordered"}),
+        (Scenario("key-ordered"), {"key-ordered"}),
         (Scenario(crashes=(Crash(5, mode="unordered"),)), {"ordered", "unordered", "restore"}),
         (Scenario(timeout=40), {"ordered", "timeouts"}),
         (Scenario(handled=True), {"ordered", "timeouts"}),
+        (Scenario(failures_handled=True), {"ordered", "failure-handler"}),
+        (Scenario(max_held=1), {"ordered", "max-held"}),
+        (Scenario(copies=True), {"ordered", "copies", "one-loop"}),
+        (Scenario(figures_at=(0,)), {"ordered", "statistics"}),
+        (Scenario(contexts=True), {"ordered", "contexts", "one-loop"}),
+        (Scenario(unshielded=True), {"ordered", "one-loop"}),
         (Scenario(form="callback"), {"ordered", "callbacks"}),
         *((Scenario(inputs=(fence,)), {"ordered", "event-time"}) for fence in FENCES),
         (Scenario(restore=Snapshot(1)), {"ordered", "restore"}),
@@ -97,15 +113,15 @@ def test_a_scenario_needs_what_its_fields_ask_for(scenario: Scenario, needed: se
     assert needs(scenario) == needed
 
 
-@pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_without_a_mode_everything_is_played_in_the_other(mode: Any) -> None:
+@pytest.mark.parametrize(("mode", "other"), [*pairwise([*MODES, MODES[0]])])
+def test_without_a_mode_everything_is_played_in_the_next(mode: Any, other: Any) -> None:
     """Before and after each crash."""
-    other: Any = {"ordered": "unordered", "unordered": "ordered"}[mode]
-    scenario = Scenario(mode, crashes=(Crash(5, 2, other), Crash(7, mode=mode)))
+    scenario = Scenario(mode, crashes=(Crash(5, 2, other), Crash(6, 3), Crash(7, mode=mode)))
 
     without = Capability(mode).without(scenario)
 
-    assert without == Scenario(other, crashes=(Crash(5, 2), Crash(7)))
+    crashes = Crash(5, 2, other), Crash(6, 3), Crash(7, mode=other)
+    assert without == Scenario(other, crashes=crashes)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +152,44 @@ def test_without_timeouts_a_deadline_that_nobody_handles_is_an_error_of_the_call
     without = Capability.TIMEOUTS.without(Scenario(timeout=80, plans=(plan,)))
 
     assert without == Scenario(plans=(Plan("a", (Step("raise", 80),)),))
+
+
+def test_without_a_failure_handler_a_call_gives_what_that_would() -> None:
+    """At a deadline, too; what the handler lets fail, fails, and so does what is repeated."""
+    failing = (Step("raise", 40, error="ValueError"), Step("misreturn", error="none"))
+    instead, late = Handler("reply", ("a?",)), Handler("reply", ("late",))
+    scenario = Scenario(
+        timeout=80,
+        handled=True,
+        failures_handled=True,
+        plans=(
+            Plan("a", failing, Handler("none"), instead),
+            Plan("b", (Step("never"),), late, instead),
+            Plan("c", failing, failure=Handler("raise")),
+        ),
+    )
+
+    assert Capability.FAILURE_HANDLER.without(scenario) == Scenario(
+        timeout=80,
+        handled=True,
+        plans=(
+            Plan("a", (Step(after=40, results=("a?",)), Step(results=("a?",))), instead),
+            Plan("b", (Step("never"),), late),
+            Plan("c", failing),
+        ),
+    )
+
+
+def test_without_a_failure_handler_what_is_repeated_is_still_repeated() -> None:
+    """Only the last word of a record is spoken by its handler."""
+    retry, failing = PlannedRetry(on_error="some"), Step("raise", error="ValueError")
+    plan = Plan("a", (failing, Step("raise")), failure=Handler("reply", ("a?",)))
+    scenario = Scenario(retry=retry, failures_handled=True, plans=(plan,))
+
+    without = Capability.FAILURE_HANDLER.without(scenario)
+
+    answers = (failing, Step(results=("a?",)))
+    assert without == Scenario(retry=retry, plans=(Plan("a", answers),))
 
 
 def test_without_callbacks_a_function_answers_once() -> None:
@@ -218,7 +272,11 @@ def test_profiles_are_named_with_the_core_in_front() -> None:
     assert profiles_of(ALL_CAPABILITIES) == ("core", *PROFILES)
 
 
-NAMES = "core, ordered, unordered, timeouts, retry, callbacks, event-time, snapshots, restore"
+MODE = "'ordered', 'unordered' or 'key-ordered'"
+NAMES = (
+    "core, ordered, unordered, key-ordered, timeouts, retry, failure-handler, max-held, copies, "
+    "statistics, contexts, callbacks, event-time, snapshots, restore"
+)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +294,7 @@ NAMES = "core, ordered, unordered, timeouts, retry, callbacks, event-time, snaps
         (
             [],
             [],
-            "profiles must be a list with 'ordered', 'unordered' or both, got ['core'] (list)",
+            f"profiles must be a list with {MODE}, got ['core'] (list)",
         ),
         (
             ["ordered"],
@@ -267,8 +325,8 @@ def test_a_capability_that_is_lacked_is_told_from_all() -> None:
 
 def test_a_backend_without_a_mode_is_refused() -> None:
     """There is nothing that it could play."""
-    with pytest.raises(InvalidConfig, match=r"'ordered', 'unordered' or both"):
-        declared(lacks=["unordered", "ordered"])
+    with pytest.raises(InvalidConfig, match=r"'ordered', 'unordered' or 'key-ordered'"):
+        declared(lacks=["unordered", "ordered", "key-ordered"])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from asyncwait.spec import InvalidConfig, OperatorConfig, Retry
 
 TIMEOUT = "a number of seconds > 0, or None for none"
 SECONDS = "a number of seconds > 0"
+MODE = "'ordered', 'unordered' or 'key-ordered'"
 WHOLE = "a whole number >= 1"
 
 
@@ -25,9 +26,17 @@ def test_the_default_is_ordered_with_room_for_a_hundred() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("mode", "sorted", "mode must be 'ordered' or 'unordered', got 'sorted' (str)"),
-        ("mode", None, "mode must be 'ordered' or 'unordered', got None (NoneType)"),
-        ("mode", ["ordered"], "mode must be 'ordered' or 'unordered', got ['ordered'] (list)"),
+        (
+            "mode",
+            "sorted",
+            f"mode must be {MODE}, got 'sorted' (str)",
+        ),
+        ("mode", None, f"mode must be {MODE}, got None (NoneType)"),
+        (
+            "mode",
+            ["ordered"],
+            f"mode must be {MODE}, got ['ordered'] (list)",
+        ),
         ("capacity", 0, f"capacity must be {WHOLE}, got 0 (int)"),
         ("capacity", -1, f"capacity must be {WHOLE}, got -1 (int)"),
         ("capacity", 2.0, f"capacity must be {WHOLE}, got 2.0 (float)"),

@@ -42,6 +42,10 @@ class Callbacks:
         """Give a substitute."""
         return [value]
 
+    def failure(self, value: Any, _: Exception) -> list[Any]:
+        """Give another substitute."""
+        return [value, value]
+
     async def open(self) -> None:
         """Connect."""
 
@@ -51,7 +55,7 @@ class Callbacks:
 
 def test_a_coroutine_function_is_called() -> None:
     """The plain form has no other parts."""
-    assert FunctionParts.of(double) == FunctionParts(double, None, None, None, None)
+    assert FunctionParts.of(double) == FunctionParts(double, None, None, None, None, None)
 
 
 def test_a_function_in_callback_form_is_invoked() -> None:
@@ -60,7 +64,7 @@ def test_a_function_in_callback_form_is_invoked() -> None:
 
     parts = FunctionParts.of(fn)
 
-    assert parts == FunctionParts(None, fn.async_invoke, fn.timeout, fn.open, fn.close)
+    assert parts == FunctionParts(None, fn.async_invoke, fn.timeout, fn.failure, fn.open, fn.close)
 
 
 @pytest.mark.parametrize("fn", [partial(double), Callbacks().timeout])
@@ -92,6 +96,7 @@ def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
             of_part("timeout", 5.0),
             "fn.timeout must be a function, or not be there, got 5.0 (float)",
         ),
+        (of_part("failure", 1), "fn.failure must be a function, or not be there, got 1 (int)"),
         (of_part("open", "db"), "fn.open must be a function, or not be there, got 'db' (str)"),
         (of_part("close", 0), "fn.close must be a function, or not be there, got 0 (int)"),
     ],

@@ -336,11 +336,63 @@ def test_a_wrong_argument_is_refused(
     assert failure(InvalidConfig, source, fn, **options).startswith(message)
 
 
-def test_the_two_forms_have_names() -> None:
+KEYED = plain_wait(open_operator, "key-ordered")
+
+
+def test_values_have_the_keys_that_the_key_function_gives() -> None:
+    """And none in the other forms."""
+    keys: list[Any] = []
+
+    @asynccontextmanager
+    async def watched(config: OperatorConfig, fn: Any, elements: Any) -> AsyncGenerator[Any]:
+        async with open_operator(config, fn, _noted(elements)) as results:
+            yield results
+
+    async def _noted(elements: Any) -> AsyncGenerator[Record]:
+        async with aclosing(elements):
+            async for record in elements:
+                keys.append(record.key)
+                yield record
+
+    assert outputs(plain_wait(watched, "key-ordered"), [1, 2, 3], echo, key=str) == [1, 2, 3]
+    assert outputs(plain_wait(watched, "ordered"), [4], echo) == [4]
+    assert keys == ["1", "2", "3", None]
+
+
+@pytest.mark.parametrize(
+    ("wait", "key", "message"),
+    [
+        (KEYED, None, "key must be a function that gives the key of a value, got None (NoneType)"),
+        (KEYED, "id", "key must be a function that gives the key of a value, got 'id' (str)"),
+        (
+            ordered_wait,
+            str,
+            "key must be None: only key_ordered_wait has keys, got <class 'str'> (type)",
+        ),
+    ],
+)
+def test_a_key_function_belongs_to_order_by_key(wait: PlainWait, key: Any, message: str) -> None:
+    """The mistake is told, and the source is closed."""
+    source = Closable([1])
+
+    with pytest.raises(InvalidConfig) as caught:
+        outputs(wait, source, echo, key=key)
+
+    assert str(caught.value) == message
+    assert source.closed == 1
+
+
+def test_what_a_key_function_raises_is_an_error_of_the_source() -> None:
+    """It is raised unchanged."""
+    with pytest.raises(ZeroDivisionError):
+        outputs(KEYED, [1, 0], echo, key=lambda value: 1 // value)
+
+
+def test_the_forms_have_names() -> None:
     """They show in tracebacks and help texts."""
     names = [getattr(plain_wait(open_operator, mode), "__name__", "") for mode in MODES]
 
-    assert names == ["ordered_wait", "unordered_wait"]
+    assert names == ["ordered_wait", "unordered_wait", "key_ordered_wait"]
 
 
 def test_the_plain_form_says_what_it_takes() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from whole_run import FULL
 
 from asyncwait.spec import (
+    MODES,
     Barrier,
     InvalidConfig,
     LatencyMarker,
@@ -53,7 +54,7 @@ ELEMENTS = st.one_of(
 )
 SCENARIOS = st.builds(
     Scenario,
-    mode=st.sampled_from(["ordered", "unordered"]),
+    mode=st.sampled_from(MODES),
     capacity=st.integers(1, 9),
     timeout=st.none() | st.integers(1, 100),
     inputs=st.lists(st.builds(Timed, SMALL, ELEMENTS), max_size=4).map(
@@ -185,7 +186,10 @@ def test_a_broken_scenario_file_says_where(data: bytes, message: str) -> None:
     [
         ({"capacity": 0}, "capacity must be a whole number from 1 to 1000000, got 0"),
         ({"timeout": 0}, "timeout must be a whole number from 1 to 9223372036854775807, got 0"),
-        ({"mode": "sorted"}, "mode must be 'ordered' or 'unordered', got 'sorted' (str)"),
+        (
+            {"mode": "sorted"},
+            "mode must be 'ordered', 'unordered' or 'key-ordered', got 'sorted' (str)",
+        ),
         (
             {"source_ends_at": -1},
             f"source_ends_at {WAIT}, got -1 (int)",
@@ -276,9 +280,9 @@ def test_a_crash_may_change_the_configuration() -> None:
     """Times of a scenario are in milliseconds, those of a configuration in seconds."""
     assert FULL.retry is not None
     retry = FULL.retry.config()
-    assert FULL.config() == OperatorConfig("unordered", 2, 0.04, retry)
-    assert FULL.config(FULL.crashes[0]) == OperatorConfig("ordered", 1, 0.04, retry)
-    assert FULL.config(Crash(50)) == OperatorConfig("unordered", 2, 0.04, retry)
+    assert FULL.config() == OperatorConfig("unordered", 2, 0.04, retry, 3)
+    assert FULL.config(FULL.crashes[0]) == OperatorConfig("ordered", 1, 0.04, retry, 3)
+    assert FULL.config(Crash(50)) == OperatorConfig("unordered", 2, 0.04, retry, 3)
 
 
 def test_a_planned_retry_is_one_in_seconds() -> None:

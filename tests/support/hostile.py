@@ -20,7 +20,7 @@ from asyncwait.spec.scenario import Ending, Leg, Trace
 
 @asynccontextmanager
 async def open_operator(config, fn, elements, restore=None):
-    check_arguments(config, fn, elements, restore, "a hostile operator", "retry")
+    check_arguments(config, fn, elements, restore, "a hostile operator", "retry", "max_held")
     if config.capacity == 8:
         {opening}
     async with sound(config, {fn}, elements, restore) as results:

@@ -15,13 +15,16 @@ import asyncwait.backends.emitter
 import asyncwait.backends.pool
 import asyncwait.reference
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import Element, OpenOperator, Record, ResultFuture
+from asyncwait.spec import Element, Mode, OpenOperator, Record, ResultFuture
 
 OPERATORS: dict[str, OpenOperator] = {
     "reference": asyncwait.reference.open_operator,
     "pool": asyncwait.backends.pool.open_operator,
     "emitter": asyncwait.backends.emitter.open_operator,
 }
+
+SIDE_BY_SIDE: tuple[Mode, ...] = ("ordered", "unordered")
+"""Modes in which records without keys of their own are called beside each other."""
 
 INTERRUPTIONS = [KeyboardInterrupt, SystemExit]
 

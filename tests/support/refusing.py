@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import copy_context
 from typing import Any
 
 from asyncwait.reference import open_operator
@@ -23,10 +24,17 @@ Setting = tuple[OperatorConfig, Any, Snapshot | None]
 ASKED: dict[Capability, Callable[[OperatorConfig, Any, Snapshot | None], bool]] = {
     Capability.ORDERED: lambda config, fn, restore: config.mode == "ordered",
     Capability.UNORDERED: lambda config, fn, restore: config.mode == "unordered",
+    Capability.KEY_ORDERED: lambda config, fn, restore: config.mode == "key-ordered",
     Capability.TIMEOUTS: lambda config, fn, restore: (
         config.timeout is not None or hasattr(fn, "timeout")
     ),
     Capability.RETRY: lambda config, fn, restore: config.retry is not None,
+    Capability.CONTEXTS: lambda config, fn, restore: any(
+        var.name == "asyncwait.conformance.whose" for var in copy_context()
+    ),
+    Capability.FAILURE_HANDLER: lambda config, fn, restore: hasattr(fn, "failure"),
+    Capability.COPIES: lambda config, fn, restore: config.copy is not None,
+    Capability.MAX_HELD: lambda config, fn, restore: config.max_held is not None,
     Capability.CALLBACKS: lambda config, fn, restore: hasattr(fn, "async_invoke"),
     Capability.EVENT_TIME: lambda config, fn, restore: (
         restore is not None and any(not isinstance(each, Record) for each in restore.in_flight)
@@ -53,7 +61,8 @@ def refusing(*lacked: Capability) -> OpenOperator:
     def open_refusing(
         config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
     ) -> AbstractAsyncContextManager[Any]:
-        check_arguments(config, fn, elements, restore, "an operator that refuses", "retry")
+        name = "an operator that refuses"
+        check_arguments(config, fn, elements, restore, name, "retry", "max_held")
         for each in lacked:
             if each in ASKED and ASKED[each](config, fn, restore):
                 raise Refused(each)
@@ -70,7 +79,10 @@ async def _open(
     restore: Snapshot | None,
     lacked: tuple[Capability, ...],
 ) -> AsyncIterator[Any]:
-    async with open_operator(config, fn, elements, restore) as results:
+    async with open_operator(config, fn, elements, restore) as opened:
+        results: Any = opened
+        if Capability.STATISTICS in lacked:
+            results.statistics = _OneFigure(results.statistics)
         if {Capability.SNAPSHOTS, Capability.ON_DEMAND_SNAPSHOT} & set(lacked):
             yield _WithoutRequests(results)
         else:
@@ -99,6 +111,24 @@ class _Picky:
         close = getattr(self._iterator or self._elements, "aclose", None)
         if close is not None:
             await close()
+
+
+class _OneFigure:
+    """Statistics of an operator that has only the figure that all have; its own method, too."""
+
+    def __init__(self, statistics: Callable[[], Any]) -> None:
+        self._statistics = statistics
+
+    def __call__(self) -> "_OneFigure":
+        return self
+
+    @property
+    def abandoned(self) -> int:
+        figure: int = self._statistics().abandoned
+        return figure
+
+    def __getattr__(self, name: str) -> Any:
+        raise Refused(name)
 
 
 class _WithoutRequests:

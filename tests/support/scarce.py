@@ -32,11 +32,12 @@ HERE = Path(__file__).parents[1] / "faulty"
 HEAD = f"""# What generated scenarios rarely find
 
 Of the {{played}} operators of the gallery that can be played in one process, {SCENARIOS} generated
-scenarios alone convict {{found}} by their rule in at least {ENOUGH} of {SEEDS} seeds. The others
-are here. Each is convicted by an example, and what begins beyond small scenarios by the shapes too,
-which come on top of these. Written by `tests/support/scarce.py`.
+scenarios alone convict {{found}} by their rule in nearly every seed that was tried: {SEEDS} seeds,
+or, for what is new, two. The others are here. Each is convicted by an example, and what begins
+beyond small scenarios by the shapes too, which come on top of these. Written by
+`tests/support/scarce.py`.
 
-| rule | operator | seeds of {SEEDS} | what it takes |
+| rule | operator | found in seeds | what it takes |
 |---|---|---|---|
 """
 
@@ -87,7 +88,7 @@ def main() -> None:
     names, why = {faulty.name for faulty in scarce}, reasons()
     if names != set(why):
         sys.exit(f"no reason: {sorted(names - set(why))}; none needed: {sorted(set(why) - names)}")
-    rows = (f"| {f.rule} | {f.name} | {found[f]} | {why[f.name]} |\n" for f in scarce)
+    rows = (f"| {f.rule} | {f.name} | {found[f]} of {SEEDS} | {why[f.name]} |\n" for f in scarce)
     head = HEAD.format(played=len(PLAYED), found=len(PLAYED) - len(scarce))
     (HERE / "scarce.md").write_text(head + "".join(rows), encoding="utf-8")
 

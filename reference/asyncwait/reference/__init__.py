@@ -4,6 +4,7 @@ from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
 from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._handler import Attempt, ResultHandler
+from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mail import OPERATOR, Mail
 from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
@@ -16,6 +17,7 @@ from asyncwait.reference._queues import (
     ElementQueue,
     Entry,
     FenceEntry,
+    KeyOrderedQueue,
     OrderedQueue,
     RecordEntry,
     Segment,
@@ -32,6 +34,7 @@ from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxMetrics, Mai
 open_operator = open_with()
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
+key_ordered_wait = plain_wait(open_operator, "key-ordered")
 
 __all__ = [
     "GRACE",
@@ -49,6 +52,8 @@ __all__ = [
     "Entry",
     "FenceEntry",
     "InputStatus",
+    "KeyLines",
+    "KeyOrderedQueue",
     "LoopAlarm",
     "Mail",
     "MailboxClosedError",
@@ -77,6 +82,7 @@ __all__ = [
     "TimerService",
     "UnorderedQueue",
     "Watch",
+    "key_ordered_wait",
     "open_operator",
     "open_with",
     "ordered_wait",

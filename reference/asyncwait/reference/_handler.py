@@ -19,14 +19,18 @@ from asyncwait.reference._mail import Mail
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import (
+    CallScope,
     OperatorError,
     Record,
     attempt_timed_out,
     awaitable_of,
     call_failed,
+    call_scope,
     collect_results,
     let_pass,
     results_at_deadline,
+    results_despite,
+    supplied,
     was_asked_for,
 )
 
@@ -51,7 +55,7 @@ class Attempt:
 
     handler: ResultHandler
     number: int
-    scope: anyio.CancelScope | None = None
+    scope: CallScope | None = None
     limit: Timer | None = None
     is_open: bool = True
 
@@ -65,7 +69,7 @@ class Attempt:
         if self.operator.function.invoke is not None:
             self.start_callback(self.operator.function.invoke)
         else:
-            self.scope = anyio.CancelScope()
+            self.scope = call_scope()
             self.operator.spawn(self.run, self.scope)
 
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
@@ -82,22 +86,35 @@ class Attempt:
         """Return what a function in callback form completes."""
         return Completion(partial(self.post, self.on_outcome), self.operator.clock)
 
-    async def run(self, scope: anyio.CancelScope) -> None:
-        """Run a call to its end; no error leaves its task but those for the whole program."""
+    async def run(self, scope: CallScope) -> None:
+        """Run a call to its end; no error leaves its task but those for the whole program.
+
+        Only its own scope cancels it, and that once; so it is known to whoever ends all calls.
+        """
+        # Nothing begins after leaving (END-10).
+        await anyio.lowlevel.checkpoint_if_cancelled()
         outcome: Outcome | None = None
-        with scope:
-            try:
-                outcome = await self.invoke()
-            except BaseException as error:
-                let_pass(error)
-                if not was_asked_for(error):
-                    outcome = Raised(error, self.operator.clock())
+        self.operator.scopes[scope] = None
+        try:
+            with scope:
+                outcome = await self.outcome(scope)
+        finally:
+            del self.operator.scopes[scope]
         self.post(self.on_ended, outcome)
+
+    async def outcome(self, scope: CallScope) -> Outcome | None:
+        """Return what a call comes to; None if it is cancelled."""
+        try:
+            return None if scope.cancel_called else await self.invoke()
+        except BaseException as error:
+            let_pass(error)
+            if scope.cancel_called or was_asked_for(error):
+                return None
+            return Raised(error, self.operator.clock())
 
     async def invoke(self) -> Outcome:
         """Call the function, and wait for what it comes to."""
-        # Nothing begins after leaving (END-10), nor after the deadline, which ends it (RETRY-11).
-        await anyio.lowlevel.checkpoint_if_cancelled()
+        # Nothing begins after the deadline, which ends it (RETRY-11).
         if self.operator.clock() > self.handler.due:
             await anyio.sleep_forever()
         self.begin()
@@ -197,8 +214,11 @@ class ResultHandler:
 
     def on_begun(self) -> None:
         """Start the timeout in the step of the first call (TIME-7, REST-2)."""
+        if self.attempts > 1:
+            return
+        self.operator.queue.called[self.entry] = self.operator.clock()
         timeout = self.operator.config.timeout
-        if timeout is not None and self.attempts == 1:
+        if timeout is not None:
             self.due = self.due_after(timeout)
             self.deadline = self.operator.timers.register(self.due, self.on_deadline)
 
@@ -237,22 +257,49 @@ class ResultHandler:
         except OperatorError as failure:
             self.conclude_failure(failure, outcome.at)
         else:
+            self.conclude_results(results, outcome.at)
+
+    def conclude_results(self, results: tuple[Any, ...], at: float) -> None:
+        """Decide the record by what a call gave at a time, or have it called again."""
+        try:
             pause = self.pause_after(results)
+        except OperatorError as failure:
+            self.decide_despite(failure)
+        else:
             if pause is None:
                 self.decide(results)
             else:
-                self.back_off(outcome.at + pause)
+                self.back_off(at + pause)
 
     def conclude_failure(self, failure: OperatorError, at: float) -> None:
         """Fail by what a call came to at a time, or have it called again.
 
         Raises:
-            OperatorError: it was the last attempt, or is no reason for another.
+            OperatorError: it was the last attempt, or is no reason for another, and nobody has
+                results all the same.
         """
-        pause = None if self.is_decided else self.pause_after_failure(failure)
+        try:
+            pause = None if self.is_decided else self.pause_after_failure(failure)
+        except OperatorError as broken:
+            failure, pause = broken, None
         if pause is None:
-            raise failure.after(self.attempts)
-        self.back_off(at + pause)
+            self.decide_despite(failure)
+        else:
+            self.back_off(at + pause)
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        """Decide the record by what the failure handler gives in place of a failure (POLICY-2).
+
+        If the record is decided, what has failed is the function alone (POLICY-5).
+
+        Raises:
+            OperatorError: there is no handler, or it has none to give (POLICY-3, POLICY-4).
+        """
+        failure.after(self.attempts)
+        handler = None if self.is_decided else self.operator.function.failure
+        results = results_despite(failure, handler)
+        self.operator.failures_handled += 1
+        self.decide(results)
 
     def pause_after(self, results: tuple[Any, ...]) -> float | None:
         """Return the seconds until the next attempt; None if results are the last word."""
@@ -325,7 +372,7 @@ class ResultHandler:
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
         """Read the results whole before the first comes out (RES-6)."""
         try:
-            given = outcome.given() if outcome.is_supplied else outcome.given
+            given = supplied(outcome.given) if outcome.is_supplied else outcome.given
             return collect_results(self.record, given)
         except BaseException as error:
             let_pass(error)
@@ -342,8 +389,9 @@ class ResultHandler:
             try:
                 results = self.results_at_deadline()
             except OperatorError as failure:
-                raise failure.after(self.attempts) from failure.__cause__
-            self.decide(results)
+                self.decide_despite(failure)
+            else:
+                self.decide(results)
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         """Return what the timeout handler gives in place of the call (TIME-3).
@@ -376,6 +424,7 @@ class ResultHandler:
         self.entry.outputs = deque(self.output_of(result) for result in results)
         self.operator.queue.completed(self.entry)
         self.operator.output.tell()
+        self.operator.free_key(self)
 
     def output_of(self, result: Any) -> Record:
         """Give a result the timestamp and the key of its record (ELEM-1, ELEM-2)."""

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections import deque
+from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 from asyncwait.reference._queues import Entry, FenceEntry
 from asyncwait.spec import (
     BackOffs,
+    CallScope,
     Element,
     FunctionParts,
     LatencyMarker,
@@ -18,6 +20,7 @@ from asyncwait.spec import (
     Record,
     Watermark,
     WatermarkStatus,
+    invalid_key,
     run_hook,
 )
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from asyncwait.reference._abandoned import CancelledCalls
     from asyncwait.reference._alarms import Spawn
     from asyncwait.reference._handler import Attempt, ResultHandler
+    from asyncwait.reference._keys import KeyLines
     from asyncwait.reference._mailbox import TaskMailbox
     from asyncwait.reference._output import Output
     from asyncwait.reference._queues import ElementQueue
@@ -43,6 +47,7 @@ class AsyncWaitOperator:
         config: mode, capacity, timeout, retry.
         function: the user's.
         queue: what is admitted and not gone.
+        keys: the lines of records that wait for their keys; None where they need not.
         output: where what comes out is taken.
         timers: for deadlines.
         mailbox: for what calls come to.
@@ -59,6 +64,7 @@ class AsyncWaitOperator:
         function: FunctionParts,
         *,
         queue: ElementQueue,
+        keys: KeyLines | None,
         output: Output,
         timers: TimerService,
         mailbox: TaskMailbox,
@@ -71,6 +77,7 @@ class AsyncWaitOperator:
         self.config = config
         self.function = function
         self.queue = queue
+        self.keys = keys
         self.output = output
         self.timers = timers
         self.mailbox = mailbox
@@ -80,16 +87,24 @@ class AsyncWaitOperator:
         self.attempt_class = attempt_class
         self.cancelled = cancelled
         self.back_offs = None if config.retry is None else BackOffs(config.retry)
+        self.scopes: dict[CallScope, None] = {}  # the scopes of calls, in the order of these
         self.calls = 0
         self.retries = 0
         self.timeouts = 0
-        self.max_in_flight = 0
+        self.failures_handled = 0
 
     # The user's function
 
     async def open(self) -> None:
-        """Run the function's own `open`, before any call (END-6)."""
+        """Run the function's own `open`, before any call (END-6).
+
+        All that is asked of the function later sees the context variables of this moment (CTX-1).
+        """
         await run_hook(self.function.open)
+        opened = copy_context()
+        self.function = self.function.within(opened)
+        if self.back_offs is not None:
+            self.back_offs.context = opened
 
     async def close(self) -> Exception | None:
         """Run the function's own `close`; return what that raised."""
@@ -98,6 +113,11 @@ class AsyncWaitOperator:
         except Exception as error:
             return error
         return None
+
+    def cancel_calls(self) -> None:
+        """Cancel whatever runs; it is waited for with all tasks (END-3)."""
+        for scope in self.scopes:
+            scope.cancel()
 
     # Elements
 
@@ -112,10 +132,28 @@ class AsyncWaitOperator:
                 self.process_marker(element)
 
     def process_record(self, record: Record) -> None:
-        """Admit a record, and have the function called for it."""
+        """Admit a record, and have the function called for it, once its key is free (KEY-1)."""
         handler = self.handler_class(self, record)
         self.admit(handler.entry)
-        handler.start()
+        if self.keys is None or self.is_first(handler, self.keys):
+            handler.start()
+
+    def is_first(self, handler: ResultHandler, keys: KeyLines) -> bool:
+        """Put a record into the line of its key, and say whether it is its first.
+
+        Raises:
+            InvalidKey: there is no telling which line that is.
+        """
+        try:
+            return keys.enter(handler)
+        except Exception as error:
+            raise invalid_key(handler.record, error) from error
+
+    def free_key(self, handler: ResultHandler) -> None:
+        """Have the function called for the next record with the key of a decided one (KEY-5)."""
+        following = None if self.keys is None else self.keys.leave(handler)
+        if following is not None:
+            following.start()
 
     def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         """Admit a watermark or status: it takes a slot, too (CAP-5)."""
@@ -129,4 +167,3 @@ class AsyncWaitOperator:
     def admit(self, entry: Entry) -> None:
         """Put an element into the queue, in the step in which it leaves where it waited."""
         self.queue.put(entry)
-        self.max_in_flight = max(self.queue.records, self.max_in_flight)

@@ -36,6 +36,7 @@ class Output:
         self.news: anyio.Event | None = None
         self.error: BaseException | None = None
         self.finished = self.stopped = self.is_cut = self.told = self.interrupted = False
+        self.is_withheld = False
 
     # The contract
 
@@ -91,6 +92,8 @@ class Output:
 
         Results of one record come out with nothing between them (ELEM-5, SNAP-6).
         """
+        if self.is_withheld:
+            return None
         if self.queue.begun or not (self.ahead or self.stopped):
             return self.queue.take()
         if not self.ahead:
@@ -131,6 +134,13 @@ class Output:
             self.error = error
         self.is_cut = True
         self.tell()
+
+    def withhold(self) -> None:
+        """Let nothing more be taken, as something ends the program; its consumer is not told yet.
+
+        What is cancelled may clean up for long, and the consumer read on meanwhile (FAIL-3).
+        """
+        self.is_withheld = True
 
     def interrupt(self) -> None:
         """End, because the operator is cancelled from outside, or something ends the program.

@@ -11,11 +11,17 @@ from msgspec import Struct
 
 from asyncwait.reference._abandoned import CancelledCalls
 from asyncwait.reference._handler import Attempt, ResultHandler
+from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import TaskMailbox
 from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._output import Output
 from asyncwait.reference._processor import MailboxProcessor
-from asyncwait.reference._queues import ElementQueue, OrderedQueue, UnorderedQueue
+from asyncwait.reference._queues import (
+    ElementQueue,
+    KeyOrderedQueue,
+    OrderedQueue,
+    UnorderedQueue,
+)
 from asyncwait.reference._source import SourceReader
 from asyncwait.reference._stream import ResultStream
 from asyncwait.reference._task import StreamTask
@@ -23,7 +29,7 @@ from asyncwait.reference._timers import TimerService
 from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, Snapshot
 
 QUEUES: Mapping[Mode, type[ElementQueue]] = MappingProxyType(
-    {"ordered": OrderedQueue, "unordered": UnorderedQueue}
+    {"ordered": OrderedQueue, "unordered": UnorderedQueue, "key-ordered": KeyOrderedQueue}
 )
 
 
@@ -41,6 +47,7 @@ class Parts(Struct, frozen=True, kw_only=True):
         attempt: calls the function.
         cancelled: tells which cancelled calls are abandoned.
         timers: for deadlines.
+        keys: which records wait for their keys, in key-ordered mode.
         queues: what is admitted, for each mode.
         output: what the consumer takes from.
     """
@@ -55,6 +62,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     attempt: type[Attempt] = Attempt
     cancelled: type[CancelledCalls] = CancelledCalls
     timers: type[TimerService] = TimerService
+    keys: type[KeyLines] = KeyLines
     queues: Mapping[Mode, type[ElementQueue]] = QUEUES
     output: type[Output] = Output
 

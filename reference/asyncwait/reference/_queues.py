@@ -1,7 +1,7 @@
 """What was admitted and is not gone yet, and which of it may come out next."""
 
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -44,18 +44,28 @@ Entry: TypeAlias = RecordEntry | FenceEntry
 
 
 class ElementQueue(ABC):
-    """The queue of an operator. The two modes differ in nothing else.
+    """The queue of an operator; for each mode there is one.
 
     Args:
         capacity: how many entries it has room for.
-        on_room: told when an entry is gone.
+        on_room: told when there is more room.
+        max_held: how many decided entries take none.
     """
 
-    def __init__(self, capacity: int, on_room: Callable[[], object]) -> None:
+    def __init__(self, capacity: int, on_room: Callable[[], object], max_held: int = 0) -> None:
         self.capacity = capacity
         self.on_room = on_room
+        self.max_held = max_held
+        self.decided = 0
+        """How many of the entries are decided."""
         self.records = 0
         """How many of the entries are records."""
+        self.called: OrderedDict[Entry, float] = OrderedDict()
+        """When the function was called for records first, in seconds of the loop's clock.
+
+        The one that was called first stands in front.
+        """
+        self.most_records = self.most_held = 0
 
     @abstractmethod
     def __len__(self) -> int:
@@ -67,17 +77,36 @@ class ElementQueue(ABC):
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is to be put in: that counts all that is not gone (CAP-1)."""
-        return len(self) >= self.capacity
+        """Whether nothing more is to be put in: that counts all that is not gone (CAP-1).
+
+        But for some that are decided (HOLD-1, HOLD-3).
+        """
+        return len(self) - min(self.decided, self.max_held) >= self.capacity
+
+    @property
+    def held(self) -> int:
+        """How many of the records are decided; all else that is there is decided from birth."""
+        return self.decided - (len(self) - self.records)
+
+    @property
+    def oldest(self) -> float | None:
+        """When the function was called for the record that it was called for first."""
+        return next(iter(self.called.values()), None)
 
     def put(self, entry: Entry) -> None:
         """Add an entry behind all others."""
         self.records += isinstance(entry, RecordEntry)
+        self.most_records = max(self.records, self.most_records)
+        self.decided += entry.outputs is not None
 
     def completed(self, entry: RecordEntry) -> None:
         """Take note that the outputs of `entry` are decided."""
+        self.decided += 1
+        self.most_held = max(self.held, self.most_held)
         self.make_ready(entry)
         self.drop_empty()
+        if self.max_held:
+            self.on_room()
 
     @abstractmethod
     def make_ready(self, entry: RecordEntry) -> None:
@@ -90,6 +119,8 @@ class ElementQueue(ABC):
     def remove(self, entry: Entry) -> None:
         """Remove an entry that may come out next, as it is gone."""
         self.records -= isinstance(entry, RecordEntry)
+        self.decided -= 1
+        self.called.pop(entry, None)
         self.on_room()
 
     def take(self) -> Element | None:
@@ -131,8 +162,8 @@ class ElementQueue(ABC):
 class OrderedQueue(ElementQueue):
     """Everything comes out in the order in which it went in (ORD-1, WM-1, WM-2)."""
 
-    def __init__(self, capacity: int, on_room: Callable[[], object]) -> None:
-        super().__init__(capacity, on_room)
+    def __init__(self, capacity: int, on_room: Callable[[], object], max_held: int = 0) -> None:
+        super().__init__(capacity, on_room, max_held)
         self.entries: deque[Entry] = deque()
 
     def __len__(self) -> int:
@@ -183,8 +214,8 @@ class UnorderedQueue(ElementQueue):
     and it must be empty before the next one may (WM-1, WM-2, WM-5).
     """
 
-    def __init__(self, capacity: int, on_room: Callable[[], object]) -> None:
-        super().__init__(capacity, on_room)
+    def __init__(self, capacity: int, on_room: Callable[[], object], max_held: int = 0) -> None:
+        super().__init__(capacity, on_room, max_held)
         self.segments: deque[Segment] = deque()
         self.segment_of: dict[Entry, Segment] = {}
 
@@ -235,3 +266,11 @@ class UnorderedQueue(ElementQueue):
         if not segment.entries:
             self.segments.remove(segment)
         super().remove(entry)
+
+
+class KeyOrderedQueue(UnorderedQueue):
+    """Records come out as they are decided, as in unordered mode, and so in the order of a key.
+
+    Of one key a record is called only when the one before it is decided (KEY-1), and what was
+    decided first comes out first: that keeps the order of the key (KEY-2).
+    """

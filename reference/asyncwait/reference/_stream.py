@@ -15,6 +15,7 @@ from asyncwait.spec import (
     OperatorConfig,
     Snapshot,
     Stored,
+    Visit,
     check_arguments,
     join_errors,
     plain_error,
@@ -51,14 +52,16 @@ class ResultStream:
         restore: Snapshot | None = None,
     ) -> None:
         self.function = check_arguments(
-            config, fn, elements, restore, "the reference operator", "retry"
+            config, fn, elements, restore, "the reference operator", "retry", "max_held"
         )
+        self.visit = Visit()
         self.parts = parts
         self.config = config
         self.elements = elements
         self.stored: tuple[Stored, ...] = () if restore is None else restore.in_flight
 
     async def __aenter__(self) -> Output:
+        self.visit.enter()
         self.task = task = self.parts.task(
             self.parts, self.config, self.function, self.elements, self.stored
         )
@@ -93,6 +96,7 @@ class ResultStream:
             BaseException: it is for the whole program, or cancels the task; or closing the source
                 or the function raised it, and the body nothing.
         """
+        self.visit.leave()
         with self.scopes:
             self.task.output.leave()
             reason = await self.end_tasks()

@@ -17,7 +17,6 @@ import anyio
 
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
-from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -91,12 +90,13 @@ class StreamTask:
         self.main = self.processor.executor(MAIN)
         self.notices = self.processor.executor(HIGHEST)
         self.timers = parts.timers(loop, self.post, self.tasks.start_soon)
-        self.queue = parts.queues[config.mode](config.capacity, self.resume)
+        self.queue = parts.queues[config.mode](config.capacity, self.resume, config.max_held or 0)
         self.output = parts.output(self.queue, self)
         self.operator = parts.operator(
             config,
             function,
             queue=self.queue,
+            keys=parts.keys() if config.mode == "key-ordered" else None,
             output=self.output,
             timers=self.timers,
             mailbox=self.mailbox,
@@ -133,6 +133,7 @@ class StreamTask:
                 self.output.interrupt()
                 raise
             except (KeyboardInterrupt, SystemExit) as error:
+                self.output.withhold()
                 interruption = error
             finally:
                 self.stop()
@@ -222,6 +223,7 @@ class StreamTask:
         self.mailbox.close()
         self.timers.close()
         self.source.stop()
+        self.operator.cancel_calls()
         self.tasks.cancel_scope.cancel()
 
     # Elements
@@ -329,19 +331,31 @@ class StreamTask:
 
     def statistics(self) -> Statistics:
         """Return the present figures of the operator."""
-        operator, runs = self.operator, not self.output.is_over
-        records = [entry for entry in self.queue if isinstance(entry, RecordEntry)]
-        waiting = min(self.read, sum(isinstance(e, Stored) for e in self.backlog))
+        operator, queue, runs = self.operator, self.queue, not self.output.is_over
+        oldest = queue.oldest
         return Statistics(
-            in_flight=len(records) * runs,
-            waiting=waiting * runs,
-            held=sum(entry.outputs is not None for entry in records) * runs,
+            in_flight=queue.records * runs,
+            waiting=self.waiting * runs,
+            held=queue.held * runs,
             calls=operator.calls,
             retries=operator.retries,
             timeouts=operator.timeouts,
+            failures_handled=operator.failures_handled,
             abandoned=operator.cancelled.abandoned,
-            max_in_flight=operator.max_in_flight,
+            max_in_flight=queue.most_records,
+            max_held=queue.most_held,
+            oldest=0.0 if oldest is None else (self.clock() - oldest) * runs,
         )
+
+    @property
+    def waiting(self) -> int:
+        """Elements of the source that wait for room.
+
+        What was restored has found its room before the source is read, and then one is read when
+        the one before has.
+        """
+        is_one = self.read > 0 and len(self.backlog) > 0
+        return int(is_one and isinstance(self.backlog[0], Stored))
 
     def metrics(self) -> TaskMetrics:
         """Return the present figures of the task itself."""

@@ -1,6 +1,8 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
+from asyncwait.spec._call_scope import CallScope, call_scope
 from asyncwait.spec._config import MODES, Mode, OperatorConfig
+from asyncwait.spec._contexts import supplied
 from asyncwait.spec._elements import (
     Barrier,
     Element,
@@ -16,6 +18,7 @@ from asyncwait.spec._errors import (
     CallFailed,
     CallTimedOut,
     InvalidConfig,
+    InvalidKey,
     InvalidResult,
     MissingExtra,
     NotPortable,
@@ -29,14 +32,17 @@ from asyncwait.spec._errors import (
 from asyncwait.spec._function import (
     AsyncFunction,
     CallbackFunction,
+    FailureHandler,
     FunctionParts,
     ResultFuture,
     awaitable_of,
     call_failed,
     collect_results,
     results_at_deadline,
+    results_despite,
     run_hook,
 )
+from asyncwait.spec._keys import ByKey, invalid_key
 from asyncwait.spec._loop import (
     CallAt,
     Loop,
@@ -64,6 +70,7 @@ from asyncwait.spec._snapshot import (
     merge_snapshots,
     split_snapshot,
 )
+from asyncwait.spec._visit import Visit
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -72,14 +79,18 @@ __all__ = [
     "AsyncWaitError",
     "BackOffs",
     "Barrier",
+    "ByKey",
     "CallAt",
     "CallFailed",
+    "CallScope",
     "CallTimedOut",
     "CallbackFunction",
     "Codec",
     "Element",
+    "FailureHandler",
     "FunctionParts",
     "InvalidConfig",
+    "InvalidKey",
     "InvalidResult",
     "JsonCodec",
     "LatencyMarker",
@@ -104,26 +115,31 @@ __all__ = [
     "Statistics",
     "Stored",
     "TooManyAbandonedCalls",
+    "Visit",
     "Watermark",
     "WatermarkStatus",
     "attempt_timed_out",
     "awaitable_of",
     "call_failed",
+    "call_scope",
     "check_arguments",
     "check_restore",
     "close_source",
     "collect_results",
     "decode_snapshot",
     "encode_snapshot",
+    "invalid_key",
     "join_errors",
     "let_pass",
     "merge_snapshots",
     "plain_error",
     "plain_wait",
     "results_at_deadline",
+    "results_despite",
     "run_hook",
     "running_loop",
     "split_snapshot",
+    "supplied",
     "was_asked_for",
 ]
 

@@ -18,7 +18,8 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unkno
             and doesn't keep it once the record is emitted.
         timestamp: event time in milliseconds, a whole number of 64 bits, negative ones included;
             None where the stream has none.
-        key: the user's key, as opaque; None where the stream has none.
+        key: the user's key, as opaque; None where the stream has none. In key-ordered mode it is
+            looked up as in a dict, or, if it has no hash, compared with others that have none.
     """
 
     value: Any

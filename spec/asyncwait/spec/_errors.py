@@ -8,6 +8,7 @@
     │   ├── CallFailed                    the call, or the collection it returned, raised
     │   ├── CallTimedOut                  the deadline passed and the handler gave no results
     │   ├── InvalidResult                 something that is not a collection of results
+    │   ├── InvalidKey                    a key can't be compared, in key-ordered mode
     │   └── TooManyAbandonedCalls         more cancelled calls run on than there is capacity
     └── SnapshotError
         ├── NotPortable (TypeError)       a value does not survive the snapshot's codec
@@ -99,6 +100,10 @@ class InvalidResult(OperatorError):
 
     A handler's None is no result at all: that is CallTimedOut.
     """
+
+
+class InvalidKey(OperatorError):
+    """Hashing the key of a record raised, or comparing it with another; in key-ordered mode."""
 
 
 class TooManyAbandonedCalls(OperatorError):

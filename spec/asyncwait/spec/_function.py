@@ -2,10 +2,13 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from contextvars import Context
 from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from asyncwait.spec._contexts import isolated, read_whole
 from asyncwait.spec._elements import Record, shown
 from asyncwait.spec._errors import (
     CallFailed,
@@ -58,8 +61,13 @@ class CallbackFunction(Protocol):
 AsyncFunction: TypeAlias = Callable[[Any], Awaitable[Results]] | CallbackFunction
 """Whatever takes a value and returns an awaitable of results, or an object with `async_invoke`.
 
-Either may also have `timeout(value)`, `open()` and `close()` (plain or coroutine functions, but
-`timeout` and `async_invoke` are plain).
+Either may also have `timeout(value)`, `failure(value, error)`, `open()` and `close()`. The last two
+are plain or coroutine functions, all the others and `async_invoke` are plain.
+"""
+
+FailureHandler: TypeAlias = Callable[[Any, OperatorError], Results | None]
+"""Asked once for results in place of a failure: given the value, and the error that the operator is
+about to fail with, whose cause is what the call raised. None for none: then the operator fails.
 """
 
 
@@ -72,6 +80,7 @@ class FunctionParts(Struct, frozen=True):
     call: Callable[[Any], Awaitable[Results]] | None
     invoke: Callable[[Any, ResultFuture], None] | None
     timeout: Callable[[Any], Results | None] | None
+    failure: FailureHandler | None
     open: Callable[[], Any] | None
     close: Callable[[], Any] | None
 
@@ -91,9 +100,42 @@ class FunctionParts(Struct, frozen=True):
             call=call,
             invoke=invoke,
             timeout=_plain_part(fn, "timeout"),
+            failure=_plain_part(fn, "failure"),
             open=_part(fn, "open"),
             close=_part(fn, "close"),
         )
+
+    def with_copies(self, copy: Callable[[Any], Any] | None) -> "FunctionParts":
+        """Return the same parts, each of which is given a copy of the value for itself (COPY-1).
+
+        Where `copy` raises, the part does: a call has failed, a handler has nothing to give.
+
+        Args:
+            copy: as it was configured; None for no copies.
+        """
+        if copy is None:
+            return self
+
+        def given_a_copy(part: Callable[..., Any] | None) -> Callable[..., Any] | None:
+            if part is None:
+                return None
+            return lambda value, *others: part(copy(value), *others)
+
+        asked = ("call", "invoke", "timeout", "failure")
+        return replace(self, **{name: given_a_copy(getattr(self, name)) for name in asked})
+
+    def within(self, context: Context) -> "FunctionParts":
+        """Return the same parts: each time one of the plain ones runs, it does so in a fresh copy.
+
+        What it sets is seen by nobody else then (CTX-2, CTX-3, CTX-4), and it sees no more than
+        `context`. A call in coroutine form needs a task in such a copy.
+
+        Args:
+            context: as it was when the operator was opened, behind `open`.
+        """
+        plain = {name: getattr(self, name) for name in ("invoke", "timeout", "failure")}
+        copied = {name: isolated(part, context) for name, part in plain.items() if part is not None}
+        return replace(self, **copied)
 
 
 def _part(fn: Any, name: str) -> Callable[..., Any] | None:
@@ -151,7 +193,7 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
     if not _is_collection(returned):
         raise InvalidResult(record, _no_collection(returned))
     try:
-        return tuple(returned)
+        return read_whole(returned)
     except BaseException as error:
         let_pass(error)
         # Nothing is awaited here, so not even a CancelledError is anybody else's.
@@ -185,6 +227,41 @@ def results_at_deadline(
     if returned is None:
         raise CallTimedOut(record, f"{late}, and the handler gave None")
     return collect_results(record, returned)
+
+
+def results_despite(failure: OperatorError, handler: FailureHandler | None) -> tuple[Any, ...]:
+    """Ask the failure handler, once, for results of a record in place of a failure.
+
+    Args:
+        failure: what the operator fails with otherwise; it names the record, and tells of all its
+            attempts.
+        handler: the function's `failure`, if it has one.
+
+    Raises:
+        OperatorError: `failure` itself, where there is no handler, or it gave None, or raised that
+            again; one of the same class, with another cause, if it raised something else.
+        InvalidResult: it gave something else that is no collection of results.
+        CallFailed: the collection that it gave raised while it was read.
+    """
+    record, attempts = failure.record, failure.attempts
+    if handler is None or record is None:
+        raise failure from failure.__cause__
+    try:
+        given = handler(record.value, failure)
+    except BaseException as error:
+        let_pass(error)
+        if error is failure or error is failure.__cause__:
+            raise failure from failure.__cause__
+        reason = f"{failure.reason}, and the failure handler raised {shown(error)}"
+        if error.__context__ is None or error.__context__ is failure.__cause__:
+            error.__context__ = failure  # so that the traceback tells of both
+        raise type(failure)(record, reason, attempts) from error
+    if given is None:
+        raise failure from failure.__cause__
+    try:
+        return collect_results(record, given)
+    except OperatorError as error:
+        raise error.after(attempts) from error.__cause__
 
 
 def call_failed(record: Record, error: Any) -> OperatorError:

@@ -42,7 +42,7 @@ def running_loop() -> Loop:
     Raises:
         RuntimeError: there is none.
     """
-    trio = _running_trio()
+    trio = running_trio()
     if trio is not None:
         clock, token = trio.lowlevel.current_clock(), trio.lowlevel.current_trio_token()
         return Loop(clock.current_time, token.run_sync_soon, None)
@@ -68,7 +68,7 @@ def was_asked_for(error: BaseException) -> bool:
     If user code has made it up, or it comes from a task that somebody else has cancelled, no such
     scope is cancelled, and it is an error like any other (FAIL-5). So it is outside of any task.
     """
-    trio = _running_trio()
+    trio = running_trio()
     if trio is not None:
         cancelled, scopes = trio.Cancelled, trio
     else:
@@ -90,7 +90,7 @@ def plain_error(group: BaseExceptionGroup[Any]) -> BaseException:
     leaves = list(_leaves(group))
     for leaf in leaves:
         if isinstance(leaf, _INTERRUPTIONS):
-            return asyncio.CancelledError() if _running_trio() is None else leaf
+            return asyncio.CancelledError() if running_trio() is None else leaf
     return leaves[0]
 
 
@@ -102,7 +102,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _running_trio() -> Any:
+def running_trio() -> Any:
     """Return trio if it runs the caller, else None."""
     trio = sys.modules.get("trio")
     return trio if trio is not None and trio.lowlevel.in_trio_run() else None

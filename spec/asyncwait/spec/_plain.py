@@ -1,18 +1,28 @@
 """Plain values in, plain values out: the contract without its elements."""
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+)
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
 from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._function import FunctionParts, not_awaitable
+from asyncwait.spec._errors import InvalidConfig, OperatorError
+from asyncwait.spec._function import FailureHandler, FunctionParts, not_awaitable
 from asyncwait.spec._operator import OpenOperator, OperatorResults, close_source
 from asyncwait.spec._retry import Retry
+
+OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], Any]
+"""What becomes of a value for which everything has failed; see `PlainWait`."""
 
 
 class PlainWait(Protocol):
@@ -30,21 +40,33 @@ class PlainWait(Protocol):
         *,
         timeout: float | None = None,
         retry: Retry | None = None,
+        on_error: OnError | None = None,
         capacity: int = 100,
+        copy: Callable[[Any], Any] | None = None,
         many: bool = False,
+        key: Callable[[Any], Any] | None = None,
     ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
         """Call `fn` for each value of `source`.
 
         Args:
             source: the values; closed on every way out, with the iterator that it makes, as far as
                 they have `aclose()`.
-            fn: a coroutine function; may have `timeout(value)`, `open()` and `close()`. What the
-                handler gives is read as what the function gives, but its None is no result.
+            fn: a coroutine function; may have `timeout(value)`, `failure(value, error)`, `open()`
+                and `close()`. What a handler gives is read as what the function gives, but its None
+                is no result.
             timeout: seconds from the start of the first call for a value to its deadline; None for
                 none.
             retry: how calls are repeated; None for not at all. Its `on_result` is given what `fn`
                 gives for a value: the one result, or with `many` all of them as a tuple.
+            on_error: what becomes of a value for which everything has failed, its retries too:
+                "fail" ends the stream with the error; "skip" leaves the value out; a function of
+                value and error gives the result in its place, whatever it is (with `many`: the
+                results). None for what `fn.failure` says, or else "fail".
             capacity: values called and not yet read by the consumer at most.
+            copy: makes the copy of a value that each call and each handler is given; None for the
+                very object.
+            key: gives the key of a value, which may be anything that can be compared; there must be
+                one in key-ordered mode, and only there. What it raises is an error of the source.
             many: `fn` returns an iterable of results for each value (not str, bytes, dict or
                 None); without it there is exactly one result for each value, whatever it is.
 
@@ -69,18 +91,40 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - of each call, not of this function
         retry: Retry | None = None,
+        on_error: OnError | None = None,
         capacity: int = 100,
+        copy: Callable[[Any], Any] | None = None,
         many: bool = False,
+        key: Callable[[Any], Any] | None = None,
     ) -> AsyncGenerator[AsyncIterator[Any]]:
         async with aclosing(_Records(source)) as records:
-            config = OperatorConfig(mode, capacity, timeout, retry if many else _of_one(retry))
+            records.record = _keyed(key, mode)
+            repeated = retry if many else _of_one(retry)
+            config = OperatorConfig(mode, capacity, timeout, repeated, copy=copy)
             wrapped = _Many(fn) if many else _One(fn)
+            if on_error is not None:
+                wrapped.failure = _failure_handler(on_error, wrapped)
             async with open_operator(config, wrapped, records) as results:
                 yield _Values(results)
 
-    wait.__name__ = wait.__qualname__ = f"{mode}_wait"
+    wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
     wait.__doc__ = PlainWait.__call__.__doc__
     return wait
+
+
+def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
+    """Return what makes a record of a value.
+
+    Raises:
+        InvalidConfig: there must be one and is none, or the other way round.
+    """
+    if mode != "key-ordered":
+        if key is not None:
+            raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")
+        return Record
+    if not callable(key):
+        raise InvalidConfig.of("key", key, "a function that gives the key of a value")
+    return lambda value: Record(value, key=key(value))
 
 
 def _of_one(retry: Retry | None) -> Retry | None:
@@ -117,28 +161,49 @@ class _Many:
                 setattr(self, name, hook)
         if (handler := parts.timeout) is not None:
             self.timeout = lambda value: self._wrap_fallback(handler(value))
+        self.failure: FailureHandler | None = None
+        if (failed := parts.failure) is not None:
+            self.failure = lambda value, error: self._wrap_fallback(failed(value, error))
 
     async def __call__(self, value: Any) -> Any:
         returned = self._call(value)
         if not inspect.isawaitable(returned):
             raise not_awaitable(returned)
-        return self._wrap(await returned)
+        return self.wrap(await returned)
 
-    def _wrap(self, result: Any) -> Any:
+    def wrap(self, result: Any) -> Any:
+        """Return what the function gives as a collection of results, unless it is none."""
         return _Dict(result) if isinstance(result, dict) else result
 
     def _wrap_fallback(self, result: Any) -> Any:
-        return self._wrap(result)
+        return self.wrap(result)
 
 
 class _One(_Many):
     """Gives one result for each value, whatever it is; a handler's None still means none."""
 
-    def _wrap(self, result: Any) -> Any:
+    def wrap(self, result: Any) -> Any:
+        """Return the one result as a collection."""
         return (result,)
 
     def _wrap_fallback(self, result: Any) -> Any:
-        return None if result is None else self._wrap(result)
+        return None if result is None else self.wrap(result)
+
+
+def _failure_handler(on_error: OnError, function: _Many) -> FailureHandler | None:
+    """Return what handles failures as `on_error` says; None for nothing.
+
+    Raises:
+        InvalidConfig: it says nothing that is known.
+    """
+    if on_error == "fail":
+        return None
+    if on_error == "skip":
+        return lambda _, __: ()
+    handler: Any = on_error
+    if not callable(handler) or inspect.iscoroutinefunction(handler):
+        raise InvalidConfig.of("on_error", on_error, '"fail", "skip" or a plain function')
+    return lambda value, error: function.wrap(handler(value, error))
 
 
 class _Records:
@@ -151,6 +216,7 @@ class _Records:
         if not isinstance(source, AsyncIterable | Iterable):
             raise InvalidConfig.of("source", source, "an iterable or async iterable")
         self._source = source
+        self.record: Callable[[Any], Record] = Record
         self._values: Iterator[Any] | AsyncIterator[Any] | None = None
         self._closed = False
 
@@ -162,9 +228,9 @@ class _Records:
             source = self._source
             self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
         if isinstance(self._values, AsyncIterator):
-            return Record(await anext(self._values))
+            return self.record(await anext(self._values))
         for value in self._values:
-            return Record(value)
+            return self.record(value)
         raise StopAsyncIteration
 
     async def aclose(self) -> None:

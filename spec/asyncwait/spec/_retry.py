@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from contextvars import copy_context
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from asyncwait.spec._checks import (
     require_timeout,
     require_whole,
 )
+from asyncwait.spec._contexts import isolated
 from asyncwait.spec._elements import Record, shown
 from asyncwait.spec._errors import (
     AsyncWaitError,
@@ -132,9 +134,14 @@ class BackOffs:
 
     Args:
         retry: as it was configured.
+
+    Attributes:
+        context: the predicates are asked in copies of it; it is that in which this was made, unless
+            another one is set.
     """
 
     def __init__(self, retry: Retry) -> None:
+        self.context = copy_context()
         self._retry = retry
         self._chance = Random(retry.seed)
 
@@ -171,6 +178,7 @@ class BackOffs:
         predicate = self._retry.on_result
         if predicate is None or attempts >= self._retry.max_attempts:
             return None
+        predicate = isolated(predicate, self.context)
         matches = _asked("on_result", predicate, results, record, attempts)
         return self._wait(attempts) if matches else None
 
@@ -178,7 +186,8 @@ class BackOffs:
         wanted = self._retry.on_error
         if _are_errors(wanted):
             return isinstance(error, wanted)
-        return _asked("on_error", wanted, error, record, attempts)
+        predicate = isolated(wanted, self.context)
+        return _asked("on_error", predicate, error, record, attempts)
 
     def _wait(self, attempts: int) -> float:
         whole, jitter = self._retry.back_off(attempts), self._retry.jitter

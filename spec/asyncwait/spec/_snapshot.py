@@ -144,7 +144,8 @@ def split_snapshot(
         snapshot: of one operator.
         parts: how many operators go on with it.
         to: the part for a record, as a whole number (modulo `parts`), for example by its key;
-            dealt in turn by default. Watermarks and statuses go to every part.
+            dealt in turn by default. Watermarks and statuses go to every part. For operators in
+            key-ordered mode it has to be the same part for equal keys.
 
     Returns:
         The parts, without `read` and `upstream`: those speak of the one operator and its input.

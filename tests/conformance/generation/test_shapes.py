@@ -92,15 +92,18 @@ def test_every_shape_goes_with_the_small_scenarios() -> None:
     quick = [name.split()[0] for name, _ in shapes(1_000, seed=0)]
 
     assert set(quick) == set(SHAPES)
-    assert len(quick) == 108
+    assert len(quick) == 158
     assert len(list(shapes(20, seed=0))) == len(SHAPES)
 
 
 def test_the_small_scope_is_covered_without_repetition() -> None:
     """Every stream of up to three elements, every plan of its calls, every setting."""
     small = list(small_scenarios())
+    keyed = [s for s in small if s.mode == "key-ordered" and s.retry is None]
+    repeated = [s for s in small if s.retry is not None]
 
-    assert len(small) == 19_552
+    assert len(small) == 89_268
+    assert (len(keyed), len(repeated)) == (26_480, 43_236)
     assert len({msgspec.json.encode(scenario) for scenario in small}) == len(small)
     assert {len(scenario.inputs) for scenario in small} == {0, 1, 2, 3}
     assert {type(t.element) for s in small for t in s.inputs} == {Record, Watermark, Barrier}

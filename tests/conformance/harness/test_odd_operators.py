@@ -1,5 +1,6 @@
 """Operators that are wrong in kind: a leg says so in a line, and a trace can always be told."""
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from judged import broken_rules
+from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import play
@@ -197,6 +199,31 @@ def test_results_that_are_none_fail_the_leg(change: Any, detail: str) -> None:
     ending = ending_of(giving(change))
 
     assert (ending.how, ending.detail) == ("failed", detail)
+
+
+@pytest.mark.parametrize(
+    ("figures", "detail"),
+    [
+        ({"in_flight": 0.5}, "statistics().in_flight is 0.5 (float), expected a whole number"),
+        ({"oldest": "old"}, "statistics().oldest is 'old' (str), expected a number of seconds"),
+        ({"oldest": math.nan}, "statistics().oldest is nan (float), expected a number of seconds"),
+    ],
+)
+def test_figures_that_are_none_fail_the_leg_in_which_they_are_read(
+    figures: dict[str, Any], detail: str
+) -> None:
+    """As soon as they are read; where they are not, only the one counts that all have."""
+
+    class WithWrongFigures(Changed):
+        def statistics(self) -> Any:
+            """Return something else than numbers."""
+            return Statistics(**figures)
+
+    read = leg_of(giving(WithWrongFigures), replace(SCENARIO, figures_at=(20,))).ending
+    unread = ending_of(giving(WithWrongFigures))
+
+    assert (read.how, read.at, read.detail) == ("failed", 20, detail)
+    assert unread.how == "finished"
 
 
 def raising(error: BaseException) -> OpenOperator:

@@ -2,7 +2,10 @@
 
 import pytest
 
-from asyncwait.conformance.judging import NEVER, LegHistory, Outcome, explain
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import NEVER, LegHistory, Outcome, explain, judge
+from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     Blocked,
@@ -152,3 +155,20 @@ def test_a_record_that_backs_off_is_undecided() -> None:
     )
 
     assert leg.records[0].decided_at == NEVER
+
+
+@pytest.mark.parametrize("retry_after", [0, 80])
+def test_a_call_that_completes_and_raises_is_repeated_for_either(retry_after: int) -> None:
+    """Its results are refused after 40 ms, what it raises says another time: both are legal."""
+    slip = Step("raise", error="RetryAfter", retry_after=retry_after, throws=True)
+    scenario = Scenario(
+        form="callback",
+        retry=PlannedRetry(initial=40, on_result="empty"),
+        inputs=(Timed(0, A),),
+        plans=(Plan("a", (slip, Step(results=("a1",)))),),
+    )
+
+    trace = play(open_operator, scenario, "asyncio")
+
+    assert [call.at for call in explain(scenario, trace).history.legs[0].calls] == [0, 40]
+    assert dict(judge(scenario, trace, CHECKS).violations()) == {}

@@ -18,7 +18,7 @@ from asyncwait.reference import open_operator as reference
 from asyncwait.spec import OpenOperator, Record
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed, Trace
 
-SEEDS = 80
+SEEDS = 110
 OPERATORS: dict[str, OpenOperator] = {
     "reference": reference,
     "pool": pool,

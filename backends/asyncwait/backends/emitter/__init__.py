@@ -6,10 +6,12 @@ from asyncwait.backends.emitter._checkpoints import Checkpoints
 from asyncwait.backends.emitter._emitter import Emitter
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._intake import Intake
+from asyncwait.backends.emitter._keys import KeyChains
 from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._lock import CheckpointLock
 from asyncwait.backends.emitter._operator import (
     EmitterOperator,
+    key_ordered_wait,
     open_operator,
     open_with,
     ordered_wait,
@@ -17,7 +19,7 @@ from asyncwait.backends.emitter._operator import (
 )
 from asyncwait.backends.emitter._outlet import Outlet
 from asyncwait.backends.emitter._parts import Parts
-from asyncwait.backends.emitter._queues import OrderedQueue, UnorderedQueue
+from asyncwait.backends.emitter._queues import KeyOrderedQueue, OrderedQueue, UnorderedQueue
 from asyncwait.backends.emitter._reader import Reader
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._results import EmitterResults
@@ -35,6 +37,8 @@ __all__ = [
     "EmitterResults",
     "Entry",
     "Intake",
+    "KeyChains",
+    "KeyOrderedQueue",
     "Life",
     "OrderedQueue",
     "Outlet",
@@ -44,6 +48,7 @@ __all__ = [
     "Retries",
     "Timers",
     "UnorderedQueue",
+    "key_ordered_wait",
     "open_operator",
     "open_with",
     "ordered_wait",

@@ -1,6 +1,7 @@
 """The queue that blocks: what was admitted and is not gone."""
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from typing import TypeAlias
 
 from asyncwait.backends.emitter._entries import Entry
@@ -18,12 +19,19 @@ class ElementQueue(ABC):
 
     Args:
         capacity: how many entries there may be.
+        max_held: how many completed ones need no room.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, max_held: int = 0) -> None:
         self._capacity = capacity
+        self._max_held = max_held
+        self._done = 0
         self._entries: EntrySet = {}
         self._records = 0
+        self.called: OrderedDict[Entry, float] = OrderedDict()
+        """When the first calls of the entries began, in that order, in seconds of the loop."""
+        self.max_held = 0
+        """Most records at a time that were completed and not polled."""
         self._room = Signal()
         self._news = Signal()
         self._is_ended = self._is_closed = False
@@ -40,9 +48,10 @@ class ElementQueue(ABC):
 
     def try_put(self, entry: Entry) -> bool:
         """Add an entry, if there is room; return whether there was."""
-        if self._is_closed or self.size() >= self._capacity:
+        if self._is_closed or self.is_full():
             return False
         self._entries[entry] = None
+        self._done += entry.is_completed
         self._records += isinstance(entry.element, Record)
         self.add(entry)
         self._news.give()
@@ -75,7 +84,9 @@ class ElementQueue(ABC):
         if entry is not None:
             self.remove()
             del self._entries[entry]
+            self.called.pop(entry, None)
             self._records -= isinstance(entry.element, Record)
+            self._done -= 1
             self._room.give()
         return entry
 
@@ -84,14 +95,22 @@ class ElementQueue(ABC):
     def completed(self, entry: Entry) -> None:
         """Take note that an entry was completed, and wake the emitter."""
         if not self._is_closed:
+            self._done += 1
+            self.max_held = max(self.held(), self.max_held)
             self.advance(entry)
             self._news.give()
+            if self._max_held:
+                self._room.give()
 
     # Of everybody
 
     def is_empty(self) -> bool:
         """Say whether there is no entry."""
         return not self._entries
+
+    def is_full(self) -> bool:
+        """Say whether there is no room; some that are completed need none (HOLD-1)."""
+        return self.size() - min(self._done, self._max_held) >= self._capacity
 
     def size(self) -> int:
         """Count the entries, which is the slots taken (CAP-5)."""
@@ -105,6 +124,10 @@ class ElementQueue(ABC):
         """Return the entries in input order."""
         return tuple(self._entries)
 
+    def held(self) -> int:
+        """Count the records that are completed; fences always are."""
+        return self._done - (self.size() - self._records)
+
     def values(self) -> tuple[Stored, ...]:
         """Return the elements of all entries, in input order, for a snapshot (SNAP-4).
 
@@ -116,7 +139,8 @@ class ElementQueue(ABC):
         """Let go of everything, and of whoever waits."""
         self._is_closed = True
         self._entries.clear()
-        self._records = 0
+        self.called.clear()
+        self._records = self._done = 0
         self.clear()
         self._room.give()
         self._news.give()

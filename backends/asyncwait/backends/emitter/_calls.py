@@ -64,6 +64,8 @@ class Calls(ABC):
         self.started += 1
         self.repeated += entry.attempts > 0
         entry.attempts += 1
+        if entry.attempts == 1:
+            self._records.begun(entry)
         entry.is_called = True
         self._timers.start(entry)
         return Attempt(entry, self._records)
@@ -97,22 +99,30 @@ class CoroutineCalls(Calls):
     ) -> None:
         super().__init__(function, records, timers, tasks, life)
         self._watch = watch
+        self._running: dict[Call, None] = {}
+        life.when_over(self._cancel_all)
+
+    def _cancel_all(self) -> None:
+        """Cancel whatever runs: no scope of the operator's tasks reaches into calls."""
+        for call in self._running:
+            call.scope.cancel()
 
     async def call(self, attempt: Attempt) -> None:
         """Await the call of a record, and report what it gives or raises."""
         call = Call(self._watch)
+        self._running[call] = None
         with call.scope:
             try:
                 returned = await self._returned(attempt, call)
             except BaseException as error:
                 let_pass(error)
-                if not was_asked_for(error):
+                if not call.scope.cancel_called:
+                    if was_asked_for(error):
+                        raise  # on trio, where whoever cancels the operator cancels its calls
                     attempt.fail(error, self._timers.now())
-                elif not call.scope.cancel_called:
-                    raise
-                # Else it ends here: on asyncio, one that the call made up would pass the scope.
             else:
                 attempt.answer(lambda: returned, self._timers.now())
+        del self._running[call]
         call.end()
 
     async def _returned(self, attempt: Attempt, call: Call) -> Any:

@@ -21,6 +21,7 @@ class Entry:
         is_called: whether what the last of them comes to still counts.
         call: the last one while it runs, if it can be cancelled.
         pause: what the back-off before the next one sleeps in, while it does.
+        following: the next entry with its key, which waits for it in key-ordered mode.
     """
 
     element: Stored
@@ -31,6 +32,7 @@ class Entry:
     is_called: bool = False
     call: Call | None = None
     pause: anyio.CancelScope | None = None
+    following: "Entry | None" = None
 
     @classmethod
     def of(cls, element: Stored) -> "Entry":

@@ -1,10 +1,10 @@
 """What was taken from the source, on its way into the queue."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from asyncwait.backends.emitter._blocking import ElementQueue
-from asyncwait.backends.emitter._calls import Calls
 from asyncwait.backends.emitter._checkpoints import Checkpoints
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._outlet import Outlet
@@ -17,7 +17,7 @@ class Intake:
     Args:
         stored: what is to be restored, and goes first.
         queue: where records and fences wait for room.
-        calls: of the function.
+        start: calls the function for a record.
         outlet: where markers go.
         checkpoints: where barriers go.
     """
@@ -26,12 +26,12 @@ class Intake:
         self,
         stored: tuple[Stored, ...],
         queue: ElementQueue,
-        calls: Calls,
+        start: Callable[[Entry], object],
         outlet: Outlet,
         checkpoints: Checkpoints,
     ) -> None:
         self._queue = queue
-        self._calls = calls
+        self._start = start
         self._outlet = outlet
         self._checkpoints = checkpoints
         self.waiting: deque[Stored] = deque(stored)
@@ -78,7 +78,7 @@ class Intake:
         if isinstance(entry.element, Record):
             in_flight = self._queue.records() - self._outlet.lingering()
             self.max_in_flight = max(in_flight, self.max_in_flight)
-            self._calls.start(entry)
+            self._start(entry)
         return True
 
     def close(self) -> None:

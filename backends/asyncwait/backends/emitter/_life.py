@@ -95,7 +95,7 @@ class Tasks:
     def start(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
         """Start a task; one that has begun to run may do so."""
         if self._group is not None:
-            _ = self._context.run(self._group.start_soon, self._live, function, *args)
+            _ = self._context.copy().run(self._group.start_soon, self._live, function, *args)
 
     def stop(self) -> None:
         """Cancel all tasks."""

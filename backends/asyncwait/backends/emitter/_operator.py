@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterable
 from contextlib import AbstractAsyncContextManager, ExitStack
+from contextvars import copy_context
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +15,7 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Snapshot,
+    Visit,
     check_arguments,
     close_source,
     join_errors,
@@ -33,7 +35,7 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         restore: what an earlier operator had in flight.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or asks for `max_held`.
+        InvalidConfig: an argument is not what it should be.
     """
 
     parts_class: type[Parts] = Parts
@@ -46,20 +48,22 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         restore: Snapshot | None = None,
     ) -> None:
         self._function = check_arguments(
-            config, fn, elements, restore, "the emitter operator", "retry"
+            config, fn, elements, restore, "the emitter operator", "retry", "max_held"
         )
+        self._visit = Visit()
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight
 
     async def __aenter__(self) -> EmitterResults:
+        self._visit.enter()
         with ExitStack() as scopes:
             # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
             self._guard = scopes.enter_context(anyio.CancelScope())
             await self._open()
             self._scopes = scopes.pop_all()
         self._parts = parts = self.parts_class(
-            self._config, self._function, self._elements, self._stored
+            self._config, self._function.within(copy_context()), self._elements, self._stored
         )
         self._stored = ()
         self._group = await anyio.create_task_group().__aenter__()
@@ -87,6 +91,7 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
             BaseException: it is for the whole program, or cancels the task; or closing raised it,
                 and the body nothing.
         """
+        self._visit.leave()
         with self._scopes:
             self._parts.life.leave()
             urgent = await self._end_tasks()
@@ -139,3 +144,4 @@ def open_with(operator_class: type[EmitterOperator]) -> OpenOperator:
 open_operator = open_with(EmitterOperator)
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
+key_ordered_wait = plain_wait(open_operator, "key-ordered")

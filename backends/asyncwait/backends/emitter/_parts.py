@@ -9,11 +9,13 @@ from asyncwait.backends.emitter._callbacks import CallbackCalls, Letters
 from asyncwait.backends.emitter._calls import Calls, CoroutineCalls
 from asyncwait.backends.emitter._checkpoints import Checkpoints
 from asyncwait.backends.emitter._emitter import Emitter
+from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._intake import Intake
+from asyncwait.backends.emitter._keys import KeyChains
 from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._lock import CheckpointLock
 from asyncwait.backends.emitter._outlet import Outlet
-from asyncwait.backends.emitter._queues import OrderedQueue, UnorderedQueue
+from asyncwait.backends.emitter._queues import KeyOrderedQueue, OrderedQueue, UnorderedQueue
 from asyncwait.backends.emitter._reader import Reader
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._retries import Retries
@@ -24,7 +26,6 @@ from asyncwait.spec import (
     FunctionParts,
     Mode,
     OperatorConfig,
-    Record,
     Statistics,
     Stored,
     running_loop,
@@ -44,6 +45,7 @@ class Parts:
     queue_classes: ClassVar[Mapping[Mode, type[ElementQueue]]] = {
         "ordered": OrderedQueue,
         "unordered": UnorderedQueue,
+        "key-ordered": KeyOrderedQueue,
     }
     lock_class: ClassVar[type[CheckpointLock]] = CheckpointLock
     outlet_class: ClassVar[type[Outlet]] = Outlet
@@ -54,6 +56,7 @@ class Parts:
     checkpoints_class: ClassVar[type[Checkpoints]] = Checkpoints
     intake_class: ClassVar[type[Intake]] = Intake
     reader_class: ClassVar[type[Reader]] = Reader
+    chains_class: ClassVar[type[KeyChains]] = KeyChains
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class Parts:
         limit = inf if retry is None else _seconds(retry.attempt_timeout)
         self.life = life = Life()
         self.tasks = Tasks(life)
-        self.queue = self.queue_classes[config.mode](config.capacity)
+        self.queue = self.queue_classes[config.mode](config.capacity, config.max_held or 0)
         self.lock = self.lock_class(life)
         self.outlet = self.outlet_class(life, self.lock, config.capacity)
         self.emitter = self.emitter_class(self.queue, self.outlet, self.lock, life)
@@ -82,7 +85,7 @@ class Parts:
         self.retries.call_again = self.calls.start
         self.checkpoints = self.checkpoints_class(self.queue, self.outlet, self.lock, life)
         self.intake = self.intake_class(
-            stored, self.queue, self.calls, self.outlet, self.checkpoints
+            stored, self.queue, self._start(config.mode), self.outlet, self.checkpoints
         )
         self.checkpoints.waiting = lambda: tuple(self.intake.waiting)
         self.checkpoints.taken = lambda: self.intake.taken
@@ -96,6 +99,15 @@ class Parts:
             return CoroutineCalls(function.call, *wires, watch=self.watch)
         return CallbackCalls(function.invoke, *wires, letters=self.letters)
 
+    def _start(self, mode: Mode) -> Callable[[Entry], object]:
+        """Return what calls the function for a record."""
+        if mode != "key-ordered":
+            return self.calls.start
+        chains = self.chains_class(self.calls.start, self.life.fail)
+        self.records.on_completed = chains.completed
+        self.life.when_over(chains.clear)
+        return chains.start
+
     async def run(self) -> None:
         """Run all tasks to their ends."""
         tasks: list[Callable[[], Coroutine[Any, Any, None]]] = [self.reader.run, self.emitter.run]
@@ -103,18 +115,30 @@ class Parts:
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
-        entries = [] if self.life.is_over else self.queue.entries()
-        records = [e for e in entries if isinstance(e.element, Record) and not e.is_taken]
+        queue, runs = self.queue, not self.life.is_over
+        taken = self.outlet.lingering() * runs
         return Statistics(
-            in_flight=len(records),
-            waiting=0 if self.life.is_over else min(self.intake.taken, len(self.intake.waiting)),
-            held=sum(entry.is_completed for entry in records),
+            in_flight=queue.records() - taken,
+            waiting=min(self.intake.taken, len(self.intake.waiting)) * runs,
+            held=queue.held() - taken,
             calls=self.calls.started,
             retries=self.calls.repeated,
             timeouts=self.records.timeouts,
+            failures_handled=self.records.failures_handled,
             abandoned=self.watch.abandoned,
             max_in_flight=self.intake.max_in_flight,
+            max_held=queue.max_held,
+            oldest=self._oldest(),
         )
+
+    def _oldest(self) -> float:
+        """Return how many seconds ago the first call of a record began that is not taken."""
+        # At most one that is taken waits for the emitter to remove it; one without outputs waits
+        # for its turn like any other.
+        called = self.queue.called.items()
+        calls = (at for entry, at in called if not (entry.outputs and entry.is_taken))
+        began = next(calls, None)
+        return 0.0 if began is None else self.loop.time() - began
 
 
 def _seconds(timeout: float | None) -> float:

@@ -1,4 +1,4 @@
-"""Which completed entry may come out of the queue: the two modes."""
+"""Which completed entry may come out of the queue: the modes."""
 
 from collections import deque
 
@@ -10,8 +10,8 @@ from asyncwait.spec import Record
 class OrderedQueue(ElementQueue):
     """The first entry comes out when it is completed, and no other before it (ORD-1)."""
 
-    def __init__(self, capacity: int) -> None:
-        super().__init__(capacity)
+    def __init__(self, capacity: int, max_held: int = 0) -> None:
+        super().__init__(capacity, max_held)
         self._line: deque[Entry] = deque()
 
     def peek(self) -> Entry | None:
@@ -43,8 +43,8 @@ class UnorderedQueue(ElementQueue):
     is empty, the next one becomes the first, with all that was completed in it before.
     """
 
-    def __init__(self, capacity: int) -> None:
-        super().__init__(capacity)
+    def __init__(self, capacity: int, max_held: int = 0) -> None:
+        super().__init__(capacity, max_held)
         self._completed: deque[Entry] = deque()
         self._behind: deque[EntrySet] = deque()
         self._first: EntrySet = {}
@@ -86,3 +86,7 @@ class UnorderedQueue(ElementQueue):
             for entry in [entry for entry in self._first if entry.is_completed]:
                 del self._first[entry]
                 self._completed.append(entry)
+
+
+class KeyOrderedQueue(UnorderedQueue):
+    """Entries come out as they are completed, which those of one key are in their order (KEY-2)."""

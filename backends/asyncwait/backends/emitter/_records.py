@@ -16,6 +16,8 @@ from asyncwait.spec import (
     collect_results,
     let_pass,
     results_at_deadline,
+    results_despite,
+    supplied,
 )
 
 
@@ -47,12 +49,21 @@ class Records:
         self._timers = timers
         self._retries = retries
         self._handler = parts.timeout
+        self._failure_handler = parts.failure
         self._timeout = timeout
         self._life = life
         self.timeouts = 0
         """Records decided by their deadlines."""
+        self.failures_handled = 0
+        """Records for which the failure handler gave results."""
+        self.on_completed: Callable[[Entry], object] = _nothing
+        """Called with each entry that is completed."""
         timers.on_time = self.expire
         timers.on_limit = self.overrun
+
+    def begun(self, entry: Entry) -> None:
+        """Take note that the first call of a record begins."""
+        self._queue.called[entry] = self._timers.now()
 
     # What the last call of a record comes to
 
@@ -82,7 +93,7 @@ class Records:
             CallFailed: something was raised by whoever gives them (FAIL-1).
         """
         try:
-            return collect_results(record, supply())
+            return collect_results(record, supplied(supply))
         except BaseException as error:
             let_pass(error)
             failure = call_failed(record, error)
@@ -122,9 +133,19 @@ class Records:
         if pause is not None:
             self._retries.back_off(entry, at + pause)
         elif isinstance(outcome, OperatorError):
-            self._life.fail(outcome.after(entry.attempts))
+            self.fail_for(entry, outcome)
         else:
             self.complete(entry, outcome)
+
+    def fail_for(self, entry: Entry, failure: OperatorError) -> None:
+        """Fail because of a record, unless the failure handler has results for it (POLICY-2)."""
+        try:
+            results = results_despite(failure.after(entry.attempts), self._failure_handler)
+        except OperatorError as final:
+            self._life.fail(final)
+        else:
+            self.failures_handled += 1
+            self.complete(entry, results)
 
     # The deadline
 
@@ -137,7 +158,7 @@ class Records:
         try:
             results = self.results_at_deadline(entry.element)
         except OperatorError as error:
-            self._life.fail(error.after(entry.attempts))
+            self.fail_for(entry, error)
         else:
             self.complete(entry, results)
 
@@ -167,3 +188,8 @@ class Records:
         entry.outputs = tuple(Record(result, record.timestamp, record.key) for result in results)
         self._timers.cancel(entry)
         self._queue.completed(entry)
+        self.on_completed(entry)
+
+
+def _nothing(_: Entry) -> None:
+    pass

@@ -7,7 +7,7 @@ import anyio
 
 from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._signal import Signal
-from asyncwait.spec import TooManyAbandonedCalls
+from asyncwait.spec import CallScope, TooManyAbandonedCalls, call_scope
 
 LOOK = 0.004
 """Seconds from a cancellation to the look whether the call has ended, and from look to look."""
@@ -32,7 +32,7 @@ class Call:
     """
 
     watch: "Watch"
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    scope: CallScope = field(default_factory=call_scope)
     has_ended: bool = False
     is_abandoned: bool = False
     news: Signal = field(default_factory=Signal)

@@ -9,6 +9,7 @@ from asyncwait.backends.emitter import (
     Emitter,
     Entry,
     Intake,
+    KeyOrderedQueue,
     Reader,
     Records,
     Timers,
@@ -124,6 +125,16 @@ class LetsStatusesPassTheQueue(Intake):
             await super().process(element)
 
 
+class StoresTheRunningRecordFirst(KeyOrderedQueue):
+    """Stores the record of a key that runs ahead of those that are finished and held (KO-12)."""
+
+    def values(self) -> tuple[Stored, ...]:
+        entries = self.entries()
+        running = [entry for entry in entries if entry.is_called]
+        others = [entry for entry in entries if not entry.is_called]
+        return tuple(entry.element for entry in (*running, *others))
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(WaitsForRoomUnderTheLock, rule="END-8"),
     Faulty(RestoresBeforeItEmits, rule="END-8"),
@@ -131,6 +142,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RemovesBeforeItEmits, rule="SNAP-2"),
     Faulty(TakesSnapshotsWithoutTheLock, rule="SNAP-3"),
     Faulty(StoresCompletedRecordsFirst, rule="SNAP-4"),
+    Faulty(StoresTheRunningRecordFirst, rule="SNAP-4"),
     Faulty(FailsWithTheNextAnswer, rule="FAIL-2"),
     Faulty(TakesNoneForAnEmptyCollection, rule="RES-3"),
     Faulty(FiresForCompletedRecords, rule="TIME-10"),

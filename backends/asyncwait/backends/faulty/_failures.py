@@ -303,6 +303,13 @@ class RetellsTheCause(ResultHandler):
         return super().results_of(outcome)
 
 
+class GoesOnWhileTheProgramEnds(Output):
+    """Hands out what is ready until all that was cancelled has cleaned up."""
+
+    def withhold(self) -> None:
+        pass
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
     Faulty(BlamesTheNewestRecord, also=(_KnowsTheNewest,), rule="FAIL-1"),
@@ -313,6 +320,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWhenAllHasCleanedUp, rule="FAIL-2"),
     Faulty(EmitsWhatIsReadyAfterAFailure, rule="FAIL-3"),
     Faulty(FinishesTheRecordAtHand, rule="FAIL-3"),
+    Faulty(GoesOnWhileTheProgramEnds, rule="FAIL-3"),
     Faulty(KeepsTheLastFailure, also=(_HasPlaceForOneError,), rule="FAIL-4"),
     Faulty(TakesStopAsyncIterationForTheEnd, rule="FAIL-5"),
     Faulty(LosesCallsThatCancelThemselves, rule="FAIL-5"),

@@ -21,6 +21,7 @@ EMITTER_ROLES: Roles = {
     emitter.Checkpoints: "checkpoints_class",
     emitter.Emitter: "emitter_class",
     emitter.Intake: "intake_class",
+    emitter.KeyChains: "chains_class",
     emitter.Outlet: "outlet_class",
     emitter.Reader: "reader_class",
     emitter.Records: "records_class",
@@ -31,6 +32,7 @@ EMITTER_ROLES: Roles = {
 EMITTER_QUEUES: Mapping[Mode, type] = {
     "ordered": emitter.OrderedQueue,
     "unordered": emitter.UnorderedQueue,
+    "key-ordered": emitter.KeyOrderedQueue,
 }
 
 
@@ -80,7 +82,10 @@ def _varied_emitter(changes: tuple[type, ...]) -> OpenOperator:
 
 
 def _queues_with(change: type, queues: Mapping[Mode, type]) -> dict[Mode, type]:
-    return {mode: change if issubclass(change, q) else q for mode, q in queues.items()}
+    """Put a change in the place of its bases, but not of what these are derived from."""
+    bases = [queue for queue in queues.values() if issubclass(change, queue)]
+    own = [b for b in bases if not any(o is not b and issubclass(o, b) for o in bases)]
+    return {mode: change if queue in own else queue for mode, queue in queues.items()}
 
 
 def _place(change: type, roles: Roles) -> dict[str, type]:

@@ -118,8 +118,16 @@ class EmitsTheLatestFirst(UnorderedQueue):
 class LeavesSilentRecordsToTheConsumer(OrderedQueue):
     """Frees the slot of a record without results when the consumer comes by, not before."""
 
+    is_completing = False
+
     def completed(self, entry: RecordEntry) -> None:
-        self.make_ready(entry)
+        self.is_completing = True
+        super().completed(entry)
+        self.is_completing = False
+
+    def drop_empty(self) -> None:
+        if not self.is_completing:
+            super().drop_empty()
 
 
 def _nothing() -> None:

@@ -336,7 +336,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(GivesEachAttemptItsOwnDeadline, rule="RETRY-11"),
     Faulty(LetsLongAttemptsRunOn, rule="RETRY-12"),
     Faulty(SwallowsErrorsOfPredicates, rule="RETRY-13"),
-    Faulty(SleepsOnWhenItIsLeft, rule="RETRY-14"),
+    Faulty(SleepsOnWhenItIsLeft, rule="RETRY-14", loop="trio"),
     Faulty(StopsRepeatingAtTheEndOfInput, rule="RETRY-15"),
     Faulty(HurriesAtTheEndOfInput, rule="RETRY-15"),
     Faulty(TakesRestoredCallsForRepetitions, also=(_KnowsWhatWasStored,), rule="RETRY-16"),

@@ -48,6 +48,22 @@ class LetsDeadlinesWaitForRoom(ResultHandler):
             super().on_deadline()
 
 
+class LooksForDeadlinesInInputOrder(ResultHandler):
+    """Looks for late records in input order, and no further than to the first that has time."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.in_order: list[ResultHandler] = vars(self.operator).setdefault("in_order", [])
+        self.in_order[:] = [*(each for each in self.in_order if not each.is_decided), self]
+
+    def on_deadline(self) -> None:
+        if self.in_order and self.in_order[0].due > self.due:
+            soon = self.operator.clock() + 0.001
+            self.deadline = self.operator.timers.register(soon, self.on_deadline)
+        else:
+            super().on_deadline()
+
+
 class DropsDeadlinesAtTheEndOfInput(StreamTask):
     """Stops its timers at the end of input, and the last records wait for ever: FLINK-13491."""
 
@@ -284,6 +300,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
     Faulty(FiresNearDeadlinesTogether, rule="TIME-1"),
     Faulty(LetsDeadlinesWaitForRoom, rule="TIME-2"),
+    Faulty(LooksForDeadlinesInInputOrder, rule="TIME-2"),
     Faulty(DropsDeadlinesAtTheEndOfInput, rule="TIME-2"),
     Faulty(LooksAtDeadlinesNowAndThen, rule="TIME-2"),
     Faulty(KeepsTimersByTheirTime, rule="TIME-2"),

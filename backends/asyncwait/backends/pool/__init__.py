@@ -1,9 +1,14 @@
 """The plain form of the worker pool: the operator on asyncio or trio."""
 
-from asyncwait.backends.pool._operator import open_operator, ordered_wait, unordered_wait
+from asyncwait.backends.pool._operator import (
+    key_ordered_wait,
+    open_operator,
+    ordered_wait,
+    unordered_wait,
+)
 from asyncwait.backends.pool._results import PoolResults
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["PoolResults", "open_operator", "ordered_wait", "unordered_wait"]
+__all__ = ["PoolResults", "key_ordered_wait", "open_operator", "ordered_wait", "unordered_wait"]
 
 claim_exports(__name__)

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import let_pass, running_loop
+from asyncwait.spec import let_pass, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """What decides a record when it is called with it."""
@@ -27,7 +27,7 @@ class PoolResultFuture:
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
-        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, supplier()))
+        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, supplied(supplier)))
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""

@@ -1,14 +1,15 @@
 """The state of one operator: admission, decision, emission, snapshots. Nothing here awaits."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from asyncwait.backends.pool._bell import Bell
-from asyncwait.backends.pool._order import Entry, Ordered, Unordered
+from asyncwait.backends.pool._order import Entry, Lines, Ordered, Unordered
 from asyncwait.spec import (
     Barrier,
     Element,
+    FailureHandler,
     LatencyMarker,
     OperatorConfig,
     OperatorError,
@@ -20,6 +21,8 @@ from asyncwait.spec import (
     WatermarkStatus,
     call_failed,
     collect_results,
+    invalid_key,
+    results_despite,
 )
 
 
@@ -27,7 +30,8 @@ class Core:
     """What is in flight, and what may happen next.
 
     An element goes through the backlog (no room yet) to `admitted` (holds a slot) and `pending`
-    (its call has not started), and when it is decided and in its turn to the ready ones, from
+    (its call has not started; before that, in key-ordered mode, it may wait for its key), and
+    when it is decided and in its turn to the ready ones, from
     where the consumer takes it. Markers and snapshots overtake by a way of their own.
 
     Args:
@@ -36,15 +40,24 @@ class Core:
     """
 
     def __init__(self, config: OperatorConfig, restore: Snapshot | None) -> None:
+        self.failure_handler: FailureHandler | None = None
+        """The function's, if it has one."""
         self._capacity = config.capacity
+        self._max_held = config.max_held or 0
+        self._decided = 0
+        """How many of the admitted are decided."""
         self.admitted: dict[Entry, None] = {}
         """Whatever holds a slot, in input order; with a dict, each can go without a search."""
+        # In a plain dict the first is found ever slower, as those before it go.
+        self.called: OrderedDict[Entry, float] = OrderedDict()
+        """When the first calls of the admitted records began, in that order."""
         self.pending: deque[Entry] = deque()
         """Admitted records whose calls have not started, or are to be repeated now."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         self._restoring = bool(self._backlog)
         order = Ordered if config.mode == "ordered" else Unordered
         self._order = order(self._promote)
+        self._lines = Lines() if config.mode == "key-ordered" else None
         self._ready: deque[Entry] = deque()
         self._express: deque[Element] = deque()
         self._requested = 0  # snapshots on request, which stand first in there
@@ -56,18 +69,21 @@ class Core:
         self._interrupted = False
         self._final: BaseException | None = None
         self._fences = 0
-        self.calls = self.retries = self.timeouts = self.abandoned = self._max_in_flight = 0
+        self.calls = self.retries = self.timeouts = self.failures_handled = 0
+        self.abandoned = self._most_in_flight = self._most_held = 0
         self.output = Bell()
         """Rings when the consumer should look again."""
         self.room = Bell()
         """Rings when the feeder should look again."""
         self.on_pending: Callable[[], None] = _nothing
         """Called when a record waits for its call."""
+        self.clock: Callable[[], float] = float
+        """Tells the seconds of the loop."""
         self.on_close: Callable[[], None] = _nothing
         """Called once, on closing."""
         self.on_results: Callable[[Entry, tuple[Any, ...]], None] = self.decide
         """Called with the results of a call."""
-        self.on_failure: Callable[[Entry, OperatorError], None] = self._fail_for
+        self.on_failure: Callable[[Entry, OperatorError], None] = self.fail_for
         """Called with what the operator fails with because of a call, if that is not repeated."""
 
     # From the source.
@@ -115,11 +131,15 @@ class Core:
     def _refill(self) -> None:
         """Admit as many waiting elements as there is room for."""
         backlog = self._backlog
-        while backlog and len(self.admitted) < self._capacity:
+        while backlog and self._has_room():
             self._admit(backlog.popleft())
         if not backlog:
             self._restoring = False
             self.room.ring()
+
+    def _has_room(self) -> bool:
+        """Tell whether one more may be admitted; a few that are decided need no room."""
+        return len(self.admitted) - min(self._decided, self._max_held) < self._capacity
 
     def _admit(self, element: Stored) -> None:
         entry = Entry(element, self._order.segment)
@@ -127,13 +147,23 @@ class Core:
         if isinstance(element, Record):
             self._order.add(entry)
             in_flight = len(self.admitted) - self._fences
-            self._max_in_flight = max(in_flight, self._max_in_flight)
-            self.pending.append(entry)
-            self.on_pending()
+            self._most_in_flight = max(in_flight, self._most_in_flight)
+            if self._lines is None or self._is_first(entry, self._lines):
+                self.pending.append(entry)
+                self.on_pending()
         else:
             self._fences += 1
+            self._decided += 1
             entry.results = (element,)
             self._order.add(entry)
+
+    def _is_first(self, entry: Entry, lines: Lines) -> bool:
+        """Put `entry` into the line of its key; tell whether it may be called at once."""
+        try:
+            return lines.enter(entry)
+        except Exception as error:
+            self.fail(invalid_key(entry.element, error))
+            return False
 
     # From the calls.
 
@@ -153,13 +183,33 @@ class Core:
         if entry.results is None:
             self.on_failure(entry, call_failed(entry.element, error))
 
-    def _fail_for(self, _entry: Entry, failure: OperatorError) -> None:
-        self.fail(failure)
+    def fail_for(self, entry: Entry, failure: OperatorError) -> None:
+        """Fail because of `entry`, unless the failure handler has results for it all the same.
+
+        It is not asked if `entry` is decided: then what has failed is the function alone.
+        """
+        if self.closed:
+            return
+        handler = None if entry.results is not None else self.failure_handler
+        try:
+            results = results_despite(failure.after(entry.attempts), handler)
+        except OperatorError as final:
+            self.fail(final)
+        else:
+            self.failures_handled += 1
+            self.decide(entry, results)
 
     def decide(self, entry: Entry, results: tuple[Any, ...]) -> None:
         """Decide `entry`, which is undecided, with `results`."""
         entry.results = results
+        self._decided += 1
+        held = self._decided - self._fences
+        if held > self._most_held:  # noqa: PLR1730 - in half the time of `max`
+            self._most_held = held
         self._order.decided(entry)
+        if self._lines is not None and (following := self._lines.leave(entry)) is not None:
+            self.pending.append(following)
+            self.on_pending()
         if self._backlog:
             self._refill()
 
@@ -171,8 +221,17 @@ class Core:
         if entry.results or self._ready:
             self._ready.append(entry)
         else:
-            del self.admitted[entry]
+            self._leave(entry)
         self.output.ring()
+
+    def _leave(self, entry: Entry) -> None:
+        """Let go of `entry`, of which nothing is left to be taken."""
+        del self.admitted[entry]
+        self._decided -= 1
+        if isinstance(entry.element, Record):
+            del self.called[entry]
+        else:
+            self._fences -= 1
 
     # To the consumer.
 
@@ -199,11 +258,9 @@ class Core:
         """Free the slot of `entry`, the first that is ready, and of what goes by itself."""
         ready = self._ready
         ready.popleft()
-        del self.admitted[entry]
-        if not isinstance(entry.element, Record):
-            self._fences -= 1
+        self._leave(entry)
         while ready and not ready[0].results:
-            del self.admitted[ready.popleft()]
+            self._leave(ready.popleft())
         if self._backlog:
             self._refill()
 
@@ -240,16 +297,19 @@ class Core:
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
-        decided = sum(entry.results is not None for entry in self.admitted)
+        oldest = next(iter(self.called.values()), None)
         return Statistics(
             in_flight=len(self.admitted) - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
-            held=decided - self._fences,
+            held=self._decided - self._fences,
             calls=self.calls,
             retries=self.retries,
             timeouts=self.timeouts,
+            failures_handled=self.failures_handled,
             abandoned=self.abandoned,
-            max_in_flight=self._max_in_flight,
+            max_in_flight=self._most_in_flight,
+            max_held=self._most_held,
+            oldest=0.0 if oldest is None else self.clock() - oldest,
         )
 
     # The end.
@@ -280,9 +340,13 @@ class Core:
         self.closed = True
         self._final = final
         self._traceback = None if final is None else final.__traceback__
-        for held in (self.admitted, self.pending, self._backlog, self._ready, self._express):
+        self.admitted.clear()
+        self.called.clear()
+        for held in (self.pending, self._backlog, self._ready, self._express):
             held.clear()
-        self._fences = self._requested = 0
+        if self._lines is not None:
+            self._lines.clear()
+        self._fences = self._requested = self._decided = 0
         self.on_close()
         self.output.ring()
         self.room.ring()

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterable
 from contextlib import AbstractAsyncContextManager, ExitStack
+from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,7 @@ from asyncwait.spec import (
     FunctionParts,
     OperatorConfig,
     Snapshot,
+    Visit,
     check_arguments,
     join_errors,
     plain_error,
@@ -34,19 +36,19 @@ def open_operator(
 ) -> AbstractAsyncContextManager[PoolResults]:
     """Open a pool operator; see `asyncwait.spec.OpenOperator`.
 
-    Calls share a few long-lived tasks, and so their contexts: a ContextVar that `fn` sets may be
-    seen by a later call. Cancellation is that of anyio on both loops: a cancelled call that still
-    has to await something does so under `anyio.CancelScope(shield=True)`.
+    Calls share a few long-lived tasks, one after the other: a task that a call has kept hold of may
+    run another call by then. They don't share what they set in their contexts, or cancellations.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or asks for `max_held`.
+        InvalidConfig: an argument is not what it should be.
     """
-    parts = check_arguments(config, fn, elements, restore, "pool", "retry")
+    parts = check_arguments(config, fn, elements, restore, "pool", "retry", "max_held")
     return _Pool(config, parts, elements, restore)
 
 
 ordered_wait = plain_wait(open_operator, "ordered")
 unordered_wait = plain_wait(open_operator, "unordered")
+key_ordered_wait = plain_wait(open_operator, "key-ordered")
 
 
 class _Pool(AbstractAsyncContextManager[PoolResults]):
@@ -59,12 +61,14 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         elements: AsyncIterable[Element],
         restore: Snapshot | None,
     ) -> None:
+        self._visit = Visit()
         self._config = config
         self._parts = parts
         self._elements = elements
         self._core = Core(config, restore)
 
     async def __aenter__(self) -> PoolResults:
+        self._visit.enter()
         self._feeder = Feeder(self._core, self._elements)
         with ExitStack() as scopes:
             # Entered before `open`, which may leave a scope of its own open for `close`.
@@ -77,11 +81,16 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
                 join_errors(error, self._feeder.trouble)
                 raise
             self._scopes = scopes.pop_all()
+        opened = copy_context()
+        self._parts = self._parts.within(opened)
+        self._core.failure_handler = self._parts.failure
         self._group = await anyio.create_task_group().__aenter__()
+        self._watch = anyio.CancelScope()
         self._sweep = self._sweeper()
-        self._crew = self._hire()
+        self._crew = self._hire(opened)
         self._core.on_pending = self._crew.help
         self._core.on_close = self._dismiss
+        self._group.start_soon(self._heed)
         self._group.start_soon(self._feeder.run)
         return PoolResults(self._core)
 
@@ -90,12 +99,23 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
             return Sweep(self._core, self._parts, self._config, self._group)
         return Retries(self._core, self._parts, self._config, self._group, self._config.retry)
 
-    def _hire(self) -> Crew:
+    def _hire(self, opened: Context) -> Crew:
         crew = CoroutineCrew if self._parts.invoke is None else CallbackCrew
         function = self._parts.call or self._parts.invoke
-        return crew(self._core, self._group, self._sweep, function)
+        return crew(self._core, self._group, self._sweep, function, opened)
+
+    async def _heed(self) -> None:
+        """Notice that the operator is cancelled from outside, which does not reach into calls."""
+        cancelled = anyio.get_cancelled_exc_class()
+        with self._watch:
+            try:
+                await anyio.sleep_forever()
+            except cancelled:
+                self._core.interrupt()  # It is closed if it is its own doing.
+                raise
 
     def _dismiss(self) -> None:
+        self._watch.cancel()
         self._feeder.stop()
         self._sweep.close()
         self._crew.dismiss()
@@ -106,6 +126,7 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._visit.leave()
         with self._scopes:
             self._core.stop()
             reason = await self._end_tasks()

@@ -1,10 +1,10 @@
-"""In which order decided entries may go out: the two modes."""
+"""In which order decided entries may go out, and those of one key are called: the modes."""
 
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from asyncwait.spec import Record
+from asyncwait.spec import ByKey, Record
 
 
 class Segment:
@@ -23,7 +23,7 @@ class Segment:
 class Entry:
     """An admitted element on its way through the operator; it holds one slot."""
 
-    __slots__ = ("attempts", "deadline", "element", "given", "results", "segment", "worker")
+    __slots__ = ("attempts", "deadline", "element", "given", "line", "results", "segment", "worker")
 
     def __init__(self, element: Any, segment: Segment) -> None:
         self.element = element
@@ -39,7 +39,9 @@ class Entry:
         self.attempts = 0
         """Its calls so far; they are counted where there are retries."""
         self.segment = segment
-        """Where it stands in unordered mode."""
+        """Where it stands; not in ordered mode."""
+        self.line: deque[Entry] | None = None
+        """Those that wait for its key, in key-ordered mode, if it is its turn."""
 
 
 class Ordered:
@@ -111,3 +113,39 @@ class Unordered:
             parked, segments[0].decided = segments[0].decided, []
             for entry in parked:
                 self._promote(entry)
+
+
+class Lines:
+    """Has the records of each key called one after another.
+
+    They go out as in unordered mode: what is decided in the order of a key goes out in it, too.
+    """
+
+    def __init__(self) -> None:
+        self._busy: ByKey[deque[Entry]] = ByKey()
+        """For each key with a record whose turn it is, those that wait behind that."""
+
+    def enter(self, entry: Entry) -> bool:
+        """Put `entry` behind all with its key; tell whether there are none."""
+        key = entry.element.key
+        line = self._busy.get(key)
+        if line is not None:
+            line.append(entry)
+            return False
+        entry.line = deque()
+        self._busy.put(key, entry.line)
+        return True
+
+    def leave(self, entry: Entry) -> Entry | None:
+        """Return whose turn it is when `entry` is decided; None if nobody waits for its key."""
+        line, entry.line = entry.line, None
+        if line:
+            following = line.popleft()
+            following.line = line
+            return following
+        self._busy.remove(entry.element.key)
+        return None
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._busy.clear()

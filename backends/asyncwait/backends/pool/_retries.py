@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.backends.pool._sweep import Sweep, deadline_of
 from asyncwait.spec import (
     BackOffs,
     FunctionParts,
@@ -71,6 +71,7 @@ class Retries(Sweep):
         """Note that a call of `entry` begins now, or tell that it may not any more."""
         now = self._clock()
         if entry.deadline is None:
+            self._core.called[entry] = now
             entry.deadline = now + self._timeout
             self._due = min(self._due, entry.deadline)
         elif self._is_over(entry, now):
@@ -87,7 +88,7 @@ class Retries(Sweep):
 
     def _is_over(self, entry: Entry, now: float) -> bool:
         """Tell whether `entry` is decided, or was to be while it waited for its next call."""
-        if _deadline(entry) <= now:
+        if deadline_of(entry) <= now:
             self.before()
             self._decide_before(nextafter(now, inf))
         return entry.results is not None or self._core.closed
@@ -103,7 +104,7 @@ class Retries(Sweep):
             return True
         self._at = at = self._clock() if at is None else at
         if min(self._due, self._first_limit()) < at:
-            if min(_deadline(entry), self._limits.get(entry, inf)) < at:
+            if min(deadline_of(entry), self._limits.get(entry, inf)) < at:
                 entry.worker = None  # Its call is over: there is nothing to cancel.
             self._decide_before(at)
         return entry.worker is None or self._core.closed
@@ -118,7 +119,7 @@ class Retries(Sweep):
         try:
             seconds = self._back_offs.after_results(entry.element, results, entry.attempts)
         except OperatorError as failure:
-            self._core.fail(failure)
+            self._core.fail_for(entry, failure)
         else:
             if seconds is None:
                 self._core.decide(entry, results)
@@ -130,10 +131,10 @@ class Retries(Sweep):
         try:
             seconds = self._seconds_after(entry, failure)
         except OperatorError as broken:
-            self._core.fail(broken)
+            self._core.fail_for(entry, broken)
         else:
             if seconds is None:
-                self._core.fail(failure.after(entry.attempts))
+                self._core.fail_for(entry, failure)
             else:
                 self._back_off(entry, at + seconds)
 
@@ -154,7 +155,7 @@ class Retries(Sweep):
 
     def _pause(self, entry: Entry, until: float) -> None:
         """Have `entry` called again at a time, unless its deadline is earlier."""
-        if until < _deadline(entry):
+        if until < deadline_of(entry):
             heappush(self._pauses, (until, next(self._numbers), entry))
             self._wake_before(until)
 
@@ -198,8 +199,3 @@ class Retries(Sweep):
         """End a call that has taken too long."""
         self._cancel(entry)
         self._on_failure(entry, attempt_timed_out(entry.element, self._limit), limit)
-
-
-def _deadline(entry: Entry) -> float:
-    assert entry.deadline is not None
-    return entry.deadline

@@ -37,18 +37,17 @@ _LOOKS = 8
 class _Cancelled:
     """A call that was cancelled, as long as it is open whether it ends."""
 
-    __slots__ = ("_calm", "_looks", "_scope", "due", "worker")
+    __slots__ = ("_calm", "_looks", "due", "worker")
 
     def __init__(self, worker: Any, now: float) -> None:
         self.worker = worker
-        self._scope = worker.scope
         self._calm = self._looks = 0
         self.due = now + _LOOK
         """When to look."""
 
     def runs(self) -> bool:
-        """Tell whether it has not ended: a worker takes a new scope after a cancellation."""
-        return self.worker.entry is not None and self.worker.scope is self._scope
+        """Tell whether it has not ended: a cancelled call is the last one of its worker."""
+        return self.worker.entry is not None
 
     def is_abandoned(self, now: float) -> bool:
         """Tell whether it had its turn to end, with this look, although it runs."""
@@ -61,8 +60,8 @@ class _Cancelled:
 class Sweep:
     """Decides records at their deadlines.
 
-    First calls start in input order and the timeout is the same for all, so that the admitted
-    entries are in the order of their deadlines, and the next is that of the first undecided one.
+    The timeout is the same for all, so that records are due in the order in which they were called,
+    whatever that is, and the next deadline is that of the first undecided one.
 
     Args:
         core: whose records they are.
@@ -82,7 +81,7 @@ class Sweep:
         self._timeout = inf if config.timeout is None else config.timeout
         self._capacity = config.capacity
         self._group = group
-        self._clock = running_loop().time
+        self._clock = core.clock = running_loop().time
         self._bell = Bell()
         self._scope: anyio.CancelScope | None = None
         self._wakes_at = inf
@@ -96,9 +95,11 @@ class Sweep:
 
     def begin(self, entry: Entry) -> bool:
         """Note that the call of `entry` begins now, and tell that it may."""
-        self._core.calls += 1
+        core = self._core
+        core.calls += 1
+        core.called[entry] = now = self._clock()
         if self._timeout != inf:
-            entry.deadline = self._clock() + self._timeout
+            entry.deadline = now + self._timeout
             if self._due == inf:
                 self._due = entry.deadline
                 self._wake()
@@ -157,13 +158,13 @@ class Sweep:
     def _decide_before(self, time: float) -> None:
         """Decide all records that were due before `time`, in the order of their deadlines."""
         self._due = inf
-        for entry in list(self._core.admitted):
+        for entry in list(self._core.called):
             if entry.results is not None:
                 continue
-            if self._core.closed or entry.deadline is None:
+            if self._core.closed:
                 break
-            if entry.deadline >= time:
-                self._due = entry.deadline
+            if (deadline := deadline_of(entry)) >= time:
+                self._due = deadline
                 break
             self._cancel(entry)
             self._decide(entry)
@@ -180,7 +181,7 @@ class Sweep:
         try:
             results = results_at_deadline(entry.element, self._handler, self._timeout)
         except OperatorError as error:
-            self._core.fail(error.after(entry.attempts))
+            self._core.fail_for(entry, error)
         else:
             self._core.decide(entry, results)
 
@@ -203,6 +204,12 @@ class Sweep:
                 f"is {self._capacity}; do they swallow their cancellation?"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))
+
+
+def deadline_of(entry: Entry) -> float:
+    """Return the deadline of an entry that was called, in seconds of the loop's clock."""
+    assert entry.deadline is not None
+    return entry.deadline
 
 
 def _nothing() -> None:

@@ -1,6 +1,9 @@
 """Long-lived tasks that take the next admitted record, call the function and file the result."""
 
+import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Any
 
 import anyio
@@ -8,28 +11,63 @@ from anyio.abc import TaskGroup
 
 from asyncwait.backends.pool._bell import Bell
 from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._isolation import within
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import awaitable_of, call_failed, let_pass, was_asked_for
+from asyncwait.spec import (
+    awaitable_of,
+    call_failed,
+    call_scope,
+    let_pass,
+    running_loop,
+    was_asked_for,
+)
 
 
 class Worker:
-    """One task of a crew."""
+    """One task of a crew, from its first call to one after which it is of no more use."""
 
-    __slots__ = ("bell", "entry", "scope")
+    __slots__ = ("bell", "cancelling", "entry", "opened", "scope")
 
     def __init__(self) -> None:
+        self.opened = copy_context()
+        """As the context was before the first call."""
+        self.cancelling = _cancelling()
+        """How often the task was cancelled, as asyncio counts it."""
         self.bell = Bell()
         """Rings when there is work, or none any more."""
         self.entry: Entry | None = None
         """The record whose call it runs."""
-        self.scope = anyio.CancelScope()
-        """Ends the call. A scope serves once: after a cancellation the worker takes a new one."""
+        self.scope = call_scope()
+        """Ends the call, and with it the worker: a scope serves once."""
 
     @property
     def was_cancelled(self) -> bool:
         """Whether the call that it runs was."""
         return self.scope.cancel_called
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its next call can't notice the last one, by a cancellation or a context."""
+        return not (self.scope.cancel_called or self.cancelling() or self.is_marked)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the last call has set a variable.
+
+        Two contexts that share all they hold are compared at once, however much that is. Else the
+        values are: one for one that is equal to it is no difference.
+        """
+        try:
+            return copy_context() != self.opened
+        except Exception:  # what the comparison of two values raised: they are not the same
+            return True
+
+
+def _cancelling() -> Callable[[], int]:
+    """Return what counts the cancellations of the present task."""
+    task = None if running_loop().call_at is None else asyncio.current_task()
+    return int if task is None else task.cancelling
 
 
 class Crew(ABC):
@@ -44,14 +82,18 @@ class Crew(ABC):
         group: where they live.
         sweep: knows the deadlines.
         function: the user's, in the form that the crew calls.
+        opened: the context in which the operator was opened; each worker begins in a copy.
     """
 
-    def __init__(self, core: Core, group: TaskGroup, sweep: Sweep, function: Any) -> None:
+    def __init__(
+        self, core: Core, group: TaskGroup, sweep: Sweep, function: Any, opened: Context
+    ) -> None:
         self._core = core
         self._group = group
         self._sweep = sweep
         self._function = function
-        self._workers: set[Worker] = set()
+        self._opened = opened
+        self._workers: dict[Worker, None] = {}
         self._idle: list[Worker] = []
         self._on_its_way = False
 
@@ -63,7 +105,8 @@ class Crew(ABC):
         if self._idle:
             self._idle.pop().bell.ring()
         else:
-            self._group.start_soon(self._work)
+            # Whoever is at work here, be it a call, the source or the consumer.
+            _ = self._opened.copy().run(self._group.start_soon, self._work)
 
     def dismiss(self) -> None:
         """Send all workers home: the idle at once, the others as soon as their calls let them."""
@@ -75,24 +118,24 @@ class Crew(ABC):
 
     async def _work(self) -> None:
         worker = Worker()
-        self._workers.add(worker)
+        self._workers[worker] = None
         self._on_its_way = False
         try:
-            while not self._core.closed:
-                if worker.scope.cancel_called:
-                    worker.scope = anyio.CancelScope()
-                    self._sweep.release(worker)
-                with worker.scope:
-                    await self._shift(worker)
+            with worker.scope:
+                await self._shift(worker)
         except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
             self._core.interrupt()  # No other worker begins a call now.
             raise
         finally:
-            self._workers.discard(worker)
+            del self._workers[worker]
+        if worker.was_cancelled:
+            self._sweep.release(worker)
+        if self._core.pending:
+            self.help()
 
     @abstractmethod
     async def _shift(self, worker: Worker) -> None:
-        """Work until the worker's scope is used up or the operator is closed."""
+        """Work until the worker is used up or the operator is closed."""
 
     async def _park(self, worker: Worker) -> None:
         self._idle.append(worker)
@@ -103,17 +146,23 @@ class Crew(ABC):
 class CoroutineCrew(Crew):
     """Awaits coroutine functions: a worker is busy for as long as its call.
 
-    All records that a worker handles share its context: a ContextVar that the function sets is
-    seen by a later record. A task for each record would cost more than all the rest.
+    A task for each record would cost more than all the rest. So calls share that of their worker,
+    and its context, until one of them sets a variable: that is the last one of its worker, and from
+    then on each call has a context of its own.
     """
+
+    _isolates = False
 
     async def _shift(self, worker: Worker) -> None:
         core, pending = self._core, self._core.pending
-        while not (core.closed or worker.scope.cancel_called):
+        while not core.closed:
             if pending:
                 worker.entry = pending.popleft()
                 await self._call(worker, worker.entry)
                 worker.entry = None
+                if not worker.is_fresh:
+                    self._isolates = self._isolates or worker.is_marked
+                    return
             else:
                 await self._park(worker)
 
@@ -125,7 +174,10 @@ class CoroutineCrew(Crew):
         entry.worker = worker
         record = entry.element
         try:
-            returned = await awaitable_of(record, self._function(record.value))
+            if self._isolates:
+                returned = await within(self._opened.copy(), self._returned(record))
+            else:
+                returned = await awaitable_of(record, self._function(record.value))
             if entry.deadline is None or not self._sweep.beat(entry, None, worker):
                 self._core.settle(entry, returned)
         except BaseException as error:
@@ -137,12 +189,17 @@ class CoroutineCrew(Crew):
             if not self._sweep.beat(entry):
                 self._core.call_raised(entry, error)
 
+    async def _returned(self, record: Any) -> Any:
+        return await awaitable_of(record, self._function(record.value))
+
 
 class CallbackCrew(Crew):
     """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
-    def __init__(self, core: Core, group: TaskGroup, sweep: Sweep, function: Any) -> None:
-        super().__init__(core, group, sweep, function)
+    def __init__(
+        self, core: Core, group: TaskGroup, sweep: Sweep, function: Any, opened: Context
+    ) -> None:
+        super().__init__(core, group, sweep, function, opened)
         self._inbox = sweep.inbox(self.help, sweep.beat)
         sweep.before = lambda: self._inbox.process(core)
 

@@ -46,8 +46,9 @@ MOST_GENERATED = 1_000_000
 @click.option(
     "--exhaustive",
     is_flag=True,
-    help="Every scenario of a small scope instead: up to three elements, one or two slots, calls "
-    "of up to two ticks, and a deadline of one tick or none.",
+    help="Every scenario of a small scope instead: up to three elements, one or two slots, one or "
+    "two keys, calls of up to two ticks, which may fail once or twice, and a deadline of one tick "
+    "or none.",
 )
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
 @click.option("--area", "parts", multiple=True, metavar="ID", help="Judge by these rules only.")

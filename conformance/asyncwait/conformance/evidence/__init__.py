@@ -11,8 +11,11 @@ from asyncwait.conformance.evidence._events import (
     cancelled,
     ends,
     failed,
+    failure_asked,
+    figures,
     finished,
     input_ended,
+    left,
     leg,
     misreturned,
     raised,
@@ -21,7 +24,7 @@ from asyncwait.conformance.evidence._events import (
     took,
     waits,
 )
-from asyncwait.conformance.evidence._example import Example
+from asyncwait.conformance.evidence._example import Example, in_two_modes
 from asyncwait.conformance.evidence._plans import (
     at,
     fails,
@@ -47,9 +50,13 @@ __all__ = [
     "ends",
     "failed",
     "fails",
+    "failure_asked",
+    "figures",
     "finished",
     "handler",
+    "in_two_modes",
     "input_ended",
+    "left",
     "leg",
     "misreturned",
     "never",

@@ -14,9 +14,12 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
     Ending,
     EndingKind,
     Event,
+    FailureAsked,
+    FiguresRead,
     HandlerAsked,
     Leg,
     Scenario,
@@ -63,6 +66,21 @@ def cancelled(at: float, call: int) -> Events:
 def asked(at: float, value: Any) -> Events:
     """The handler is asked."""
     return (HandlerAsked(at, value),)
+
+
+def failure_asked(at: float, value: Any, error: str, cause: str = "", **told: Any) -> Events:
+    """The failure handler is asked about an error; `told` are fields of `FailureAsked`."""
+    return (FailureAsked(at, value, error, cause, **told),)
+
+
+def figures(at: float, **told: float) -> Events:
+    """The statistics are read; `told` are fields of `FiguresRead`."""
+    return (FiguresRead(at, **told),)  # type: ignore[arg-type]
+
+
+def left(at: float) -> Events:
+    """The operator has been left."""
+    return (Closed(at),)
 
 
 def waits(at: float) -> Events:

@@ -1,10 +1,25 @@
-"""Every scenario of a small scope, none left out: most slips show in three elements already."""
+"""Every scenario of a small scope, none left out: most slips show in three elements already.
 
-from collections.abc import Iterator
-from itertools import product
+The scope has three parts: calls that answer, the same with two keys, and calls that may fail and
+are repeated once.
+"""
 
-from asyncwait.spec import Barrier, Element, Record, Watermark
-from asyncwait.spec.scenario import GRID, Handler, Plan, Scenario, SinkStep, Step, Timed
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
+
+from msgspec.structs import replace
+
+from asyncwait.spec import Barrier, Element, Mode, Record, Watermark
+from asyncwait.spec.scenario import (
+    GRID,
+    Handler,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SinkStep,
+    Step,
+    Timed,
+)
 
 MOST_INPUTS = 3
 """Elements of input: records, equal or not, watermarks and barriers."""
@@ -19,35 +34,73 @@ GAPS = (0, GRID)
 DEADLINES = (None, GRID)
 """With the second, a call answers before its deadline, in the same instant, or too late."""
 
+KEYS = ("x", "y")
+"""Of records in key-ordered mode; the first record has the first one."""
+
 LATE: tuple[SinkStep, ...] = (SinkStep("pause", 3 * GRID),)
 """A consumer that comes when everything has been decided; the other one waits from the start."""
 
+ONCE_MORE = PlannedRetry(max_attempts=2, initial=GRID)
+
+_Way = tuple[tuple[Step, ...], int]
+"""What the calls of a record do: those that raise, and after how many ms the next one answers."""
+
+ANSWERS: tuple[_Way, ...] = tuple(((), after) for after in DURATIONS)
+_RAISES, _RAISES_LATE = (Step("raise", after, error="ValueError") for after in GAPS)
+SLIPS: tuple[_Way, ...] = (
+    ((), 0),
+    ((), GRID),
+    ((_RAISES,), 0),
+    ((_RAISES_LATE,), 0),
+    ((_RAISES, _RAISES), 0),
+)
+"""Of the last there is no answer: a record may be called twice."""
+
+_Stream = tuple[tuple[Timed, ...], tuple[Plan, ...]]
+
 
 def small_scenarios() -> Iterator[Scenario]:
-    """Yield every scenario of the scope, each once, the smaller ones first."""
-    settings = list(product(("ordered", "unordered"), CAPACITIES, DEADLINES, ((), LATE)))
-    for inputs, plans in _streams():
-        for mode, capacity, timeout, sink in settings:
-            yield Scenario(
-                mode=mode,  # type: ignore[arg-type]
-                capacity=capacity,
-                timeout=timeout,
-                inputs=inputs,
-                plans=plans,
-                handled=timeout is not None,
-                sink=sink,
-            )
+    """Yield every scenario of the scope, each once, the smaller ones of each part first."""
+    for inputs, plans in _streams(ANSWERS):
+        yield from _set_up(("ordered", "unordered"), inputs, plans)
+    for inputs, plans in _streams(ANSWERS):
+        for keyed in _with_keys(inputs):
+            yield from _set_up(("key-ordered",), keyed, plans)
+    for inputs, plans in _streams(SLIPS):
+        if any(step.does == "raise" for plan in plans for step in plan.steps):
+            for scenario in _set_up(("ordered", "unordered", "key-ordered"), inputs, plans, ((),)):
+                yield replace(scenario, retry=ONCE_MORE)
 
 
-def _streams() -> Iterator[tuple[tuple[Timed, ...], tuple[Plan, ...]]]:
+def _set_up(
+    modes: Sequence[Mode],
+    inputs: tuple[Timed, ...],
+    plans: tuple[Plan, ...],
+    sinks: Sequence[tuple[SinkStep, ...]] = ((), LATE),
+) -> Iterator[Scenario]:
+    """Yield a stream in all settings."""
+    for mode, capacity, timeout, sink in product(modes, CAPACITIES, DEADLINES, sinks):
+        yield Scenario(
+            mode=mode,
+            capacity=capacity,
+            timeout=timeout,
+            inputs=inputs,
+            plans=plans,
+            handled=timeout is not None,
+            sink=sink,
+        )
+
+
+def _streams(ways: Sequence[_Way]) -> Iterator[_Stream]:
     """Yield all inputs, each with all plans of its calls."""
     for length in range(MOST_INPUTS + 1):
         for kinds in _words(length):
             values = sorted(set(kinds) & set("abc"))
+            calls = sum(map(kinds.count, values))
             for gaps in product(GAPS, repeat=max(0, length - 1)):
                 inputs = _timed(kinds, gaps)
-                for durations in product(DURATIONS, repeat=sum(map(kinds.count, values))):
-                    yield inputs, _plans(kinds, values, durations)
+                for each in product(ways, repeat=calls):
+                    yield inputs, _plans(kinds, values, each)
 
 
 def _words(length: int) -> Iterator[str]:
@@ -77,15 +130,32 @@ def _element(kind: str, number: int) -> Element:
             return Record(kind)
 
 
-def _plans(kinds: str, values: list[str], durations: tuple[int, ...]) -> tuple[Plan, ...]:
+def _with_keys(inputs: tuple[Timed, ...]) -> Iterator[tuple[Timed, ...]]:
+    """Yield the inputs with all keys that their records may have, but for their names."""
+    records = sum(isinstance(timed.element, Record) for timed in inputs)
+    for others in product(KEYS, repeat=max(0, records - 1)):
+        keys = iter((KEYS[0], *others))
+        yield tuple(
+            replace(timed, element=replace(timed.element, key=next(keys)))
+            if isinstance(timed.element, Record)
+            else timed
+            for timed in inputs
+        )
+
+
+def _plans(kinds: str, values: list[str], calls: Sequence[_Way]) -> tuple[Plan, ...]:
     """Return a plan for each value: each of its calls takes its own time and gives its own."""
-    rest = iter(durations)
+    rest = iter(calls)
     return tuple(
         Plan(
             value,
             tuple(
-                Step(after=next(rest), results=(f"{value}{call}",))
-                for call in range(kinds.count(value))
+                chain.from_iterable(
+                    (*slips, Step(after=after, results=(f"{value}{call}",)))
+                    for call, (slips, after) in enumerate(
+                        next(rest) for _ in range(kinds.count(value))
+                    )
+                )
             ),
             Handler("reply", (f"{value}?",)),
         )

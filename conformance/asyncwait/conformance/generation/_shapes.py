@@ -8,16 +8,19 @@ sparse  long silences, and deadlines from milliseconds to years
 fine    instants a millisecond apart, hundreds of deadlines among them
 stalls  something blocks the loop, again and again
 flaky   calls that fail or hang, and are repeated after milliseconds, before they have cleaned up
+spared  calls that fail or are late, and handlers that have results all the same, or mostly
+lines   long lines of records that wait for few keys, and now and then one of a key of its own
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
 import msgspec
 
+from asyncwait.conformance.generation._keyed import KEYS
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,
@@ -266,6 +269,97 @@ def _slip(rng: Random, limit: int | None) -> Step:
     return Step("raise", after, error="ValueError", blocks=blocks, thread=_maybe(rng, 0.1))
 
 
+def _spared(rng: Random, size: int) -> Scenario:
+    timeout = rng.choice([None, GRID, 3 * GRID])
+    retry = PlannedRetry(max_attempts=2) if _maybe(rng, 0.3) else None
+    values = max(1, size // 10)
+    plans = tuple(
+        msgspec.structs.replace(
+            plan,
+            steps=tuple(_failing(rng, step, late=timeout is not None) for step in plan.steps),
+            handler=plan.handler if _maybe(rng, 0.5) else Handler("none"),
+            failure=_instead(rng, f"{plan.value}!"),
+        )
+        for plan in _plans(rng, values, _ticks(0, 1, 1, 2))
+    )
+    return Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([1, 3, 8]),
+        timeout=timeout,
+        retry=retry,
+        handled=timeout is not None and _maybe(rng, 0.5),
+        failures_handled=True,
+        form=_form(rng),
+        inputs=_stream(rng, size // 4, values, gap=_ticks(0, 0, 0, 1)),
+        plans=plans,
+        crashes=(Crash(3 * GRID),) if _maybe(rng, 0.2) else (),
+    )
+
+
+def _lines(rng: Random, size: int) -> Scenario:
+    timeout = rng.choice([None, 2 * GRID, 5 * GRID])
+    values = max(1, size // 8)
+    plans = _plans(rng, values, _ticks(0, 0, 1, 1, 2, 4), blocks=rng.choice([0, 0, 0, GRID // 4]))
+    retry = rng.choice([None, PlannedRetry(max_attempts=6, initial=GRID)])
+    if retry is not None:
+        plans = tuple(_at_last(rng, plan) for plan in plans)
+    keys = rng.choice(KEYS)
+    inputs = tuple(
+        msgspec.structs.replace(timed, element=_of_a_line(rng, timed.element, keys, number))
+        for number, timed in enumerate(_stream(rng, size, values, gap=_ticks(0, 0, 0, 1)))
+    )
+    return Scenario(
+        mode="key-ordered",
+        capacity=rng.choice([2, 6, 40]),
+        timeout=timeout,
+        retry=retry,
+        handled=timeout is not None,
+        max_held=rng.choice([None, None, 3]),
+        form=_form(rng),
+        inputs=inputs,
+        plans=plans,
+        sink=(SinkStep("read", size // 5), SinkStep("pause", 4 * GRID)),
+        crashes=(Crash(6 * GRID, mode=_mode(rng)),) if _maybe(rng, 0.2) else (),
+    )
+
+
+def _at_last(rng: Random, plan: Plan) -> Plan:
+    """Have some calls of a value raise, but for the last."""
+    slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
+    steps = (slip if _maybe(rng, 0.5) else step for step in plan.steps[:-1])
+    return msgspec.structs.replace(plan, steps=(*steps, plan.steps[-1]))
+
+
+def _of_a_line(rng: Random, element: Element, keys: Sequence[Any], number: int) -> Element:
+    if not isinstance(element, Record):
+        return element
+    key = f"own {number}" if _maybe(rng, 0.1) else rng.choice(keys)
+    return msgspec.structs.replace(element, key=key)
+
+
+def _failing(rng: Random, step: Step, *, late: bool) -> Step:
+    """Return a call that often fails: it raises, gives no results, or none in time."""
+    kind = rng.choice(["reply", "raise", "misreturn", "never" if late else "raise"])
+    if kind == "raise":
+        return Step("raise", step.after, error=rng.choice(["ValueError", "", "StopIteration"]))
+    if kind == "misreturn":
+        return Step("misreturn", step.after, error=rng.choice(["none", "text", "broken"]))
+    return Step("never") if kind == "never" else step
+
+
+def _instead(rng: Random, name: str) -> Handler:
+    """Return a failure handler, which nearly always has results."""
+    match rng.choices(["reply", "none", "raise", "misreturn"], [94, 2, 2, 2])[0]:
+        case "raise":
+            return Handler("raise", error=rng.choice(["ValueError", ""]))
+        case "misreturn":
+            return Handler("misreturn", error=rng.choice(["number", "broken"]))
+        case "none":
+            return Handler("none")
+        case _:
+            return Handler("reply", _results(rng, name), blocks=rng.choice([0] * 19 + [GRID]))
+
+
 SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "wide": _wide,
     "long": _long,
@@ -275,6 +369,8 @@ SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "fine": _fine,
     "stalls": _stalls,
     "flaky": _flaky,
+    "spared": _spared,
+    "lines": _lines,
 }
 """What draws each shape, by its name."""
 
@@ -287,6 +383,8 @@ SHARES: Mapping[str, int] = {
     "fine": 8,
     "stalls": 30,
     "flaky": 20,
+    "spared": 30,
+    "lines": 20,
 }
 """How many of each shape go with a thousand small scenarios: a quarter of their time, together."""
 

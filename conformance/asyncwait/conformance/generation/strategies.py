@@ -10,9 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from asyncwait.conformance.generation._keyed import with_keys
 from asyncwait.conformance.generation._random import scenario
 from asyncwait.conformance.generation._retries import with_retries
+from asyncwait.conformance.generation._spared import with_failure_handlers
+from asyncwait.conformance.generation._watched import with_copies, with_figures
 from asyncwait.spec.scenario import Scenario
 
 __all__ = ["scenarios"]
@@ -30,7 +34,18 @@ def scenarios() -> st.SearchStrategy[Scenario]:
 def _scenarios(draw: Draw) -> Scenario:
     chance = _Drawn(draw)
     drawn = scenario(chance)
-    return with_retries(chance, drawn) if chance.choice([False, False, True]) else drawn
+    drawn = replace(drawn, max_held=chance.choice([None, None, None, 1, 2, 3]))
+    looks = {name: chance.choice([False, True]) for name in ("contexts", "unshielded")}
+    drawn = replace(drawn, **looks)
+    if chance.choice([False, False, True]):
+        drawn = with_figures(chance, drawn)
+    if chance.choice([False, False, True]):
+        drawn = with_retries(chance, drawn)
+    if chance.choice([False, False, True]):
+        drawn = with_failure_handlers(chance, drawn)
+    if chance.choice([False, False, True]):
+        drawn = with_copies(chance, drawn)
+    return with_keys(chance, drawn) if chance.choice([False, False, True]) else drawn
 
 
 class _Drawn:

@@ -48,7 +48,7 @@ async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: fl
         await anyio.lowlevel.checkpoint()  # What a cancelled errand raises says nothing.
         return f"another operator on the loop raised {error!r}"
     due = [Record(n * n, n, f"k{n}") for n in range(_RECORDS)]
-    if config.mode == "unordered":
+    if config.mode != "ordered":
         came, due = sorted(came, key=str), sorted(due, key=str)
     return "" if came == due else f"another operator on the loop gave {came}, expected {due}"
 

@@ -224,6 +224,7 @@ class Consumer:
             abandoned=abandoned,
             refused=recorder.refused,
             kept=recorder.tracker.kept,
+            kept_keys=recorder.tracker.kept_keys,
             company=recorder.company,
             late_by=round(recorder.late_by, 3),
         )

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -71,19 +70,34 @@ def planned_function(
         spawn: starts a coroutine function beside the operator; for answers in callback form.
 
     Returns:
-        Something that gives awaitables, or an object with `async_invoke`; with `timeout`, `open`
-        and `close` only where the scenario has them.
+        Something that gives awaitables, or an object with `async_invoke`; with `timeout`,
+        `failure`, `open` and `close` only where the scenario has them.
     """
     if scenario.form == "callback":
         fn: Any = _Callbacks(recorder, spawn)
     else:
         fn = _WRAPPED[scenario.function](_coroutine(recorder))
     if scenario.handled:
-        fn.timeout = lambda value: _handle(scenario, recorder, value)
+        fn.timeout = lambda value: _given(recorder, scenario.handler(recorder.handler_asked(value)))
+    if scenario.failures_handled:
+        fn.failure = lambda value, error: _given(
+            recorder, scenario.failure_handler(recorder.failure_asked(value, error))
+        )
     for hook in ("open", "close"):
         if scenario.hooks != "none":
             setattr(fn, hook, _hook(scenario, recorder, hook))
     return fn
+
+
+def planned_copy(recorder: Recorder) -> Callable[[Any], Any]:
+    """Return what makes copies of values, or raises where that is planned."""
+
+    def copy(value: Any) -> Any:
+        if recorder.refuses_copy(value):
+            raise recorder.planned(planned_error(""))
+        return recorder.tracker.copy(value)
+
+    return copy
 
 
 def _coroutine(recorder: Recorder) -> Any:
@@ -135,10 +149,11 @@ async def _call(recorder: Recorder, value: Any) -> Any:
         if call == 0 and recorder.visit is not None:
             await recorder.visit()
         await _until(step)
+        recorder.call_goes_on(call)
         recorder.block(step.blocks)
     except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
-        await _clean_up(step.clean_up / 1000)
+        await recorder.clean_up(call, step.clean_up / 1000)
         if not step.swallow:
             recorder.call_ended_cancelled(call)
             raise
@@ -152,22 +167,6 @@ async def _call(recorder: Recorder, value: Any) -> Any:
         case _:
             recorder.call_returned(call, step.results)
             return _collection(recorder, call, step.results)
-
-
-_NOTHING = 1e-6
-"""Seconds that a sum of times may be off; to sleep for less moves no virtual clock."""
-
-
-async def _clean_up(seconds: float) -> None:
-    """Last so long, however often the call is cancelled meanwhile."""
-    end = anyio.current_time() + seconds
-    with anyio.CancelScope(shield=True):
-        while True:
-            # A scope of anyio is shielded against; on asyncio, a task can be cancelled directly.
-            with suppress(asyncio.CancelledError):
-                await anyio.sleep(max(0.0, end - anyio.current_time()))
-            if anyio.current_time() >= end - _NOTHING:
-                return
 
 
 async def _until(step: Step) -> None:
@@ -276,6 +275,8 @@ class _Callbacks:
         def ask() -> Any:
             if threading.get_ident() != self._loop_thread:
                 self._recorder.misused("supplier-thread", f"the supplier of call {call}")
+            if self._recorder.contexts is not None:
+                self._recorder.contexts.belongs_to(call, "the supplier of ")
             return supply()
 
         return ask
@@ -301,6 +302,8 @@ class _Once:
         if self._is_read:
             self._recorder.misused("read-twice", f"the results of call {self._call}")
         self._is_read = True
+        if self._recorder.contexts is not None:
+            self._recorder.contexts.belongs_to(self._call, "the results of ")
         return iter(self._results)
 
 
@@ -323,9 +326,9 @@ def _in_thread(job: Callable[[], object]) -> None:
     thread.join()
 
 
-def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
-    value = recorder.handler_asked(value)
-    handler = scenario.handler(value) or Handler("none")
+def _given(recorder: Recorder, handler: Handler | None) -> Any:
+    """Return what a handler gives, or raise what it raises."""
+    handler = handler or Handler("none")
     recorder.block(handler.blocks)
     match handler.does:
         case "reply":
@@ -340,6 +343,8 @@ def _handle(scenario: Scenario, recorder: Recorder, value: Any) -> Any:
 
 def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any]:
     def plain() -> None:
+        if hook == "open" and recorder.contexts is not None:
+            recorder.contexts.is_opened()
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
             raise recorder.planned(Planned(hook), passes=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+from msgspec.structs import replace
 
 from asyncwait.conformance.harness._cancelling import (
     interruption,
@@ -18,7 +19,7 @@ from asyncwait.conformance.harness._census import Census
 from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._consumer import Consumer
-from asyncwait.conformance.harness._function import planned_function
+from asyncwait.conformance.harness._function import planned_copy, planned_function
 from asyncwait.conformance.harness._host import Host
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
@@ -192,13 +193,25 @@ class _LegPlayer:
         plan, consumer = self._plan, self._consumer
         fn = planned_function(plan.scenario, self._recorder, self._helpers.start_soon)
         restored = self._recorder.tracker.restored(plan.restored)
-        arguments = {"config": plan.config, "fn": fn, "elements": source, "restore": restored}
+        contexts, config = self._recorder.contexts, plan.config
+        if plan.scenario.copies:
+            config = replace(config, copy=planned_copy(self._recorder))
+        if contexts is not None:
+            contexts.is_made()
+            config = contexts.watched(config)
+        arguments = {"config": config, "fn": fn, "elements": source, "restore": restored}
         if plan.scenario.wrong_argument:
             arguments[plan.scenario.wrong_argument] = "something else"
         try:
             opened = self._open_operator(*arguments.values())
             self._set_alarms()
+            if contexts is not None:
+                contexts.is_entered()
+            if self._recorder.tasks is not None:
+                self._recorder.tasks.is_entered()
             async with require_context(opened) as self._results:
+                if contexts is not None:
+                    contexts.consumer_begins()
                 self._keep_company()
                 for step in consumer.steps():
                     await self._do(step)
@@ -208,6 +221,8 @@ class _LegPlayer:
                 self._doing = _LEAVING
         finally:
             self._recorder.events.append(Closed(self._recorder.now()))
+            if plan.scenario.figures_at and self._results is not None:
+                self._read_figures()
 
     async def _do(self, step: SinkStep) -> None:
         match step.does:
@@ -243,7 +258,10 @@ class _LegPlayer:
     async def _take(self) -> Any:
         # Whoever shields itself is no safer than others from the bound of its leg.
         with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
-            return await self._results.__anext__()
+            element = await self._results.__anext__()
+            if self._recorder.contexts is not None:
+                self._recorder.contexts.consumer_looks()
+            return element
         await anyio.sleep_forever()
         return None
 
@@ -306,6 +324,8 @@ class _LegPlayer:
             self._helpers.start_soon(self._end_at, at, how)
         for request in self._plan.requests:
             self._helpers.start_soon(self._request, request)
+        if self._plan.scenario.figures_at:
+            self._helpers.start_soon(self._read_figures_now_and_then)
 
     async def _end_at(self, at: int, how: EndingKind) -> None:
         await anyio.sleep(at / 1000)
@@ -333,6 +353,24 @@ class _LegPlayer:
             except Exception as error:
                 self._consumer.failed(error)
                 self._cancelling.cancel()
+
+    async def _read_figures_now_and_then(self) -> None:
+        for at in sorted(self._plan.scenario.figures_at):
+            await anyio.sleep(max(0.0, self._recorder.until(at)) / 1000)
+            if self._consumer.ending is not None or self._results is None:
+                return
+            if not self._read_figures():
+                self._cancelling.cancel()
+                return
+
+    def _read_figures(self) -> bool:
+        """Read the operator's statistics; return whether that went well, which it must."""
+        try:
+            self._recorder.figures_read(self._results.statistics())
+        except Exception as error:
+            self._consumer.failed(error, later=True)
+            return False
+        return True
 
     def _abandoned(self) -> int:
         """Return the operator's own count; asking for it must not raise either."""

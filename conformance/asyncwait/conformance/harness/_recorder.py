@@ -3,13 +3,15 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import anyio
 
-from asyncwait.conformance.harness._telling import portable
+from asyncwait.conformance.harness._call_tasks import CallTasks, outlast
+from asyncwait.conformance.harness._contexts import Contexts
+from asyncwait.conformance.harness._failures import describe_failure
+from asyncwait.conformance.harness._telling import portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec.scenario import (
     Blocked,
@@ -17,6 +19,8 @@ from asyncwait.spec.scenario import (
     CallEnded,
     CallStarted,
     Event,
+    FailureAsked,
+    FiguresRead,
     HandlerAsked,
     Misuse,
     MisuseKind,
@@ -25,8 +29,15 @@ from asyncwait.spec.scenario import (
     identity,
 )
 
+_FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", "oldest"})
+
 _EARLY = 5.0  # ms
 _BEAT = 5  # ms
+
+
+def _is_for_all(errors: Iterable[BaseException]) -> bool:
+    """Whether one of the errors is for the whole program."""
+    return any(isinstance(error, KeyboardInterrupt | SystemExit) for error in errors)
 
 
 class Recorder:
@@ -52,6 +63,8 @@ class Recorder:
         tracker: knows the objects that stand for values.
         cuts: from when until when what the consumer awaits may be cut short while it leaves, in
             ms.
+        contexts: looks at what each sees of the others' context variables, if that is planned.
+        tasks: looks at the tasks of calls, if that is planned.
     """
 
     def __init__(
@@ -71,9 +84,16 @@ class Recorder:
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
-        is_on = shares_objects and (scenario.tracked or scenario.tells_apart)
-        on_copy = partial(self.misused, "copied")
-        self.tracker = Tracker(on_copy, is_on=is_on, looks=scenario.tracked)
+        needed = scenario.tracked or scenario.tells_apart or scenario.copies
+        copies = shares_objects and scenario.copies
+        self.tracker = Tracker(
+            self.misused, is_on=shares_objects and needed, looks=scenario.tracked, copies=copies
+        )
+        self._uncopied: set[int | None] = set()
+        self.tracker.has_keys = scenario.tracked and "key-ordered" in scenario.modes
+        self.contexts = Contexts(self.misused) if scenario.contexts else None
+        is_unshielded = scenario.unshielded and scenario.form == "coroutine"
+        self.tasks = self._call_tasks() if is_unshielded else None
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -89,8 +109,10 @@ class Recorder:
 
         A loop that an error of the plan ends cancels all tasks that there are.
         """
-        ended = any(isinstance(error, KeyboardInterrupt | SystemExit) for error in self.raised)
-        return ended or self.cuts[0] <= self.now() <= self.cuts[1]
+        return _is_for_all(self.raised) or self.cuts[0] <= self.now() <= self.cuts[1]
+
+    def _call_tasks(self) -> CallTasks:
+        return CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
 
     @property
     def is_on_grid(self) -> bool:
@@ -159,24 +181,88 @@ class Recorder:
 
     def call_started(self, value: Any) -> tuple[int, Step]:
         """Note a call of `value`; return its number and what it has to do."""
-        value, record = self.tracker.called(value)
+        return self._call(*self.tracker.called(value))
+
+    def _call(self, value: Any, record: int | None) -> tuple[int, Step]:
         call = self._calls
         self._calls += 1
         key = identity(value)
         step = self._scenario.step(value, self._ordinals[key])
         self._ordinals[key] += 1
         self.events.append(CallStarted(self.now(), call, portable(value), self._told(record)))
+        if self.contexts is not None:
+            self.contexts.call_begins(call)
+        if self.tasks is not None:
+            self.tasks.begins(call)
         return call, step
+
+    def refuses_copy(self, value: Any) -> bool:
+        """Tell whether whoever copies `value` is to raise.
+
+        The first time for a record that is its call, which so has raised before it began.
+        """
+        known, record = self.tracker.number(value)
+        if record is None or not self._scenario.is_uncopied(known):
+            return False
+        if record not in self._uncopied:
+            self._uncopied.add(record)
+            call, _ = self._call(known, record)
+            self.call_raised(call)
+        return True
+
+    def call_goes_on(self, call: int) -> None:
+        """Look, in a call that has waited, at what it sees."""
+        if self.contexts is not None:
+            self.contexts.call_goes_on(call)
+        if self.tasks is not None:
+            self.tasks.goes_on(call)
+
+    async def clean_up(self, call: int, seconds: float) -> None:
+        """Clean up for so long in a call that was cancelled."""
+        await (outlast(seconds) if self.tasks is None else self.tasks.clean_up(call, seconds))
 
     def handler_asked(self, value: Any) -> Any:
         """Note that the handler is asked for `value`; return it as the scenario has it."""
-        value, record = self.tracker.called(value)
+        value, record = self.tracker.called(value, "handler-shares")
         self.events.append(HandlerAsked(self.now(), portable(value), self._told(record)))
+        if self.contexts is not None:
+            self.contexts.is_asked("timeout handler")
+        return value
+
+    def failure_asked(self, value: Any, error: BaseException) -> Any:
+        """Note that the failure handler is asked about `value`; return that as the scenario has it.
+
+        Args:
+            value: as the handler is given it.
+            error: likewise.
+        """
+        value, record = self.tracker.called(value, "handler-shares")
+        seen = describe_failure(error, 0, self.raised, named=self.tracker.named)
+        attempts = max(1, seen.attempts)
+        asked = FailureAsked(
+            self.now(), portable(value), seen.error, seen.cause, attempts, self._told(record)
+        )
+        self.events.append(asked)
+        if self.contexts is not None:
+            self.contexts.is_asked("failure handler")
         return value
 
     def _told(self, record: int | None) -> int | None:
         """Return the number of a record where a trace has to tell it."""
         return record if self._scenario.tells_apart else None
+
+    def figures_read(self, figures: Any) -> None:
+        """Note the statistics of the operator, as far as they are figures.
+
+        Raises:
+            TypeError: one is none; it is named.
+        """
+        now = self.now()
+        read = {name: _whole(figures, name) for name in _FIGURES}
+        oldest = seconds(figures.oldest, "statistics().oldest") * 1000
+        if self._grid is not None:
+            oldest = round(oldest / self._grid) * self._grid
+        self.events.append(FiguresRead(now, **read, oldest=round(oldest, 3)))
 
     def call_cancelled(self, call: int) -> None:
         """Note that a cancellation reached the call."""
@@ -184,16 +270,25 @@ class Recorder:
 
     def call_returned(self, call: int, results: tuple[Any, ...]) -> None:
         """Note that the call gave `results`."""
-        self.events.append(CallEnded(self.now(), call, "returned", tuple(map(portable, results))))
+        self._ends(CallEnded(self.now(), call, "returned", tuple(map(portable, results))))
 
     def call_raised(self, call: int, results: tuple[Any, ...] = ()) -> None:
         """Note that the call raised, having been completed with `results` before."""
-        self.events.append(CallEnded(self.now(), call, "raised", results))
+        self._ends(CallEnded(self.now(), call, "raised", results))
 
     def call_misreturned(self, call: int) -> None:
         """Note that the call gave something that is not a collection of results."""
-        self.events.append(CallEnded(self.now(), call, "misreturned"))
+        self._ends(CallEnded(self.now(), call, "misreturned"))
 
     def call_ended_cancelled(self, call: int) -> None:
         """Note that the call ended by its cancellation."""
-        self.events.append(CallEnded(self.now(), call, "cancelled"))
+        self._ends(CallEnded(self.now(), call, "cancelled"))
+
+    def _ends(self, event: CallEnded) -> None:
+        self.events.append(event)
+        if self.tasks is not None:
+            self.tasks.ends(event.call)
+
+
+def _whole(figures: Any, name: str) -> int:
+    return whole_number(getattr(figures, name), f"statistics().{name}")

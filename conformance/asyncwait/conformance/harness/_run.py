@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from inspect import CORO_CREATED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from asyncwait.conformance.harness._clock import SpinWatch, VirtualLoop
@@ -112,8 +113,12 @@ def _run_bounded(
     task.add_done_callback(lambda _: loop.stop())
     spin.restart(loop.stop)
     bound = loop.call_later(GRACE, loop.stop)
-    loop.run_forever()
-    bound.cancel()
+    try:
+        loop.run_forever()
+    finally:
+        bound.cancel()
+        if getcoroutinestate(coroutine) == CORO_CREATED:
+            coroutine.close()  # The loop was stopped before it began.
     return task.done()
 
 

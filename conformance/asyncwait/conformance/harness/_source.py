@@ -80,6 +80,8 @@ class WatchedSource:
     async def _give(self) -> Element:
         recorder = self._recorder
         recorder.events.append(SourceAsked(recorder.now()))
+        if recorder.contexts is not None:
+            recorder.contexts.source_looks()
         try:
             element = await self._elements.__anext__()
         except anyio.get_cancelled_exc_class():
@@ -98,6 +100,8 @@ class WatchedSource:
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once that is done."""
         self._refuse_company("aclose")
+        if self._recorder.contexts is not None:
+            self._recorder.contexts.source_closes()
         takes = 0 if self._is_closed else self._plan.scenario.close_takes
         try:
             if takes:

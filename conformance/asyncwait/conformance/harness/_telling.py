@@ -2,6 +2,7 @@
 
 import asyncio
 import linecache
+import math
 from collections.abc import Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from traceback import walk_tb
@@ -99,6 +100,17 @@ def whole_number(figure: object, name: str) -> int:
     if isinstance(figure, int):
         return int(figure)
     raise TypeError(f"{name} is {shown(figure)}, expected a whole number")
+
+
+def seconds(figure: object, name: str) -> float:
+    """Return `figure`, if it is a finite number.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(figure, int | float) and math.isfinite(figure):
+        return float(figure)
+    raise TypeError(f"{name} is {shown(figure)}, expected a number of seconds")
 
 
 def traceback_of(error: BaseException) -> str:

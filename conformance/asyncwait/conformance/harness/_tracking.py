@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from asyncwait.spec import Element, Record, Snapshot
+from asyncwait.spec.scenario import MisuseKind
 
 EVERY = 500
 """Elements that the consumer takes between two looks at what is still alive."""
@@ -21,11 +22,32 @@ class _Token:
         number: of the record whose value it is; None for a result.
     """
 
-    __slots__ = ("__weakref__", "number", "value")
+    __slots__ = ("__weakref__", "is_changed", "is_copy", "number", "value")
 
-    def __init__(self, value: Any, number: int | None = None) -> None:
+    def __init__(self, value: Any, number: int | None = None, *, is_copy: bool = False) -> None:
         self.value = value
         self.number = number
+        self.is_copy = is_copy
+        self.is_changed = False
+        """Whether somebody was given it, and has changed it; so it is with copies alone."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class _Key:
+    """Stands for the key of one record, and is equal to what stands for an equal key."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -35,37 +57,52 @@ class Tracker:
     """Gives out tokens for values and takes them back, where they are needed; else values.
 
     Args:
-        on_copy: told of each copy, in words.
+        misused: told of what the operator does with them that it may not, in words.
         is_on: whether they are needed.
         looks: whether it is looked at what is still alive, which takes its time.
+        copies: whether each call and each handler has to be given a copy of its own.
 
     Attributes:
         may_know: so many records the operator may know at one time.
+        has_keys: whether keys are told apart, too.
     """
 
     def __init__(
-        self, on_copy: Callable[[str], object], *, is_on: bool, looks: bool = True
+        self,
+        misused: Callable[[MisuseKind, str], object],
+        *,
+        is_on: bool,
+        looks: bool = True,
+        copies: bool = False,
     ) -> None:
-        self._on_copy = on_copy
+        self._misused = misused
+        self._copies = copies
         self._looks = is_on and looks
         self.may_know = 0
         self._is_on = is_on
         self._inputs: weakref.WeakSet[_Token] = weakref.WeakSet()
         self._results: weakref.WeakSet[_Token] = weakref.WeakSet()
         self._taken: weakref.WeakSet[_Token] = weakref.WeakSet()
+        self._keys: weakref.WeakValueDictionary[int, _Key] = weakref.WeakValueDictionary()
         self._count = 0
         self._records = 0
+        self.has_keys = False
         self.kept = 0
         """The most objects that the operator was found to know without need."""
+        self.kept_keys = 0
+        """The most keys likewise."""
 
     def given(self, element: Element) -> Element:
         """Return an input element with a token as its value."""
         if not self._is_on or not isinstance(element, Record):
             return element
         token = _Token(element.value, self._records)
-        self._records += 1
         self._inputs.add(token)
-        return Record(token, element.timestamp, element.key)
+        key = element.key
+        if self.has_keys:
+            key = self._keys[self._records] = _Key(key)
+        self._records += 1
+        return Record(token, element.timestamp, key)
 
     def restored(self, snapshot: Snapshot | None) -> Snapshot | None:
         """Return a snapshot with tokens as the values in it."""
@@ -74,10 +111,33 @@ class Tracker:
         stored: tuple[Any, ...] = tuple(map(self.given, snapshot.in_flight))
         return replace(snapshot, in_flight=stored)
 
-    def called(self, value: Any) -> tuple[Any, int | None]:
-        """Return the value that a call is made with, and the number of its record, if known."""
+    def called(self, value: Any, by: MisuseKind = "call-shares") -> tuple[Any, int | None]:
+        """Return the value that a call is made with, and the number of its record, if known.
+
+        Args:
+            value: as the call is given it.
+            by: what it is if that is not a copy for this call alone.
+        """
+        if self._copies and isinstance(value, _Token):
+            if value.is_changed or not value.is_copy:
+                what = "somebody has changed" if value.is_changed else "was read"
+                self._misused(by, f"{value!r} is given as what {what}")
+            value.is_changed = True
+            return value.value, value.number
         known = self._returned(value, self._inputs, "the function is called with")
         return known, value.number if isinstance(value, _Token) else None
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy of a value, which is as changed as that; of no token, itself."""
+        if not isinstance(value, _Token):
+            return value
+        copied = _Token(value.value, value.number, is_copy=True)
+        copied.is_changed = value.is_changed
+        return copied
+
+    def number(self, value: Any) -> tuple[Any, int | None]:
+        """Return what a token stands for, and the number of its record."""
+        return (value.value, value.number) if isinstance(value, _Token) else (value, None)
 
     def results(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what a call gives as its results."""
@@ -99,7 +159,7 @@ class Tracker:
                 value = self._returned(element.value, self._results, "a result came out as")
                 if isinstance(element.value, _Token):
                     self._taken.add(element.value)
-                return Record(value, element.timestamp, element.key)
+                return Record(value, element.timestamp, _plain(element.key))
             case Snapshot():
                 stored: tuple[Any, ...] = tuple(map(self._stored, element.in_flight))
                 return replace(element, in_flight=stored)
@@ -109,22 +169,27 @@ class Tracker:
     def _stored(self, element: Any) -> Any:
         if not isinstance(element, Record):
             return element
+        token = element.value
+        if self._copies and isinstance(token, _Token):
+            if token.is_changed:
+                self._misused("spoiled", f"a snapshot holds {token!r}, which somebody has changed")
+            return Record(token.value, element.timestamp, element.key)
         value = self._returned(element.value, self._inputs, "a snapshot holds")
-        return Record(value, element.timestamp, element.key)
+        return Record(value, element.timestamp, _plain(element.key))
 
     def named(self, record: Record) -> tuple[Record, int | None]:
         """Return a record that an error names as the consumer notes it, and its number, if any."""
         token = record.value
         if not isinstance(token, _Token):
             return record, None
-        return Record(token.value, record.timestamp, record.key), token.number
+        return Record(token.value, record.timestamp, _plain(record.key)), token.number
 
     def _returned(self, token: Any, known: "weakref.WeakSet[_Token]", what: str) -> Any:
         if not self._is_on:
             return token
         if isinstance(token, _Token) and token in known:
             return token.value
-        self._on_copy(f"{what} another object: {token!r}")
+        self._misused("copied", f"{what} another object: {token!r}")
         return token.value if isinstance(token, _Token) else token
 
     def look(self) -> None:
@@ -132,3 +197,8 @@ class Tracker:
         if self._looks:
             gc.collect()
             self.kept = max(self.kept, len(self._inputs) - self.may_know, len(self._taken))
+            self.kept_keys = max(self.kept_keys, len(self._keys) - self.may_know)
+
+
+def _plain(key: Any) -> Any:
+    return key.value if isinstance(key, _Key) else key

@@ -13,12 +13,22 @@ from asyncwait.conformance.judging._check import (
 )
 from asyncwait.conformance.judging._common import (
     FirstBehind,
+    blamed_for_timeout,
+    causes_of,
+    early_timeout,
     failure_named,
     first_failures,
     first_stray,
     untimely_request,
 )
+from asyncwait.conformance.judging._despite import FOR_THE_PROGRAM, is_raised
 from asyncwait.conformance.judging._explain import explain
+from asyncwait.conformance.judging._figures import (
+    Bounds,
+    Reading,
+    figures_at_the_end,
+    figures_read,
+)
 from asyncwait.conformance.judging._identity import (
     Identity,
     identity_of,
@@ -27,6 +37,7 @@ from asyncwait.conformance.judging._identity import (
 )
 from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._keys import has_plain_key, key_of
 from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import Rest
@@ -34,8 +45,10 @@ from asyncwait.conformance.judging._snapshots import SnapshotOut, held_at
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "FOR_THE_PROGRAM",
     "NEVER",
     "TURN",
+    "Bounds",
     "Call",
     "Check",
     "Checks",
@@ -50,20 +63,29 @@ __all__ = [
     "LegHistory",
     "Outcome",
     "Output",
+    "Reading",
     "Rest",
     "SnapshotOut",
     "Violation",
+    "blamed_for_timeout",
+    "causes_of",
     "check",
+    "early_timeout",
     "explain",
     "failure_named",
+    "figures_at_the_end",
+    "figures_read",
     "first_failures",
     "first_stray",
+    "has_plain_key",
     "held_at",
     "identity_of",
     "impossible",
+    "is_raised",
     "is_same",
     "is_same_element",
     "judge",
+    "key_of",
     "leg_check",
     "running_at",
     "untimely_request",

@@ -5,14 +5,14 @@ instant it may be either. If that asks for another attempt, and there may be one
 off; else the outcome stands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER, Call
-from asyncwait.spec.scenario import PlannedRetry
+from asyncwait.spec.scenario import PlannedRetry, Step
 
 TURN = 20.0
 """Milliseconds that a cancelled call has to end in before it is abandoned for sure (TIME-8)."""
@@ -95,7 +95,8 @@ def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:
     ended, retry = call.ended, facts.scenario.retry
     is_answered = ended is not None and ended.how != "cancelled" and call.ended_at <= call.limit
     if is_answered:
-        found.append(_outcome(facts, call, call.ended_at, _own_pause(facts, call, number)))
+        pauses = dict.fromkeys(_own_pauses(facts, call, number))
+        found += [_outcome(facts, call, call.ended_at, pause) for pause in pauses]
     known_at = min(call.ended_at if is_answered else NEVER, facts.leg.ending.at)
     if retry is not None and call.limit <= known_at:
         may_repeat = number < retry.max_attempts and retry.repeats_after("TimeoutError")
@@ -108,14 +109,22 @@ _Pause: TypeAlias = tuple[float, float]
 """The least and the most that a back-off may last, in ms."""
 
 
-def _own_pause(facts: Facts, call: Call, number: int) -> _Pause | None:
-    """Return how long to back off after what a call came to by itself; None if it stands."""
-    retry = facts.scenario.retry
-    if retry is None or number >= retry.max_attempts or not retry.repeats(call.step):
-        return None
-    if call.step.does == "raise" and call.step.error == "RetryAfter":
-        return call.step.retry_after, call.step.retry_after
-    return _with_jitter(retry, number)
+def _own_pauses(facts: Facts, call: Call, number: int) -> Iterator[_Pause | None]:
+    """Yield how long to back off after what a call came to by itself; None if it stands.
+
+    One that completes its record and then raises came to either, if both are to be repeated.
+    """
+    retry, step = facts.scenario.retry, call.step
+    if retry is None or number >= retry.max_attempts or not retry.repeats(step):
+        yield None
+        return
+    if step.does == "raise" and step.error == "RetryAfter":
+        yield step.retry_after, step.retry_after
+    else:
+        yield _with_jitter(retry, number)
+    is_completed = step.throws and facts.scenario.form == "callback"
+    if is_completed and retry.repeats(Step(results=step.results)):
+        yield _with_jitter(retry, number)
 
 
 def _with_jitter(retry: PlannedRetry, number: int) -> _Pause:

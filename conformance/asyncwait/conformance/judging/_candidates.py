@@ -7,7 +7,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
-from asyncwait.conformance.judging._decisions import Decision
+from asyncwait.conformance.judging._decision import Decision
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._identity import Identity, RecordIdentity
 from asyncwait.spec.scenario import identity

@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from asyncwait.conformance.judging._check import Finding
+from asyncwait.conformance.judging._despite import FOR_THE_PROGRAM
 from asyncwait.conformance.judging._items import NEVER, Item, Output
 from asyncwait.conformance.judging._leg import LegHistory
 from asyncwait.spec import Record
@@ -37,6 +38,37 @@ def first_failures(leg: LegHistory) -> list[Item]:
     """Return the records that failed first; several if it was in one instant."""
     noticed = leg.facts.instants(leg.fail_at)[-1]
     return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
+
+
+_NAMED = {
+    "ValueError",
+    "RetryAfter",
+    "StopIteration",
+    "StopAsyncIteration",
+    "CancelledError",
+    "Unpicklable",
+    *FOR_THE_PROGRAM,
+}
+"""What plans call an error by the name of its class; all others are of the harness's own."""
+
+
+def causes_of(item: Item, failure: str, cause: str) -> set[str]:
+    """Return the class names that the cause of a record's failure may have; none if any may.
+
+    Args:
+        item: the record.
+        failure: name of the error.
+        cause: class of its cause, where it is not what the call has raised.
+    """
+    if failure != "CallFailed" or item.last is None:
+        return set()
+    if cause:
+        return {cause}
+    error = item.last.step.error
+    if item.timed_out or error not in _NAMED:
+        return {"Planned"}
+    # The language itself turns the one into the other where it leaves a coroutine.
+    return {error, "RuntimeError"} if error == "StopIteration" else {error}
 
 
 class FirstBehind:
@@ -85,3 +117,28 @@ def untimely_request(leg: LegHistory, item: Item, *, after: float, before: float
     asked = leg.untimely_at.get(identity(item.element.value), ())
     number = bisect_right(asked, after)
     return asked[number] if number < len(asked) and asked[number] < before else None
+
+
+def blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
+    """Return the records whose timeout the error may mean; if one of them did, it means that."""
+    if leg.ending.error != "CallTimedOut":
+        return frozenset()
+    timed_out = frozenset(item for item in leg.named if item.timed_out)
+    if not timed_out:
+        return leg.named
+    return timed_out if len(timed_out) == 1 else frozenset()
+
+
+def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float | None:
+    """Return when `item` was decided by time although it had not had its full time; None if not.
+
+    Args:
+        leg: of which it is.
+        item: a record.
+        blamed: those whose timeout the error may mean.
+    """
+    undecided_until = min(leg.deadline(item), item.decided_at)
+    early = untimely_request(leg, item, after=item.at, before=undecided_until)
+    if early is None and item in blamed and leg.end_at < leg.deadline(item):
+        return leg.end_at
+    return early

@@ -3,32 +3,17 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance.judging._attempts import TURN, Course, Outcome
 from asyncwait.conformance.judging._calls import Calls, overloaded_at
+from asyncwait.conformance.judging._decision import UNDECIDED, Decision, expected_error
+from asyncwait.conformance.judging._despite import with_failure_handler
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER
 from asyncwait.conformance.judging._ties import Explanation, Request, Ties, asked_for, name_of
 from asyncwait.spec.scenario import Handler
-
-
-class Decision(Struct, frozen=True, eq=False):
-    """How a record was decided; the fields are those of `Item`."""
-
-    asked_at: float = NEVER
-    decided_at: float = NEVER
-    decided_seq: int = -1
-    timed_out: bool = False
-    results: tuple[Any, ...] | None = None
-    wrong: str = ""
-    cause: str = ""
-
-
-UNDECIDED = Decision()
 
 
 def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> dict[int, Decision]:
@@ -101,6 +86,10 @@ def decided_by_call(facts: Facts, course: Course, own: Outcome | None) -> Decisi
     """Return the decision that an outcome of a record's last attempt is; none if it is none."""
     if own is None:
         return UNDECIDED
+    return with_failure_handler(facts, course, _own_decision(facts, course, own))
+
+
+def _own_decision(facts: Facts, course: Course, own: Outcome) -> Decision:
     call, ended = course.last, course.last.ended
     if own.by_limit:
         noticed = max(own.at, min(facts.instants(own.at)[-1], facts.leg.ending.at))
@@ -112,9 +101,10 @@ def decided_by_call(facts: Facts, course: Course, own: Outcome | None) -> Decisi
         return replace(decided, wrong="CallFailed", cause="LookupError")
     if ended.how == "returned":
         return replace(decided, results=ended.results)
-    wrong = _expected_error(call.step.does, call.step.error)
+    wrong = expected_error(call.step.does, call.step.error)
     # Of a call that completes its record and then raises, either may be noticed first.
-    results = ended.results if call.step.throws else None
+    completes = call.step.throws and facts.scenario.form == "callback"
+    results = ended.results if completes else None
     return replace(decided, results=results, wrong=wrong)
 
 
@@ -136,6 +126,10 @@ _UNASKED = {"RetryAfter", "KeyboardInterrupt", "SystemExit"}
 
 def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -> Decision:
     """Return the decision that a record's deadline is; `request` is the one to its handler."""
+    return with_failure_handler(facts, course, _late_decision(facts, course, request))
+
+
+def _late_decision(facts: Facts, course: Course, request: Request | None) -> Decision:
     call = course.first
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
     noticed = max(facts.deadline(call), min(facts.due(call), facts.leg.ending.at))
@@ -143,17 +137,12 @@ def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -
     handler = facts.scenario.handler(call.value)
     results = handler.results if handler is not None and handler.does == "reply" else None
     wrong = "" if results is not None else _error_at_deadline(handler)
+    if not facts.scenario.handled:
+        asked_at = NEVER  # It was the failure handler that was asked.
     return Decision(asked_at, decided_at, seq, True, results, wrong)
 
 
 def _error_at_deadline(handler: Handler | None) -> str:
     if handler is not None and handler.does == "misreturn" and handler.error != "none":
-        return _expected_error(handler.does, handler.error)
+        return expected_error(handler.does, handler.error)
     return "CallTimedOut"
-
-
-def _expected_error(does: str, error: str) -> str:
-    """Return the canonical name of the error that a planned outcome must become."""
-    if does == "misreturn" and error != "broken":
-        return "InvalidResult"
-    return "CallFailed"

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._calls import Calls
 from asyncwait.conformance.judging._candidates import Candidate, Rank, turns
+from asyncwait.conformance.judging._decision import UNDECIDED, Decision
 from asyncwait.conformance.judging._decisions import (
-    UNDECIDED,
-    Decision,
     decide,
     decided_by_call,
     decided_by_deadline,

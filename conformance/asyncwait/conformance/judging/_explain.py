@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._calls import Calls, link_calls, overloaded_at
-from asyncwait.conformance.judging._decisions import UNDECIDED, Decision, decide
+from asyncwait.conformance.judging._decision import UNDECIDED, Decision
+from asyncwait.conformance.judging._decisions import decide
 from asyncwait.conformance.judging._evidence import likeliest
 from asyncwait.conformance.judging._facts import Facts, Took, read_leg
 from asyncwait.conformance.judging._items import NEVER, Input, Item, Output
@@ -82,6 +83,8 @@ def _item(given: Input, course: Course | None, decision: Decision, took: Sequenc
         decision.results,
         decision.wrong,
         decision.cause,
+        decision.failure,
+        decision.failure_cause,
         len(took),
         first[0].at if first else NEVER,
         first[0].seq if first else -1,

@@ -18,6 +18,7 @@ from asyncwait.spec.scenario import (
     CallEnded,
     CallStarted,
     Event,
+    FailureAsked,
     HandlerAsked,
     Leg,
     Scenario,
@@ -68,7 +69,8 @@ class Facts(Struct, frozen=True, eq=False):
         calls: in the order in which they started.
         took: what the consumer took, in order.
         blocks: from when until when the loop was blocked, in ms.
-        numbers: of the records that calls and requests to the handler are for.
+        numbers: of the records that calls and requests to handlers are for.
+        despite: the first request to the failure handler about a record, by its number.
     """
 
     scenario: Scenario
@@ -80,6 +82,7 @@ class Facts(Struct, frozen=True, eq=False):
     took: tuple[Took, ...]
     blocks: tuple[tuple[float, float], ...]
     numbers: "Numbers"
+    despite: Mapping[int, tuple[int, FailureAsked]]
 
     def deadline(self, call: Call | None) -> float:
         """Return when the time of the record of `call` is over, in ms."""
@@ -134,7 +137,17 @@ def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
         tuple(Took(e.element, identity_of(e.element), e.at, seq) for seq, e in seen(SinkTook)),
         tuple((event.at, event.until) for _, event in seen(Blocked)),
         numbers,
+        _despite(seen, numbers),
     )
+
+
+def _despite(seen: Seen, numbers: "Numbers") -> Mapping[int, tuple[int, FailureAsked]]:
+    first: dict[int, tuple[int, FailureAsked]] = {}
+    for seq, event in seen(FailureAsked):
+        number = numbers.of(event, identity(event.value))
+        if number is not None:
+            first.setdefault(number, (seq, event))
+    return first
 
 
 def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
@@ -201,7 +214,7 @@ class Numbers:
         values = [identity(record.value) for record in records] if self._are_told else []
         self._by_value = {value: number for number, value in enumerate(values)}
 
-    def of(self, event: CallStarted | HandlerAsked, value: str) -> int | None:
+    def of(self, event: CallStarted | HandlerAsked | FailureAsked, value: str) -> int | None:
         """Return the number of the record that an event is about; None where it is not told."""
         if not self._are_told or event.record is not None:
             return event.record if self._are_told else None

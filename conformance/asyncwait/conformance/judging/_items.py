@@ -110,6 +110,8 @@ class Item(Input, frozen=True, eq=False):
         results: what it has to put out once decided; None while undecided or failed.
         wrong: name of the error that it was decided with; empty for none.
         cause: class of the cause of that error, where it is not what its call has raised.
+        failure: name of the error that its failure handler was to be asked about; empty for none.
+        failure_cause: class of the cause of that, as `cause`.
         given: how many of its outputs the consumer has taken.
         first_at: ms, when the consumer took the first of them.
         first_seq: number of that event; -1 for none.
@@ -125,6 +127,8 @@ class Item(Input, frozen=True, eq=False):
     results: tuple[Any, ...] | None = None
     wrong: str = ""
     cause: str = ""
+    failure: str = ""
+    failure_cause: str = ""
     given: int = 0
     first_at: float = NEVER
     first_seq: int = -1

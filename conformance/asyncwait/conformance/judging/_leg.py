@@ -1,5 +1,6 @@
 """What the checks are given: a leg under one explanation, and all legs of a trace."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -8,15 +9,17 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._attempts import Outcome, outcomes
 from asyncwait.conformance.judging._facts import Facts, Seen
+from asyncwait.conformance.judging._figures import Reading, readings
 from asyncwait.conformance.judging._identity import identity_of
 from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
+from asyncwait.conformance.judging._keys import pairs_of_keys
 from asyncwait.conformance.judging._rest import Rest, rests
 from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
+from asyncwait.conformance.judging._ties import Asked
 from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
     Ending,
     Event,
-    HandlerAsked,
     Scenario,
     SourceEnded,
     Trace,
@@ -41,7 +44,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     items: tuple[Item, ...]
     outputs: tuple[Output, ...]
     extra_calls: tuple[Call, ...]
-    untimely_handlers: tuple[HandlerAsked, ...]
+    untimely_handlers: tuple[Asked, ...]
     overloaded_at: float
 
     @property
@@ -90,9 +93,19 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.facts.leg.mode == "ordered"
 
     @property
+    def key_ordered(self) -> bool:
+        """Whether it is in key-ordered mode."""
+        return self.facts.leg.mode == "key-ordered"
+
+    @property
     def capacity(self) -> int:
         """The operator's own in this leg."""
         return self.facts.leg.capacity
+
+    @property
+    def room(self) -> int:
+        """How many elements may be in flight: finished ones may need no room."""
+        return self.capacity + (self.scenario.max_held or 0)
 
     @property
     def timeout(self) -> float:
@@ -128,6 +141,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def kept(self) -> int:
         """How many objects the operator was found to know without need."""
         return self.facts.leg.kept
+
+    @property
+    def kept_keys(self) -> int:
+        """How many keys likewise."""
+        return self.facts.leg.kept_keys
 
     @property
     def company(self) -> str:
@@ -166,6 +184,27 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def of(self, kind: type) -> Sequence[Item]:
         """Return the items of a kind, in input order: `leg.of(Watermark)`."""
         return self._by_kind.get(kind, ())
+
+    @cached_property
+    def pairs_of_keys(self) -> Sequence[tuple[Item, Item]]:
+        """Each record behind the one before it that has the same key; in key-ordered mode."""
+        return tuple(pairs_of_keys(self.records)) if self.key_ordered else ()
+
+    @cached_property
+    def behind_of_key(self) -> frozenset[Item]:
+        """The records that have one with the same key before them; in key-ordered mode."""
+        return frozenset(item for _, item in self.pairs_of_keys)
+
+    @cached_property
+    def _fences(self) -> tuple[Sequence[int], Sequence[Item]]:
+        fences = [item for item in self.items if item.is_fence]
+        return [item.pos for item in fences], fences
+
+    def fence_before(self, item: Item) -> Item | None:
+        """Return the last fence before `item`; None for none."""
+        places, fences = self._fences
+        number = bisect_left(places, item.pos)
+        return fences[number - 1] if number else None
 
     @cached_property
     def barriers(self) -> Sequence[Item]:
@@ -259,6 +298,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """The moments at which the clock moved."""
         stopped_at = min(self.fail_at, self.interrupted_at)
         return rests(self.facts, self.items, self.snapshots, stopped_at)
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The figures that were read while the operator worked."""
+        return readings(self)
 
 
 class History(Struct, frozen=True, eq=False):

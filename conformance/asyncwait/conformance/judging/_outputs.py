@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from msgspec import Struct
 
 from asyncwait.conformance.judging._candidates import Candidate, Candidates, Rank, turns
-from asyncwait.conformance.judging._decisions import Decision
+from asyncwait.conformance.judging._decision import Decision
 from asyncwait.conformance.judging._facts import Facts, Took
 from asyncwait.conformance.judging._identity import Identity, RecordIdentity
 from asyncwait.spec import Snapshot

@@ -9,7 +9,10 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
     Event,
+    FailureAsked,
+    FiguresRead,
     HandlerAsked,
     HookRun,
     Leg,
@@ -104,6 +107,8 @@ class _Leg:
         self._ordinals: Counter[str] = Counter()
         self._cancelled: dict[int, float] = {}
         self._ended: set[int] = set()
+        self._figures_at = sorted(self._scenario.figures_at, reverse=True)
+        """When they are to be read, in ms, the latest first."""
         self._requests: dict[int, list[int]] = defaultdict(list)
         """When each Snapshot is to be asked for, in ms, the latest first."""
         for request in sorted(plan.requests, key=lambda request: -request.at):
@@ -132,10 +137,18 @@ class _Leg:
                 return self._call(event)
             case HandlerAsked() if not self._scenario.handled:
                 return f"a handler was asked for {event.value!r}, none is planned"
-            case HandlerAsked():
+            case FailureAsked() if not self._scenario.failures_handled:
+                return (
+                    f"a handler was asked about {event.error} of {event.value!r}, none is planned"
+                )
+            case HandlerAsked() | FailureAsked():
                 return self._impossible_record(event)
             case HookRun() if self._scenario.hooks == "none":
                 return f"{event.hook} ran, no hook is planned"
+            case Closed():  # They are read once more then.
+                self._figures_at = [0] if self._scenario.figures_at else []
+            case FiguresRead():
+                return self._read_figures(event)
             case SnapshotAsked():
                 return self._ask_snapshot(event)
             case SinkLeft() if self._is_early(event.at, self._leaves_at()):
@@ -194,7 +207,7 @@ class _Leg:
                 return self._end_call(event)
         return None
 
-    def _impossible_record(self, event: CallStarted | HandlerAsked) -> str | None:
+    def _impossible_record(self, event: CallStarted | HandlerAsked | FailureAsked) -> str | None:
         """Compare with the record that an event is about, where the trace has to tell it."""
         value, record = identity(event.value), event.record
         if not self._scenario.tells_apart:
@@ -235,6 +248,12 @@ class _Leg:
         if event.how == "returned" and not is_same(event.results, step.results):
             return f"{said} gave {event.results}, planned is {step}"
         return f"{said} answered before its time" if self._is_early(event.at, due) else None
+
+    def _read_figures(self, event: FiguresRead) -> str | None:
+        planned = self._figures_at
+        if not planned or self._is_early(event.at, planned.pop()):
+            return f"figures were read at {event.at:g}, that is not planned, or not yet"
+        return None
 
     def _ask_snapshot(self, event: SnapshotAsked) -> str | None:
         planned = self._requests[event.checkpoint_id]

@@ -22,6 +22,7 @@ from asyncwait.conformance.judging._items import Item
 from asyncwait.conformance.judging._snapshots import SnapshotOut
 from asyncwait.conformance.judging._spans import Span, count, first
 from asyncwait.conformance.judging._stays import Moments, Stay, stays
+from asyncwait.conformance.judging._waiting import Slots, waiting
 from asyncwait.spec import LatencyMarker
 from asyncwait.spec.scenario import SnapshotAsked
 
@@ -45,8 +46,10 @@ class Rest(Struct, frozen=True, eq=False):
         in_flight: how many of those must count; in unordered mode silent ones may be gone already.
         undecided: how many records with a call nothing has decided yet.
         uncalled: how many records are present whose call has not started.
-        first_uncalled: the first of those.
-        has_room: whether one more record may be admitted, however watermarks are counted.
+        first_uncalled: the first of those; in key-ordered mode the first whose key is free.
+        first_for_room: the first of those that waits for room, or may wait for it; in key-ordered
+            mode others only wait for their keys.
+        has_room: whether that record, or one more, may be admitted, however watermarks are counted.
         emittable: an element that could come out now and has not.
         input_is_due: whether the source has an element that the operator has not taken.
         input_is_over: whether the source has no more to give, and would say so.
@@ -70,6 +73,7 @@ class Rest(Struct, frozen=True, eq=False):
     undecided: int
     uncalled: int
     first_uncalled: Item | None
+    first_for_room: Item | None
     has_room: bool
     emittable: Item | None
     input_is_due: bool
@@ -106,7 +110,7 @@ def rests(
         "emittable": tuple(_emittable(facts, there, moments)),
         **present,
         **_source(facts, items, moments),
-        **_owed(facts, items, snapshots, moments, present["first_uncalled"]),
+        **_owed(facts, items, snapshots, moments, present.pop("maybe_for_room")),
     }
     columns = [answers[name] for name in Rest.__struct_fields__]
     return tuple(starmap(Rest, zip(*columns, strict=True)))
@@ -116,30 +120,60 @@ def _present(facts: Facts, there: Sequence[Stay], moments: Moments) -> _Answers:
     """Count what is there, and find the first that waits for its call."""
     counted = partial(count, moments=moments.never)
     records = [stay for stay in there if stay.item.is_record]
-    waiting = [((s.since, min(s.called, s.until)), s.item) for s in records]
+    uncalled = [((max(s.since, s.is_free), min(s.called, s.until)), s.item) for s in records]
     called = counted((max(s.since, s.called), s.until) for s in records)
-    silent = [s for s in records if s.item.results == () and facts.leg.mode == "unordered"]
+    silent = [s for s in records if s.item.results == () and facts.leg.mode != "ordered"]
     gone = counted((max(s.since, s.called, s.decided), s.until) for s in silent)
     fences = counted((s.since, s.until) for s in there if s.item.is_fence)
+    undecided = counted((max(s.since, s.called), min(s.decided, s.until)) for s in records)
+    in_flight = list(map(sub, called, gone))
+    finished = list(map(sub, in_flight, undecided))
+    possible = list(map(sub, map(add, called, fences), undecided))
+    slots = list(map(Slots, undecided, finished, possible))
+    first_uncalled = first(uncalled, moments.never)
     return {
         "present": counted((s.since, s.until) for s in there),
         "restored": counted((s.since, s.until) for s in there if s.item.index is None),
         "fences": fences,
         "called": called,
-        "in_flight": list(map(sub, called, gone)),
-        "undecided": counted((max(s.since, s.called), min(s.decided, s.until)) for s in records),
-        "uncalled": counted(span for span, _ in waiting),
-        "first_uncalled": first(waiting, moments.never),
-        "has_room": [slots < facts.leg.capacity for slots in map(add, called, fences)],
+        "in_flight": in_flight,
+        "undecided": undecided,
+        "uncalled": counted((s.since, min(s.called, s.until)) for s in records),
+        "first_uncalled": first_uncalled,
+        **_room(facts, there, first_uncalled, slots),
+    }
+
+
+def _room(
+    facts: Facts, there: Sequence[Stay], first_uncalled: Sequence[Item | None], slots: list[Slots]
+) -> _Answers:
+    """Tell whether there is room, and who waits for it."""
+    capacity, free = facts.leg.capacity, facts.scenario.max_held or 0
+    if facts.leg.mode == "key-ordered":
+        found = [*waiting(there, first_uncalled, slots, capacity, free)]
+        return {
+            "has_room": [each.has_room for each in found],
+            "first_for_room": [each.for_room for each in found],
+            "maybe_for_room": [each.maybe_for_room for each in found],
+        }
+    taken = (each.undecided + max(0, each.possible - free) for each in slots)
+    return {
+        "has_room": [each < capacity for each in taken],
+        "first_for_room": first_uncalled,
+        "maybe_for_room": first_uncalled,
     }
 
 
 def _emittable(facts: Facts, there: Sequence[Stay], moments: Moments) -> Iterator[Item | None]:
-    """Yield what could come out: in ordered mode the head, else what no fence stands before."""
+    """Yield what could come out: in ordered mode the head, else what no fence stands before.
+
+    In key-ordered mode nothing with its key does, either.
+    """
     heads = first([((s.since, s.until), s.item) for s in there], moments.never)
     fences = first([((s.since, s.until), s.item) for s in there if s.item.is_fence], moments.never)
     decided = [s for s in there if s.item.results]
-    ready = first([((max(s.since, s.decided), s.until), s.item) for s in decided], moments.never)
+    spans = [((max(s.since, s.decided, s.is_next), s.until), s.item) for s in decided]
+    ready = first(spans, moments.never)
     for head, fence, item in zip(heads, fences, ready, strict=True):
         if head is None or head is fence or head is item:
             yield head
@@ -169,7 +203,7 @@ def _owed(
     items: Sequence[Item],
     snapshots: Sequence[SnapshotOut],
     moments: Moments,
-    uncalled: Sequence[Item | None],
+    for_room: Sequence[Item | None],
 ) -> _Answers:
     """Find what was asked for, or overtakes, and is not out."""
     out: dict[int | None, int] = {
@@ -189,7 +223,7 @@ def _owed(
         for i in items
         if isinstance(i.element, LatencyMarker)
     ]
-    behind = zip(first(barriers, moments.never), uncalled, strict=True)
+    behind = zip(first(barriers, moments.never), for_room, strict=True)
     return {
         "snapshot_owed": [b if b and (u is None or b.pos < u.pos) else None for b, u in behind],
         "request_owed": first(requests, moments.never),

@@ -1,12 +1,13 @@
 """Which elements are there at which moments of rest: the moments, and who comes and goes when."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER, Item
+from asyncwait.conformance.judging._keys import key_of
 from asyncwait.spec.scenario import Blocked, SinkGaveUp, SinkLeft, SinkTook, SinkWaits
 
 _WAITING = {SinkWaits, SinkTook, SinkGaveUp}
@@ -65,29 +66,41 @@ def _moments(facts: Facts) -> Iterator[Moment]:
 
 
 class Stay(NamedTuple):
-    """A record or fence, and the moments from which on it is there, called, decided and gone."""
+    """A record or fence, and the moments from which on it is there, called, decided and gone.
+
+    In key-ordered mode also those from which on all before it that have its key are decided, and
+    are gone.
+    """
 
     item: Item
     since: int
     called: int
     decided: int
     until: int
+    is_free: int = 0
+    is_next: int = 0
 
 
 def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Stay]:
     """Yield when each record and fence comes and goes, in input order.
 
     Those without results go once they are decided and it is their turn: in ordered mode when
-    nothing stands before them any more, in unordered mode when no fence does.
+    nothing stands before them any more, else when no fence does, and none that has their key.
     """
-    turn = 0
+    turn, mode = 0, facts.leg.mode
+    lines: dict[Hashable, tuple[int, int]] = {}
     for item in items:
         if item.is_stored:
             since, decided = moments.after(item.seq), moments.at(item.decided_at)
             until = moments.after_output(item.emitted_seq)
+            is_keyed = mode == "key-ordered" and item.is_record
+            key = key_of(item) if is_keyed else None
+            is_free, is_next = lines.get(key, (0, 0)) if is_keyed else (0, 0)
             if item.results == ():
-                until = max(since, decided, turn)
-            if item.is_fence or facts.leg.mode == "ordered":
+                until = max(since, decided, turn, is_next)
+            if item.is_fence or mode == "ordered":
                 turn = max(turn, until)
             called = moments.never if item.call is None else moments.after(item.call.seq)
-            yield Stay(item, since, called, decided, until)
+            yield Stay(item, since, called, decided, until, is_free, is_next)
+            if is_keyed:
+                lines[key] = max(is_free, decided), max(is_next, until)

@@ -16,9 +16,12 @@ from asyncwait.conformance.judging._calls import Calls
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._identity import identity_of
 from asyncwait.conformance.judging._items import Call
-from asyncwait.spec.scenario import HandlerAsked, identity
+from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
 
-Request: TypeAlias = tuple[int, HandlerAsked]
+Asked: TypeAlias = HandlerAsked | FailureAsked
+"""A request to the timeout handler; without one, to the failure handler about a deadline."""
+
+Request: TypeAlias = tuple[int, Asked]
 """A request to the handler, behind its number in the leg."""
 
 Moment: TypeAlias = tuple[float, str]
@@ -63,13 +66,13 @@ class Ties(Struct, frozen=True):
     """
 
     ties: tuple[Tie, ...]
-    untimely: tuple[HandlerAsked, ...]
+    untimely: tuple[Asked, ...]
 
 
 def find_ties(facts: Facts, calls: Calls) -> Ties:
     """Find what the events of a leg leave open."""
     ties: list[Tie] = [*_at_their_limits(calls)]
-    untimely: list[HandlerAsked] = []
+    untimely: list[Asked] = []
     asked = _requests(facts)
     asked, due = _joined(facts, calls, asked, _due(facts, calls, asked))
     for moment, requests in asked.items():
@@ -78,16 +81,23 @@ def find_ties(facts: Facts, calls: Calls) -> Ties:
         if count:
             ties.append(Tie(moment[0], tuple(alike), count, tuple(requests[:count])))
         untimely += [event for _, event in requests[count:]]
-    if not facts.scenario.handled:
+    if not (facts.scenario.handled or facts.scenario.failures_handled):
         ties += _unhandled(facts, calls)
     return Ties(tuple(ties), tuple(untimely))
 
 
 def _requests(facts: Facts) -> Mapping[Moment, Sequence[Request]]:
     requests: dict[Moment, list[Request]] = defaultdict(list)
-    for seq, event in facts.seen(HandlerAsked):
+    for seq, event in _asked_at_deadlines(facts):
         requests[event.at, asked_for(facts, event)].append((seq, event))
     return requests
+
+
+def _asked_at_deadlines(facts: Facts) -> Sequence[Request]:
+    """Return the requests that tell of a deadline."""
+    if facts.scenario.handled:
+        return facts.seen(HandlerAsked)
+    return [each for each in facts.seen(FailureAsked) if each[1].error == "CallTimedOut"]
 
 
 def _at_their_limits(calls: Calls) -> Iterator[Tie]:
@@ -105,8 +115,8 @@ def name_of(call: Call) -> str:
     return call.identity if call.record is None else f"record {call.record}"
 
 
-def asked_for(facts: Facts, event: HandlerAsked) -> str:
-    """Return the same of a request to the handler."""
+def asked_for(facts: Facts, event: Asked) -> str:
+    """Return the same of a request to a handler."""
     value = identity(event.value)
     record = facts.numbers.of(event, value)
     return value if record is None else f"record {record}"

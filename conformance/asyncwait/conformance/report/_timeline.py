@@ -20,6 +20,8 @@ from asyncwait.spec.scenario import (
     CallStarted,
     Crash,
     Event,
+    FailureAsked,
+    FiguresRead,
     Handler,
     HandlerAsked,
     HookRun,
@@ -54,7 +56,10 @@ def describe_scenario(scenario: Scenario) -> list[str]:
     for plan in scenario.plans:
         steps = ", then ".join(map(_step, plan.steps))
         handler = f"; at its deadline {_handler(plan.handler)}" if scenario.handled else ""
-        lines.append(f"  call of {plan.value!r}: {steps}{handler}")
+        failure = f"; failing {_handler(plan.failure)}" if scenario.failures_handled else ""
+        if scenario.is_uncopied(plan.value):
+            steps = "there is no copy to be had, which raises"
+        lines.append(f"  call of {plan.value!r}: {steps}{handler}{failure}")
     if scenario.restore is not None:
         lines.append(f"  restored: {show(scenario.restore)}")
     extras = [f"{step.does} {step.n or ''}".strip() for step in scenario.sink]
@@ -62,6 +67,10 @@ def describe_scenario(scenario: Scenario) -> list[str]:
         lines.append(f"  consumer: {', '.join(extras)}")
     lines += [_crash(crash) for crash in scenario.crashes]
     lines += [f"  {line}" for line in _surroundings(scenario)]
+    if scenario.copies:
+        lines.append("  each call and each handler is given a copy of its value, and changes it")
+    if scenario.figures_at:
+        lines.append(f"  statistics read at {', '.join(map(str, scenario.figures_at))} ms")
     if scenario.cancel_at is not None:
         lines.append(f"  cancelled at {scenario.cancel_at} ms")
     return lines
@@ -143,6 +152,8 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
             return "", f"#{event.call} {_ended(event)}", ""
         case HandlerAsked():
             return "", f"timeout({event.value!r}) asked", ""
+        case FailureAsked():
+            return "", f"failure({event.value!r}, {event.error}) asked", ""
         case HookRun():
             return "", event.hook, ""
         case Blocked():
@@ -153,6 +164,8 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
             return "", "", f"(a second task {event.got})"
         case SinkTook():
             return "", "", show(event.element)
+        case FiguresRead():
+            return "", "", f"({_figures(event)})"
         case SnapshotAsked():
             return "", "", f"(snapshot {event.checkpoint_id} requested)"
         case SinkGaveUp():
@@ -163,6 +176,11 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
             return "", "", "(waits)"
         case _:
             return None
+
+
+def _figures(event: FiguresRead) -> str:
+    told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
+    return ", ".join(f"{name} {figure:g}" for name, figure in told.items() if figure) or "all 0"
 
 
 def _last_wait(leg: Leg) -> Event | None:

@@ -5,7 +5,8 @@ from asyncwait.spec.scenario import Capability, Scenario
 
 def adapted(scenario: Scenario, capabilities: frozenset[Capability]) -> Scenario:
     """Return `scenario` as a backend with `capabilities` can play it; see `Capability`."""
-    for capability in Capability:
-        if capability not in capabilities:
-            scenario = capability.without(scenario)
+    lacking = [capability for capability in Capability if capability not in capabilities]
+    # In two rounds: the mode that takes the place of one may be lacking, too.
+    for capability in lacking * 2:
+        scenario = capability.without(scenario)
     return scenario

@@ -83,8 +83,8 @@ def stream_backend(
     Args:
         open_operator: see `asyncwait.spec.OpenOperator`.
         loop: "asyncio" or "trio".
-        profiles: what it has besides the core: "ordered", "unordered" or both, and any of
-            "timeouts", "retry", "callbacks", "event-time", "snapshots", "restore"; None for all.
+        profiles: what it has besides the core: one or more of "ordered", "unordered" and
+            "key-ordered", and any others of `asyncwait.spec.scenario.PROFILES`; None for all.
             Rules that need another one do not apply, and no scenario asks for it.
         lacks: further capabilities that it does not have; see `asyncwait.spec.scenario.Capability`.
         drains_at_barrier: it takes no snapshot before nothing is in flight.

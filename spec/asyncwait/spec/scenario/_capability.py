@@ -14,14 +14,19 @@ from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._without import (
     Without,
     as_it_is,
-    in_mode,
     without_callbacks,
+    without_contexts,
+    without_copies,
     without_event_time,
+    without_failure_handler,
+    without_max_held,
+    without_mode,
     without_one_loop,
     without_requests,
     without_restore,
     without_retry,
     without_snapshots,
+    without_statistics,
     without_timed_input,
     without_timeouts,
     without_virtual_time,
@@ -71,10 +76,20 @@ class Capability(StrEnum):
         member.part_of = definition.part_of
         return member
 
-    ORDERED = _profile("ordered", "results in input order", in_mode("unordered"))
-    UNORDERED = _profile("unordered", "results as they are ready", in_mode("ordered"))
+    ORDERED = _profile("ordered", "results in input order", without_mode("ordered"))
+    UNORDERED = _profile("unordered", "results as they are ready", without_mode("unordered"))
+    KEY_ORDERED = _profile(
+        "key-ordered", "calls and results of each key in input order", without_mode("key-ordered")
+    )
     TIMEOUTS = _profile("timeouts", "deadlines, and handlers for late records", without_timeouts)
     RETRY = _profile("retry", "calls that are repeated, after back-offs", without_retry)
+    FAILURE_HANDLER = _profile(
+        "failure-handler", "results in place of a failure", without_failure_handler
+    )
+    MAX_HELD = _profile("max-held", "room for finished results", without_max_held)
+    COPIES = _profile("copies", "a copy of its value for each call", without_copies)
+    STATISTICS = _profile("statistics", "figures that are right at any moment", without_statistics)
+    CONTEXTS = _profile("contexts", "a context of its own for each call", without_contexts)
     CALLBACKS = _profile("callbacks", "functions in callback form", without_callbacks)
     EVENT_TIME = _profile(
         "event-time", "watermarks, statuses and latency markers", without_event_time

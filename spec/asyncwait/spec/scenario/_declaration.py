@@ -15,7 +15,7 @@ from asyncwait.spec.scenario._capability import (
 from asyncwait.spec.scenario._json import decoded
 from asyncwait.spec.scenario._wire import Declaration, Reply
 
-_MODES = {Capability.ORDERED, Capability.UNORDERED}
+_MODES = {Capability.ORDERED, Capability.UNORDERED, Capability.KEY_ORDERED}
 
 
 def declared(
@@ -39,7 +39,8 @@ def declared(
     has -= missing
     if not has & _MODES:
         got = [name for name in known if name in has]
-        raise InvalidConfig.of("profiles", got, "a list with 'ordered', 'unordered' or both")
+        modes = "a list with 'ordered', 'unordered' or 'key-ordered'"
+        raise InvalidConfig.of("profiles", got, modes)
     return frozenset(
         each
         for each in ALL_CAPABILITIES - missing

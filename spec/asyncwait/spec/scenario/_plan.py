@@ -1,4 +1,4 @@
-"""What the calls of a value do, as data; at their deadline, too, and how they are repeated."""
+"""What the calls of a value do, as data; their handlers, too, and how they are repeated."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
@@ -95,7 +95,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the timeout handler gives for a value.
+    """What a handler, for a deadline or for a failure, gives for a value.
 
     Args:
         does: "reply" with `results`; give "none", that is None; "raise" the error named by `error`;
@@ -120,13 +120,16 @@ class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The calls of one value, and what its timeout handler does.
+    """The calls of one value, and what its handlers do.
 
     Args:
         value: whose plan it is: the calls of all records with a value that is the same as JSON,
             the order of the keys in objects apart, follow it.
         steps: one for each call of the value in a leg, in order; further calls follow the last.
         handler: what the timeout handler gives for the value.
+        failure: what the failure handler gives for the value.
+        uncopied: whoever makes a copy of the value raises, where there are copies and no retries.
+            That is the call of its record: it has raised before it began.
 
     Raises:
         InvalidConfig: there is no step.
@@ -135,6 +138,8 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     value: Any
     steps: OneOrMore[Step] = (Step(),)
     handler: Handler = Handler("none")
+    failure: Handler = Handler("none")
+    uncopied: bool = False
 
     def __post_init__(self) -> None:
         require_limits(self)

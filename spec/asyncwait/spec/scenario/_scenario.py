@@ -118,14 +118,18 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     Args:
         mode: of the operator: results in input order, or in completion order between two
-            watermarks.
+            watermarks, all of them or one key after another.
         capacity: of the operator: records admitted and not yet emitted at most.
         timeout: ms from a record's first call to its deadline; None for no deadline.
         retry: how calls are repeated; None for not at all.
         inputs: what the source gives, in the order of their times.
         plans: of the values; a value without one is answered at once with itself alone, and its
-            handler gives None.
+            handlers give None.
         handled: whether the function has a `timeout` handler at all.
+        failures_handled: whether it has a `failure` handler.
+        max_held: of the operator: so many finished elements take no room; None for none.
+        copies: the operator is told to give each call and each handler a copy of its value. They
+            change what they are given, all of them.
         form: of the function: "coroutine", or "callback", which is given a value and where to put
             its outcome, and returns at once.
         function: in coroutine form, what gives the awaitables: a coroutine "function", a
@@ -151,12 +155,18 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         shields: the consumer shields its reads from a scope that is cancelled, and reads on until
             it gets something.
         requests: snapshots on demand; in the first leg only.
+        figures_at: the operator's statistics are read then, in ms since each leg began, and once
+            more when it was left; not at all without a time.
         crashes: one for each leg but the last.
         restore: what the first leg starts from.
         tracked: values are objects of the harness, which counts those that are alive.
         company: another operator on the same loop: none, one "beside" this one, one "before" it,
             whose output is this one's source (then nothing comes in that overtakes), or one
             "inside" the first call.
+        contexts: everybody sets a context variable and looks at it: the consumer, before it enters
+            and after that, `open`, each call, handler and predicate, and the source.
+        unshielded: cancelled calls clean up without a shield, as far as their loop lets them; and
+            each call in coroutine form looks at its task.
         wrong_argument: the one that is of another type than it can be when the operator is opened;
             empty for none.
         name: for reports.
@@ -172,6 +182,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     inputs: Items[Timed] = ()
     plans: Items[Plan] = ()
     handled: bool = False
+    failures_handled: bool = False
+    max_held: Room | None = None
+    copies: bool = False
     form: Literal["coroutine", "callback"] = "coroutine"
     function: Literal["function", "partial", "object", "awaitable"] = "function"
     hooks: Literal["none", "plain", "coroutine"] = "none"
@@ -187,10 +200,13 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     cancel: Literal["once", "scope"] = "once"
     shields: bool = False
     requests: Items[SnapshotRequest] = ()
+    figures_at: Items[Wait] = ()
     crashes: AllButOne[Crash] = ()
     restore: Snapshot | None = None
     tracked: bool = False
     company: Literal["none", "beside", "before", "inside"] = "none"
+    contexts: bool = False
+    unshielded: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     name: str = field(default="")
 
@@ -199,6 +215,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         if self.restore is not None:
             require_element("restore", self.restore)
         self.config()
+        for moment in self.figures_at:
+            require_between("figures_at", moment, 0, LIMITS.duration)
         for earlier, later in pairwise(timed.at for timed in self.inputs):
             if later < earlier:
                 raise InvalidConfig.of("inputs", [earlier, later], "in the order of their times")
@@ -217,17 +235,24 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             mode = mode if crash.mode is None else crash.mode
             capacity = capacity if crash.capacity is None else crash.capacity
         timeout = None if self.timeout is None else self.timeout / 1000
-        return OperatorConfig(
-            mode, capacity, timeout, None if self.retry is None else self.retry.config()
-        )
+        retry = None if self.retry is None else self.retry.config()
+        return OperatorConfig(mode, capacity, timeout, retry, self.max_held)
 
     @property
     def tells_apart(self) -> bool:
         """Whether a trace has to say which record a call is for: their values may be equal.
 
-        Where records are called once and in order, the order of the calls says it.
+        Where records are called once and in order, the order of the calls says it, but not which
+        of those that have failed a handler is asked about.
         """
-        return self.retry is not None
+        return self.retry is not None or self.failures_handled or "key-ordered" in self.modes
+
+    @cached_property
+    def modes(self) -> frozenset[Mode]:
+        """Those of all its legs."""
+        modes: set[Mode] = {self.mode}
+        modes.update(crash.mode for crash in self.crashes if crash.mode is not None)
+        return frozenset(modes)
 
     @cached_property
     def plan_of(self) -> dict[str, Plan]:
@@ -239,7 +264,19 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         plan = self.plan_of.get(identity(value))
         if plan is None:
             return Step(results=(value,))
+        if self.is_uncopied(value):
+            return Step("raise")
         return plan.steps[min(ordinal, len(plan.steps) - 1)]
+
+    def is_uncopied(self, value: Any) -> bool:
+        """Whether to make a copy of `value` is planned to raise.
+
+        It is not where calls are repeated: nobody could tell what a copy is for.
+        """
+        if not self.copies or self.retry is not None:
+            return False
+        plan = self.plan_of.get(identity(value))
+        return plan is not None and plan.uncopied
 
     def handler(self, value: Any) -> Handler | None:
         """Return what the timeout handler does for `value`; None without a handler."""
@@ -247,6 +284,13 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             return None
         plan = self.plan_of.get(identity(value))
         return Handler("none") if plan is None else plan.handler
+
+    def failure_handler(self, value: Any) -> Handler | None:
+        """Return what the failure handler does for `value`; None without a handler."""
+        if not self.failures_handled:
+            return None
+        plan = self.plan_of.get(identity(value))
+        return Handler("none") if plan is None else plan.failure
 
     @property
     def is_timed(self) -> bool:
@@ -264,7 +308,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         longest = max((self._lasts(step) for p in self.plans for step in p.steps), default=0)
         if self.retry is not None:
             longest = self.retry.lasts(longest, self.plans)
-        longest += sum(plan.handler.blocks for plan in self.plans)
+        longest += sum(plan.handler.blocks + plan.failure.blocks for plan in self.plans)
         stored = len(self.restore.in_flight) if self.restore else 0
         last = self.inputs[-1].at if self.inputs else 0
         pauses = sum(step.n for step in self.sink if step.does in {"pause", "block", "give_up"})

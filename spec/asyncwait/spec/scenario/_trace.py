@@ -112,6 +112,27 @@ class HandlerAsked(
     record: Count | None = None
 
 
+class FailureAsked(
+    Struct, frozen=True, tag="failure", omit_defaults=True, forbid_unknown_fields=True
+):
+    """The failure handler is asked for results.
+
+    Args:
+        value: of the record that they are asked for.
+        error: class name of the error that it is given.
+        cause: class name of the cause of that.
+        attempts: how many calls of the record the error tells of.
+        record: that record's number, as of a call.
+    """
+
+    at: Moment
+    value: Any
+    error: str
+    cause: str = ""
+    attempts: Count = 1
+    record: Count | None = None
+
+
 class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
     """A hook of the function ran.
 
@@ -135,7 +156,23 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
 
 
 MisuseKind: TypeAlias = Literal[
-    "supplier-thread", "supplier-needless", "read-twice", "copied", "interrupted", "swallowed"
+    "supplier-thread",
+    "supplier-needless",
+    "read-twice",
+    "copied",
+    "interrupted",
+    "swallowed",
+    "call-shares",
+    "handler-shares",
+    "spoiled",
+    "context-lost",
+    "context-of-a-call",
+    "context-of-a-handler",
+    "context-of-the-consumer",
+    "context-of-the-source",
+    "cancelled-otherwise",
+    "task-of-others",
+    "scope-seen",
 ]
 """What an operator may not do with what it was given; each is a rule of its own."""
 
@@ -150,7 +187,15 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
             "read-twice": it reads a collection of results a second time; "copied": it hands on a
             copy in place of the very object; "interrupted": it cancels the read of its source,
             which is right only when it is through; "swallowed": it lets nothing come out of leaving
-            although its consumer was cancelled.
+            although its consumer was cancelled; "call-shares", "handler-shares": where there are
+            copies, it gives a call or a handler a value that is none, or not one of its own, or
+            that somebody has changed; "spoiled": it stores such a value; "context-lost": a call
+            does not see the context variable that was set when the operator was opened;
+            "context-of-a-call": one sees what another call has set; "context-of-a-handler",
+            "context-of-the-consumer", "context-of-the-source": these see what they should not;
+            "cancelled-otherwise": a call is not cancelled as its loop does it; "task-of-others":
+            the task of a call is that of another one, too, or was cancelled before, or more than
+            once; "scope-seen": a call sees a deadline of the operator's.
         detail: what it was, in words.
     """
 
@@ -168,6 +213,39 @@ class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fi
 
     at: Moment
     checkpoint_id: int
+
+
+class FiguresRead(
+    Struct, frozen=True, tag="figures", omit_defaults=True, forbid_unknown_fields=True
+):
+    """The operator's statistics are read; they are those of `asyncwait.spec.Statistics`.
+
+    Args:
+        in_flight: records that were called and are not emitted.
+        waiting: elements taken from the source that wait for room.
+        held: records in flight that are decided.
+        calls: calls so far.
+        retries: those that were not the first of their record.
+        timeouts: records that their deadline decided.
+        failures_handled: records for which the failure handler gave results.
+        abandoned: calls that ran on after they were cancelled and had their turn to end.
+        max_in_flight: highest `in_flight` so far.
+        max_held: highest `held` so far.
+        oldest: ms since the first call of the record in flight that was called first.
+    """
+
+    at: Moment
+    in_flight: int = 0
+    waiting: int = 0
+    held: int = 0
+    calls: int = 0
+    retries: int = 0
+    timeouts: int = 0
+    failures_handled: int = 0
+    abandoned: int = 0
+    max_in_flight: int = 0
+    max_held: int = 0
+    oldest: float = 0
 
 
 class SinkWaits(Struct, frozen=True, tag="waits", forbid_unknown_fields=True):
@@ -231,10 +309,12 @@ Event: TypeAlias = (
     | CallCancelled
     | CallEnded
     | HandlerAsked
+    | FailureAsked
     | HookRun
     | Blocked
     | Misuse
     | SnapshotAsked
+    | FiguresRead
     | SinkWaits
     | SinkTook
     | SinkIntruded
@@ -313,6 +393,7 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         refused: what a completion in callback form raised at the user; empty for nothing.
         kept: objects that the operator was found to know without need, at most, where they are
             tracked.
+        kept_keys: keys likewise, in key-ordered mode.
         company: what went wrong with another operator on the loop; empty for nothing.
         late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
     """
@@ -328,6 +409,7 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     abandoned: int = 0
     refused: str = ""
     kept: int = 0
+    kept_keys: int = 0
     company: str = ""
     late_by: Annotated[float, Meta(ge=0)] = 0
 
@@ -374,7 +456,7 @@ def require_flat_trace(trace: Trace) -> None:
             match event:
                 case SinkTook():
                     require_flat_element("trace", event.element)
-                case CallStarted() | HandlerAsked():
+                case CallStarted() | HandlerAsked() | FailureAsked():
                     require_flat("trace", event.value)
                 case CallEnded():
                     require_flat("trace", *event.results)

@@ -19,6 +19,7 @@ from asyncwait.spec._elements import (
     Watermark,
     WatermarkStatus,
 )
+from asyncwait.spec.scenario._legs import GRID
 from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
@@ -34,15 +35,25 @@ def as_it_is(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def in_mode(mode: Mode) -> Without:
-    """Play everything in the one mode that is left."""
+_INSTEAD: Mapping[Mode | None, Mode] = {
+    "ordered": "unordered",
+    "unordered": "key-ordered",
+    "key-ordered": "ordered",
+}
+
+
+def without_mode(mode: Mode) -> Without:
+    """Play in the mode that is next in a circle what is to be played in `mode`."""
 
     def without(scenario: Scenario) -> Scenario:
-        modes = {scenario.mode, *(crash.mode for crash in scenario.crashes)}
-        if modes <= {mode, None}:
+        if mode not in scenario.modes:
             return scenario
-        crashes = tuple(replace(crash, mode=None) for crash in scenario.crashes)
-        return replace(scenario, mode=mode, crashes=crashes)
+        crashes = tuple(
+            replace(crash, mode=_INSTEAD[mode]) if crash.mode == mode else crash
+            for crash in scenario.crashes
+        )
+        own = _INSTEAD[mode] if scenario.mode == mode else scenario.mode
+        return replace(scenario, mode=own, crashes=crashes)
 
     return without
 
@@ -96,6 +107,62 @@ def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
     ]
     standing = tuple(step for step in steps if not retry.repeats(step))
     return replace(plan, steps=standing or tuple(steps[-1:]))
+
+
+def without_failure_handler(scenario: Scenario) -> Scenario:
+    """Have each value whose failure handler would give results be answered with those."""
+    if not scenario.failures_handled:
+        return scenario
+    plans = tuple(_spared(scenario, plan) for plan in scenario.plans)
+    is_late = scenario.timeout is not None and any(p.handler.does == "reply" for p in plans)
+    handled = scenario.handled or is_late
+    return replace(scenario, failures_handled=False, handled=handled, plans=plans)
+
+
+def _spared(scenario: Scenario, plan: Plan) -> Plan:
+    """Leave out what would be handled; what is repeated is not, and fails or not as before."""
+    results = plan.failure.results
+    if plan.failure.does != "reply":
+        return replace(plan, failure=Handler("none"))
+    steps = tuple(
+        replace(step, does="reply", error="", results=results, throws=False)
+        if step.does in {"raise", "misreturn"} and not _is_repeated(scenario, step)
+        else step
+        for step in plan.steps
+    )
+    is_handled = scenario.handled and plan.handler.does == "reply"
+    handler = plan.handler if is_handled or scenario.timeout is None else plan.failure
+    return replace(plan, steps=steps, handler=handler, failure=Handler("none"))
+
+
+def _is_repeated(scenario: Scenario, step: Step) -> bool:
+    return scenario.retry is not None and scenario.retry.repeats(step)
+
+
+def without_max_held(scenario: Scenario) -> Scenario:
+    """Have finished results take room like everything else."""
+    return scenario if scenario.max_held is None else replace(scenario, max_held=None)
+
+
+def without_copies(scenario: Scenario) -> Scenario:
+    """Have what could not be copied raise when it is called."""
+    if not scenario.copies:
+        return scenario
+    plans = tuple(
+        replace(plan, steps=(Step("raise"),)) if scenario.is_uncopied(plan.value) else plan
+        for plan in scenario.plans
+    )
+    return replace(scenario, copies=False, plans=plans)
+
+
+def without_statistics(scenario: Scenario) -> Scenario:
+    """Leave out that figures are read."""
+    return replace(scenario, figures_at=()) if scenario.figures_at else scenario
+
+
+def without_contexts(scenario: Scenario) -> Scenario:
+    """Have nobody set a context variable, or look at one."""
+    return replace(scenario, contexts=False) if scenario.contexts else scenario
 
 
 def without_callbacks(scenario: Scenario) -> Scenario:
@@ -155,7 +222,10 @@ def without_timed_input(scenario: Scenario) -> Scenario:
 
 
 def without_virtual_time(scenario: Scenario) -> Scenario:
-    """Leave nothing to chance: it would lead off the grid."""
+    """Leave nothing to chance, which would lead off the grid, and read figures on it."""
+    on_grid = tuple(at - at % GRID for at in scenario.figures_at)
+    if on_grid != scenario.figures_at:
+        scenario = replace(scenario, figures_at=on_grid)
     if scenario.retry is None or not scenario.retry.jitter:
         return scenario
     return replace(scenario, retry=replace(scenario.retry, jitter=0))
@@ -163,6 +233,7 @@ def without_virtual_time(scenario: Scenario) -> Scenario:
 
 def without_one_loop(scenario: Scenario) -> Scenario:
     """Take out what is only to be had where all live on one loop and share their objects."""
+    scenario = without_copies(scenario)
     if scenario.tells_apart:
         scenario = _with_values_apart(scenario)
     fitting = replace(
@@ -171,6 +242,8 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         source_error=_SENT_AS.get(scenario.source_error, scenario.source_error),
         tracked=False,
         company="none",
+        contexts=False,
+        unshielded=False,
         wrong_argument="",
         cancel="once",
         shields=False,
@@ -226,10 +299,11 @@ def _uninterrupting(plan: Plan) -> Plan:
         replace(step, error="ValueError") if step.error in _FOR_THE_PROGRAM else step
         for step in plan.steps
     )
-    handler = plan.handler
-    if handler.error in _FOR_THE_PROGRAM:
-        handler = replace(handler, error="ValueError")
-    return replace(plan, steps=steps, handler=handler)
+    handler, failure = (
+        replace(each, error="ValueError") if each.error in _FOR_THE_PROGRAM else each
+        for each in (plan.handler, plan.failure)
+    )
+    return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
 _FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}

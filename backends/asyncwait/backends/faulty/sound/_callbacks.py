@@ -18,7 +18,7 @@ from asyncwait.backends.faulty.sound._contract import (
 )
 from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
-_GRACE, _TURNS = 0.002, 5
+_GRACE, _TURNS = 0.002, 9
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 _Call: TypeAlias = asyncio.Future[None]
@@ -31,13 +31,17 @@ class _Entry:
     element: Stored
     call: _Call | None = None
     reply: Reply = field(default_factory=Reply)
+    began: float = math.inf
     deadline: float = math.inf
     timer: asyncio.TimerHandle | None = None
+    is_late: bool = False
     outputs: deque[Element] | None = None
 
 
 class RunsOnCallbacks(AsyncioShell):
     """Does everything in callbacks of futures and timers, and looks each time what may go on."""
+
+    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts")
 
     async def _start(self) -> None:
         await super()._start()
@@ -61,7 +65,7 @@ class RunsOnCallbacks(AsyncioShell):
             self._reader.cancel()
         for call, entry in self._running.items():
             _stop(entry)
-            if entry.outputs is None:  # else it was cancelled at its deadline
+            if not entry.is_late:  # else it was cancelled at its deadline
                 call.cancel()
 
     async def _leave(self) -> None:
@@ -106,7 +110,7 @@ class RunsOnCallbacks(AsyncioShell):
         while (silent := next((e for e in self._may_go_out() if not e.outputs), None)) is not None:
             del self._inside[silent]
         while self._end is None and self._backlog and len(self._inside) < self._config.capacity:
-            self._admit(_Entry(self._backlog.popleft()))
+            self._admit(_Entry(self._next_waiting()))
         _wake(self._wanted)
         _wake(self._news)
 
@@ -131,8 +135,9 @@ class RunsOnCallbacks(AsyncioShell):
 
     def _begin(self, entry: _Entry) -> None:
         self._calls += 1
+        entry.began = self._loop.time()
         if self._config.timeout is not None:
-            entry.deadline = self._loop.time() + self._config.timeout
+            entry.deadline = entry.began + self._config.timeout
             entry.timer = self._loop.call_at(entry.deadline, self._on_deadline, entry)
 
     def _may_go_out(self) -> Iterator[_Entry]:
@@ -162,6 +167,7 @@ class RunsOnCallbacks(AsyncioShell):
     def _on_deadline(self, entry: _Entry) -> None:
         if entry.call is None or entry.reply.came_by(entry.deadline):
             return  # making it has ended the program; or the loop was busy, and it has answered
+        entry.is_late = True
         entry.call.cancel()
         entry.timer = self._loop.call_later(_GRACE, self._look, entry.call, _TURNS)
         self._expire(entry)
@@ -177,6 +183,7 @@ class RunsOnCallbacks(AsyncioShell):
         except OperatorError as error:
             self._finish(error)
         else:
+            self._note_held()
             self._advance()
 
     def _look(self, call: _Call, turns: int) -> None:
@@ -232,6 +239,10 @@ class RunsOnCallbacks(AsyncioShell):
     def _records(self) -> list[bool]:
         records = [entry for entry in self._inside if isinstance(entry.element, Record)]
         return [entry.outputs is not None for entry in records]
+
+    def _oldest(self) -> float:
+        now = self._loop.time()
+        return max((max(0.0, now - entry.began) for entry in self._inside), default=0.0)
 
 
 def _wake(future: "asyncio.Future[None] | None") -> None:

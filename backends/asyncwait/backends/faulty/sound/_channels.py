@@ -32,6 +32,7 @@ class _Entry:
     """A record or a fence that was admitted."""
 
     element: Stored
+    call: "_Call | None" = None
     outputs: deque[Element] | None = None
     is_begun: bool = False
 
@@ -42,13 +43,15 @@ class _Call:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.reply = Reply()
-        self.deadline = math.inf
+        self.began = self.deadline = math.inf
         self.scope = trio.CancelScope()
         self.given, self.answers = trio.open_memory_channel[None](1)
 
 
 class SpeaksThroughChannels(TrioShell):
     """Leaves order to memory channels: one for each element or, if unordered, for each segment."""
+
+    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts")
 
     async def _start(self) -> None:
         capacity = self._config.capacity
@@ -106,12 +109,12 @@ class SpeaksThroughChannels(TrioShell):
     async def _admit_backlog(self) -> None:
         while self._backlog:
             await self._room.acquire()
-            entry = _Entry(self._backlog.popleft())
+            entry = _Entry(self._next_waiting())
             self._inside[entry] = None
             decided = self._join_line(entry.element)
             if isinstance(entry.element, Record):
                 self._most = max(self._most, len(self._records()))
-                call = _Call(entry.element)
+                entry.call = call = _Call(entry.element)
                 await self._nursery.start(self._make, call)
                 self._nursery.start_soon(self._live, entry, call, decided)
             else:
@@ -151,8 +154,9 @@ class SpeaksThroughChannels(TrioShell):
     async def _make(self, call: _Call, task_status: "trio.TaskStatus[None]") -> None:
         """Make a call; it counts as started when its deadline stands."""
         self._calls += 1
+        call.began = self._now()
         if self._config.timeout is not None:
-            call.deadline = self._now() + self._config.timeout
+            call.deadline = call.began + self._config.timeout
         task_status.started()
         with call.given, call.scope:
             await self._answer(call.record, call.reply)
@@ -171,6 +175,7 @@ class SpeaksThroughChannels(TrioShell):
             except OperatorError as error:
                 self._finish(error)
                 return
+            self._note_held()
             decided.send_nowait(entry)
         if call.scope.cancel_called:
             await self._judge(call)
@@ -242,6 +247,10 @@ class SpeaksThroughChannels(TrioShell):
     def _records(self) -> list[bool]:
         records = [entry for entry in self._inside if isinstance(entry.element, Record)]
         return [entry.outputs is not None for entry in records]
+
+    def _oldest(self) -> float:
+        calls = (entry.call for entry in self._inside if entry.call is not None)
+        return max((max(0.0, self._now() - call.began) for call in calls), default=0.0)
 
 
 async def _closed(answers: "trio.MemoryReceiveChannel[None]") -> None:

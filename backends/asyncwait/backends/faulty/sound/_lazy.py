@@ -19,7 +19,7 @@ from asyncwait.backends.faulty.sound._contract import (
 )
 from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
-_GRACE, _TURNS = 0.005, 4
+_GRACE, _TURNS = 0.005, 9
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 

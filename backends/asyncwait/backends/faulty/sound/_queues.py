@@ -17,7 +17,7 @@ from asyncwait.backends.faulty.sound._contract import (
 )
 from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
-_GRACE, _TURNS = 0.01, 4
+_GRACE, _TURNS = 0.01, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 _REQUESTED, _AHEAD, _IN_TURN = range(3)

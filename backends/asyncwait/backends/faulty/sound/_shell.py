@@ -27,7 +27,9 @@ class Shell(ABC):
         lacks: the profiles that it does not have.
     """
 
-    lacks = ("retry",)
+    lacks: tuple[str, ...] = (
+        *("retry", "failure-handler", "max-held", "key-ordered", "statistics", "contexts"),
+    )
 
     def __init__(
         self,
@@ -41,9 +43,11 @@ class Shell(ABC):
         self._source = Source(elements)
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         """Restored, or taken from the source, and not admitted."""
+        self._restored = len(self._backlog)
+        """How many of these were restored, as far as that is counted: see `_next_waiting`."""
         self._end: tuple[BaseException | None] | None = None
         """With what the output ends, once nothing comes out any more."""
-        self._calls = self._timeouts = self._abandoned = self._most = 0
+        self._calls = self._timeouts = self._abandoned = self._most = self._most_held = 0
         self._is_awaited = False
         self._trouble: Exception | None = None
 
@@ -129,7 +133,7 @@ class Shell(ABC):
     def statistics(self) -> Statistics:
         """Return the present figures."""
         decided = self._records() if self._end is None else []
-        waiting = min(self._source.taken, len(self._backlog)) if self._end is None else 0
+        waiting = max(0, len(self._backlog) - self._restored) if self._end is None else 0
         return Statistics(
             in_flight=len(decided),
             waiting=waiting,
@@ -138,7 +142,22 @@ class Shell(ABC):
             timeouts=self._timeouts,
             abandoned=self._abandoned,
             max_in_flight=self._most,
+            max_held=self._most_held,
+            oldest=self._oldest() if self._end is None else 0.0,
         )
+
+    def _next_waiting(self) -> Stored:
+        """Take the first that waits for room, for operators with statistics."""
+        self._restored = max(0, self._restored - 1)
+        return self._backlog.popleft()
+
+    def _note_held(self) -> None:
+        """Note how many records are decided, as one more is; for operators with statistics."""
+        self._most_held = max(self._most_held, sum(self._records()))
+
+    def _oldest(self) -> float:
+        """Return how many seconds ago the first call of a record in flight began; likewise."""
+        return 0.0
 
     @abstractmethod
     def _records(self) -> list[bool]:

@@ -20,7 +20,7 @@ from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
 T = TypeVar("T")
 
-_GRACE, _TURNS = 0.005, 3
+_GRACE, _TURNS = 0.005, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 

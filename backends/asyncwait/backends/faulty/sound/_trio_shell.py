@@ -35,11 +35,19 @@ class TrioShell(Shell):
         try:
             with self._scope:
                 async with trio.open_nursery() as self._nursery:
+                    self._nursery.start_soon(self._heed)
                     self._work()
         except BaseException:
             # So that a consumer that shields itself does not wait for ever.
             self._finish(_INTERRUPTED)
             raise
+
+    async def _heed(self) -> None:
+        """Let nothing more out as soon as a task ends the others, which may clean up for long."""
+        try:
+            await trio.sleep_forever()
+        finally:
+            self._finish(_INTERRUPTED)
 
     @abstractmethod
     def _work(self) -> None:

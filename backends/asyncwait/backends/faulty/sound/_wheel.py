@@ -18,7 +18,7 @@ from asyncwait.backends.faulty.sound._contract import (
 )
 from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
-_GRACE, _TURNS = 0.001, 6
+_GRACE, _TURNS = 0.001, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 _SLOTS = 64

@@ -24,10 +24,13 @@ LACKS = frozenset(
         Capability.ONE_LOOP,
         Capability.ON_DEMAND_SNAPSHOT,
         Capability.CANCELLATION_SEEN,
+        Capability.COPIES,
+        Capability.STATISTICS,
     }
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for
-anything, a task that is cancelled is killed, and rows are copies, made by another process."""
+anything, its figures included, a task that is cancelled is killed, and rows are copies, made by
+another process."""
 
 NamedRun: TypeAlias = tuple[str, Scenario, Trace]
 

@@ -8,11 +8,11 @@ from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, leg_c
 
 @leg_check("CAP-1")
 def records_in_flight_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, at most `capacity` records are called and not gone."""
+    """When time goes on, at most `capacity` records are called and not gone, and `max_held`."""
     for rest in leg.rests:
         if rest.in_flight and not rest.failed:
-            if rest.in_flight > leg.capacity:
-                yield f"{rest.in_flight} records in flight, capacity {leg.capacity}", rest.at
+            if rest.in_flight > leg.room:
+                yield f"{rest.in_flight} records in flight, capacity {leg.room}", rest.at
                 return
             yield None
 
@@ -35,7 +35,7 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.failed:
             return
-        if (first := rest.first_uncalled) is not None:
+        if (first := rest.first_for_room) is not None:
             if (second := _second_that_waits(leg, first, rest, out)) is not None:
                 yield f"{second} was taken though {first} waits for room", rest.at
                 return
@@ -67,7 +67,7 @@ def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on for a waiting consumer, there is no room or nothing to fill it."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.has_room:
-            unused = _unused(rest)
+            unused = _unused(leg, rest)
             if unused is not None:
                 yield unused
                 return
@@ -78,10 +78,11 @@ def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
             yield None  # It waited for room, and room came.
 
 
-def _unused(rest: Rest) -> Finding:
-    """Return what could have been admitted."""
-    if rest.first_uncalled is not None:
-        return f"{rest.first_uncalled} is not called though there is room", rest.at
+def _unused(leg: LegHistory, rest: Rest) -> Finding:
+    """Return what could have been admitted; in key-ordered mode other rules tell of calls."""
+    first = rest.first_uncalled
+    if first is not None and not (leg.key_ordered and (rest.called or first in leg.behind_of_key)):
+        return f"{first} is not called though there is room", rest.at
     if rest.input_is_due:
         return "the source has an element, there is room, and nobody takes it", rest.at
     return None
@@ -94,8 +95,8 @@ def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
         # Restored elements are all there from the start, and which are admitted can't be seen.
         if rest.fences and not rest.failed and not rest.restored:
             inside = rest.fences + rest.in_flight + rest.uncalled
-            if inside > leg.capacity + 1:
-                yield f"{inside} elements are inside, capacity {leg.capacity}", rest.at
+            if inside > leg.room + 1:
+                yield f"{inside} elements are inside, capacity {leg.room}", rest.at
                 return
             yield None
 

@@ -1,8 +1,16 @@
 """CAP: examples of how much is taken in."""
 
-from asyncwait.conformance.evidence import Example, at, outlives, replies
+from asyncwait.conformance.evidence import Example, at, in_two_modes, outlives, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
+from asyncwait.spec.scenario import (
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+)
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -260,6 +268,41 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(replies("a", 0, "a1"), replies("b", 0, "b1")),
             handled=True,
             tracked=True,
+        ),
+    ),
+    Example(
+        "room-again-as-one-comes-out",
+        ("CAP-2", "CAP-3", "CAP-4"),
+        "The third record is called at 80, when the first is out, and the fourth one at 160.",
+        Scenario(
+            capacity=2,
+            inputs=at(0, *(Record(value) for value in "abcd")),
+            plans=(
+                *(replies("a", 80, "a1"), replies("b", 160, "b1")),
+                *(replies("c", 160, "c1"), replies("d", 160, "d1")),
+            ),
+        ),
+    ),
+    *in_two_modes(
+        "a-watermark-and-a-record-fill-two-slots",
+        ("CAP-3", "CAP-5", "SNAP-4"),
+        "Nobody reads, so a third element waits; the snapshot of 40 tells them in their order.",
+        Scenario(
+            capacity=2,
+            inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
+            plans=(replies("a", 40, "a1"), replies("b", 40, "b1")),
+            sink=(SinkStep("pause", 120),),
+            requests=(SnapshotRequest(40, 7),),
+        ),
+    ),
+    *in_two_modes(
+        "a-watermark-makes-room-at-once",
+        ("CAP-4", "WM-4"),
+        "The watermark comes out in its instant, and b is called; a comes out when it is done.",
+        Scenario(
+            capacity=2,
+            inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
+            plans=(replies("a", 80, "a1"), replies("b", 120, "b1"), replies("c", 40, "c1")),
         ),
     ),
 )

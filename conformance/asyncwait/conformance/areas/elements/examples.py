@@ -211,4 +211,17 @@ EXAMPLES: tuple[Example, ...] = (
             sink=(SinkStep("pause", 120),),
         ),
     ),
+    Example(
+        "several-results-each-round-a-watermark",
+        ("ELEM-5", "ELEM-1"),
+        "Three records give several results each; they come in order, and stay together.",
+        Scenario(
+            inputs=at(0, Record("a", 1), Record("b", 2), Watermark(2), Record("c", 3)),
+            plans=(
+                replies("a", 80, "a1", "a2"),
+                replies("b", 40, "b1", "b2", "b3"),
+                replies("c", 0, "c1", "c2"),
+            ),
+        ),
+    ),
 )

@@ -2,9 +2,17 @@
 
 from typing import Literal
 
-from asyncwait.conformance.evidence import Example, at, never, outlives, raises, replies
+from asyncwait.conformance.evidence import (
+    Example,
+    at,
+    in_two_modes,
+    never,
+    outlives,
+    raises,
+    replies,
+)
 from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
 _SIX = at(0, *(Record(value, number) for number, value in enumerate("abcabc")))
 _QUICK_AND_SLOW = (replies("a", 80, "a1"), replies("b", 40, "b1", "b2"))
@@ -511,5 +519,41 @@ EXAMPLES: tuple[Example, ...] = (
             Scenario(inputs=at(0, Record("a")), hooks="plain", wrong_argument=argument),
         )
         for argument in _ARGUMENTS
+    ),
+    Example(
+        "another-operator-before-in-order",
+        ("END-15", "END-6"),
+        "Two operators stand in a row, and the hooks of the second run round all of its calls.",
+        Scenario(
+            capacity=2,
+            inputs=_SIX,
+            plans=_QUICK_AND_SLOW,
+            hooks="coroutine",
+            hook_takes=40,
+            company="before",
+        ),
+    ),
+    *in_two_modes(
+        "leaving-with-finished-results",
+        ("END-7", "END-10"),
+        "b and c are finished, and d waits for room, when the consumer leaves: nothing more comes.",
+        Scenario(
+            capacity=2,
+            inputs=at(0, *(Record(value) for value in "abcd")),
+            plans=(replies("a", 40, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
+            sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
+        ),
+    ),
+    *in_two_modes(
+        "leaving-with-finished-results-and-a-back-off",
+        ("END-7", "END-10", "RETRY-14"),
+        "The same, while one record waits for its next attempt, which is due in ten seconds.",
+        Scenario(
+            capacity=3,
+            retry=PlannedRetry(initial=10_000),
+            inputs=at(0, *(Record(value) for value in "abc")),
+            plans=(replies("a", 40, "a1"), raises("b", 40), replies("c", 80, "c1")),
+            sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
+        ),
     ),
 )

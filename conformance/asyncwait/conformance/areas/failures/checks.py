@@ -3,19 +3,21 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
+    FOR_THE_PROGRAM,
     NEVER,
     Finding,
     Item,
     LegHistory,
+    causes_of,
     failure_named,
     first_failures,
+    is_raised,
     leg_check,
 )
 from asyncwait.spec import Snapshot
-from asyncwait.spec.scenario import HandlerAsked, HookRun, SourceClosed
+from asyncwait.spec.scenario import FailureAsked, HandlerAsked, HookRun, SourceClosed
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
-_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
 _ODD = {"StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"}
 
 
@@ -73,6 +75,9 @@ def _fails_at(leg: LegHistory, item: Item) -> float:
     """When `item` would fail if its call were left alone, which a sound operator does not do."""
     call, retry = item.last, leg.scenario.retry
     if call is None:
+        return NEVER
+    handler = leg.scenario.failure_handler(call.value)
+    if handler is not None and handler.does == "reply":
         return NEVER
     repeats = retry is not None and retry.repeats(call.step)
     fails = call.step.does in {"raise", "misreturn"} and not repeats
@@ -154,7 +159,8 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
         yield None
     if ending.how != "failed":
         return
-    reasons = {item.wrong for item in leg.records if item.decided_at <= ending.at} - {""}
+    failed = [item for item in leg.records if item.decided_at <= ending.at]
+    reasons = {each for item in failed for each in (item.wrong, item.failure)} - {""}
     # Whether there were too many abandoned calls is for TIME-9 to say, what is no element for
     # ELEM-3; and that something failed and the error has the name of something else is for the
     # rules that ask for the right name.
@@ -186,26 +192,13 @@ def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Find
     ending = leg.ending
     if ending.how != "failed" or ending.error != "CallFailed" or ending.unchanged:
         return
-    causes = {cause for item in leg.named for cause in _causes(item)}
+    causes = {cause for item in leg.named for cause in causes_of(item, item.wrong, item.cause)}
     if not ending.cause:
         yield "the error has no cause: the user can't see what was raised", ending.at
     elif causes and ending.cause not in causes:
         yield f"expected {_either(causes)} as the cause, got {ending.cause}", ending.at
     else:
         yield None
-
-
-def _causes(item: Item) -> set[str]:
-    """Class names of what the call of `item`, or the collection it gave, raised."""
-    if item.wrong != "CallFailed" or item.last is None:
-        return set()
-    if item.cause:
-        return {item.cause}
-    error = item.last.step.error
-    if item.timed_out or error not in {"ValueError", "RetryAfter", *_ODD, *_FOR_THE_PROGRAM}:
-        return {"Planned"}
-    # The language itself turns the one into the other where it leaves a coroutine.
-    return {error, "RuntimeError"} if error == "StopIteration" else {error}
 
 
 def _either(names: set[str]) -> str:
@@ -245,8 +238,9 @@ def _is_raised_again(leg: LegHistory) -> bool:
     calls = [c for c in leg.calls if c.ended is not None and c.ended.how == "raised"]
     errors = [call.step.error for call in calls]
     handlers = [leg.scenario.handler(asked.value) for _, asked in leg.seen(HandlerAsked)]
+    handlers += [leg.scenario.failure_handler(e.value) for _, e in leg.seen(FailureAsked)]
     errors += [handler.error for handler in handlers if handler is not None]
-    return sum(error in _FOR_THE_PROGRAM for error in errors) > 1
+    return sum(error in FOR_THE_PROGRAM for error in errors) > 1
 
 
 def _is_interrupted_by_its_source(leg: LegHistory) -> bool:
@@ -259,23 +253,11 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
     """Return what the call of `item` raised, or its handler, if it is meant for the program."""
     if item.last is None or item.decided_at > leg.fail_at:
         return set()
-    handler = leg.scenario.handler(item.last.value) if item.asked_at != NEVER else None
-    errors = {"" if handler is None else handler.error}
-    if _is_raised(leg, item):
+    handlers = [
+        leg.scenario.handler(item.last.value) if item.asked_at != NEVER else None,
+        leg.scenario.failure_handler(item.last.value) if item.failure else None,
+    ]
+    errors = {handler.error for handler in handlers if handler is not None}
+    if is_raised(leg.facts, item.last, is_late=item.timed_out):
         errors.add(item.last.step.error)
-    return errors & _FOR_THE_PROGRAM
-
-
-def _is_raised(leg: LegHistory, item: Item) -> bool:
-    """Whether the call of `item` raised in the operator's own task.
-
-    A completion with an error does not, nor does its supplier if the completion was late: nobody
-    asks it.
-    """
-    call = item.last
-    if call is None or call.ended is None or call.ended.how != "raised":
-        return False
-    step = call.step
-    at_once = step.after == 0 and not step.thread
-    asked = step.supplied and not item.timed_out
-    return leg.scenario.form == "coroutine" or at_once or asked
+    return errors & FOR_THE_PROGRAM

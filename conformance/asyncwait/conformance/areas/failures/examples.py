@@ -1,7 +1,7 @@
 """FAIL: examples of what fails an operator, when, and how the consumer learns it."""
 
-from asyncwait.conformance.evidence import Example, at, never, raises, replies
-from asyncwait.spec import Barrier, Record, Watermark
+from asyncwait.conformance.evidence import Example, at, in_two_modes, never, raises, replies
+from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
 
@@ -34,7 +34,7 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(never("a"), raises("b", 0)),
         ),
     ),
-    Example(
+    *in_two_modes(
         "callback-completes-exceptionally",
         ("FAIL-1", "FAIL-2", "FAIL-10"),
         "In callback form an error fails the stream just so.",
@@ -238,6 +238,26 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "nothing-comes-while-the-program-ends",
+        ("FAIL-11",),
+        "A handler interrupts the program; a call cleans up, and the consumer comes meanwhile.",
+        Scenario(
+            mode="unordered",
+            timeout=80,
+            handled=True,
+            inputs=at(0, Record("a"), Record("b"), LatencyMarker(1)),
+            plans=(
+                Plan(
+                    "a",
+                    (Step("never", clean_up=120),),
+                    Handler("raise", error="KeyboardInterrupt"),
+                ),
+                replies("b", 0, "b1"),
+            ),
+            sink=(SinkStep("pause", 160), SinkStep("read", 2), SinkStep("leave")),
+        ),
+    ),
+    Example(
         "callback-that-exits",
         ("FAIL-11",),
         "A function in callback form raises SystemExit before it returns.",
@@ -330,6 +350,15 @@ EXAMPLES: tuple[Example, ...] = (
             hooks="plain",
             source_ends_at=80,
             source_error="interrupt",
+        ),
+    ),
+    Example(
+        "failure-between-a-result-and-a-watermark",
+        ("FAIL-1", "FAIL-2", "FAIL-10"),
+        "a1 is out at 40; b fails at 80, and the watermark behind it does not come out.",
+        Scenario(
+            inputs=at(0, Record("a", 5), Record("b", 6), Watermark(9)),
+            plans=(replies("a", 40, "a1"), raises("b", 80)),
         ),
     ),
 )

@@ -28,7 +28,7 @@ def a_decided_head_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("ORD-3")
 def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iterator[Finding]:
     """In unordered mode a waiting consumer has got what is decided and behind no fence."""
-    if not leg.ordered:
+    if not (leg.ordered or leg.key_ordered):
         yield from _held_back(leg)
 
 
@@ -47,6 +47,8 @@ def _held_back(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("ORD-4")
 def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """Before the call of each record the one of its predecessor has started."""
+    if leg.key_ordered:
+        return
     for before, item in pairwise(leg.records):
         if item.call is not None:
             if _start(before) > item.call.seq:

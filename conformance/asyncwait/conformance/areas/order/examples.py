@@ -1,7 +1,7 @@
 """ORD: examples of the order of results, and of calls."""
 
-from asyncwait.conformance.evidence import Example, at, replies
-from asyncwait.spec import Record, Snapshot
+from asyncwait.conformance.evidence import Example, at, in_two_modes, replies
+from asyncwait.spec import Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Plan, Scenario, SinkStep, Step
 
 EXAMPLES: tuple[Example, ...] = (
@@ -165,6 +165,31 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             inputs=at(0, Record("a", 30), Record("b", 20), Record("c"), Record("a", 10)),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
+        ),
+    ),
+    *in_two_modes(
+        "eight-records-and-room-for-five",
+        ("ORD-4", "ORD-5"),
+        "Other threads answer eight records, which are more than there is room for.",
+        Scenario(
+            capacity=5,
+            form="callback",
+            inputs=at(0, *(Record(number, number) for number in range(8))),
+            plans=tuple(
+                Plan(
+                    number, (Step(after=40 * (3 * number % 5), results=(2 * number,), thread=True),)
+                )
+                for number in range(8)
+            ),
+        ),
+    ),
+    Example(
+        "a-head-lets-go-of-all-behind-it",
+        ("ORD-1", "ORD-2"),
+        "b and c are finished, and come out with the head: b, the watermark, then c.",
+        Scenario(
+            inputs=at(0, Record("a", 1), Record("b", 2), Watermark(3), Record("c", 4)),
+            plans=(replies("a", 120, "a1"), replies("b", 40, "b1"), replies("c", 80, "c1")),
         ),
     ),
 )

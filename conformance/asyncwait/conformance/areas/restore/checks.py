@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from asyncwait.conformance.judging import (
     Violation,
     check,
     identity_of,
+    key_of,
     leg_check,
     untimely_request,
 )
@@ -25,11 +26,19 @@ from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
 
 @leg_check("REST-1")
 def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Finding]:
-    """Every stored record has a call, and each of these calls begins before any other."""
-    restored = [item for item in leg.records if item.index is None]
-    fresh = [i.call for i in leg.records if i.index is not None and i.call is not None]
-    first = min((call.seq for call in fresh), default=None)
-    for item in restored:
+    """Every stored record has a call, and each of these calls begins before any other.
+
+    In key-ordered mode before any other for its key.
+    """
+    fresh: dict[Hashable, int] = {}
+    for item in leg.records:
+        if item.index is not None and item.call is not None:
+            key = _line_of(leg, item)
+            fresh[key] = min(item.call.seq, fresh.get(key, item.call.seq))
+    for item in leg.records:
+        if item.index is not None:
+            continue
+        first = fresh.get(_line_of(leg, item))
         if item.call is None:
             if first is not None or leg.ran_to_its_end:
                 yield f"{item} was not called again", leg.end_at
@@ -37,6 +46,11 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
             yield f"{item} was called after a new record", item.call.at
         else:
             yield None
+
+
+def _line_of(leg: LegHistory, item: Item) -> Hashable:
+    """Return what is the same for records that have to wait for each other."""
+    return key_of(item) if leg.key_ordered else ""
 
 
 @leg_check("REST-2")
@@ -87,13 +101,13 @@ def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Find
 def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     """With more stored than there is room for, no more than `capacity` are in flight."""
     restored = [item for item in leg.records if item.index is None]
-    if len(restored) < leg.capacity:
+    if len(restored) < leg.room:
         return
     for rest in leg.rests:
         if rest.failed:
             return
-        if rest.in_flight > leg.capacity:
-            yield f"{rest.in_flight} restored calls, capacity {leg.capacity}", rest.at
+        if rest.in_flight > leg.room:
+            yield f"{rest.in_flight} restored calls, capacity {leg.room}", rest.at
             return
         yield None
 
@@ -126,10 +140,15 @@ def the_kept_outputs_are_one_legal_output(history: History) -> Judgement:
         return Judgement()
     places = _places(history)
     ordered = all(leg.ordered for leg in history.legs)
+    keyed = all(leg.ordered or leg.key_ordered for leg in history.legs)
     applied, highest, fence = 0, -1, -1
+    lines: dict[Hashable, int] = {}
     for kept in _kept(history):
         place = places[kept.item]
         behind = highest if ordered or kept.item.is_fence else fence
+        if keyed and kept.item.is_record:
+            behind = max(behind, lines.get(key_of(kept.item), -1))
+            lines[key_of(kept.item)] = place
         applied += 1
         if place < behind:
             text = f"{kept.output.element} came out behind something later"

@@ -220,4 +220,34 @@ EXAMPLES: tuple[Example, ...] = (
             crashes=(Crash(120),),
         ),
     ),
+    Example(
+        "restored-into-more-room",
+        ("REST-1", "REST-5", "REST-7"),
+        "Four calls are stored, begin again before two new ones, and are stored once more.",
+        Scenario(
+            form="callback",
+            inputs=(
+                *at(0, *(Record(value) for value in "abcd")),
+                *at(40, Barrier(1)),
+                *at(80, Record("e"), Record("f")),
+                *at(120, Barrier(2)),
+            ),
+            plans=(
+                *(replies(value, 160, f"{value}1") for value in "abcd"),
+                *(replies(value, 40, f"{value}1") for value in "ef"),
+            ),
+            crashes=(Crash(80, capacity=8),),
+        ),
+    ),
+    Example(
+        "restoring-a-full-queue",
+        ("REST-1", "REST-4"),
+        "Ten stored records fill all ten slots, and are answered as soon as they are called.",
+        Scenario(
+            capacity=10,
+            inputs=at(0, Record("b")),
+            plans=(replies("a", 0, "a1"), replies("b", 40, "b1")),
+            restore=Snapshot(1, tuple(Record("a", number) for number in range(10))),
+        ),
+    ),
 )

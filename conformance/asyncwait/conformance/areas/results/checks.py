@@ -117,12 +117,17 @@ def a_collection_that_breaks_gives_nothing(leg: LegHistory) -> Iterator[Finding]
 
 def _is_broken(leg: LegHistory, item: Item) -> bool:
     """Whether `item` was decided by a collection that raised while it was read."""
-    if item.last is None or not item.wrong:
+    if item.last is None or not (item.wrong or item.failure):
         return False
+    value = item.last.value
+    handlers = [
+        leg.scenario.handler(value) if item.timed_out else None,
+        leg.scenario.failure_handler(value) if item.failure else None,
+    ]
+    errors = {handler.error for handler in handlers if handler is not None}
     if not item.timed_out:
-        return item.last.step.error == "broken"
-    handler = leg.scenario.handler(item.last.value)
-    return handler is not None and handler.error == "broken"
+        errors.add(item.last.step.error)
+    return "broken" in errors
 
 
 @leg_check("RES-7")

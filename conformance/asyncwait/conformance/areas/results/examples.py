@@ -1,8 +1,8 @@
 """RES: examples of what calls give."""
 
-from asyncwait.conformance.evidence import Example, at, replies
+from asyncwait.conformance.evidence import Example, at, in_two_modes, replies
 from asyncwait.spec import Record, Watermark
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
 
 def _misreturns(name: str, error: str, sentence: str, *, form: str = "coroutine") -> Example:
@@ -221,7 +221,7 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 80, "b1")),
         ),
     ),
-    Example(
+    *in_two_modes(
         "suppliers-from-everywhere",
         ("RES-7", "RES-5"),
         "Suppliers are given inside the call, later, and from another thread.",
@@ -282,6 +282,32 @@ EXAMPLES: tuple[Example, ...] = (
             mode="unordered",
             inputs=at(0, Record("a"), Record("b")),
             plans=(replies("a", 40, "x", "x"), replies("b", 80, 1, True, 1.0)),
+        ),
+    ),
+    *in_two_modes(
+        "suppliers-that-are-asked-once-for-each-attempt",
+        ("RES-7", "RETRY-1", "RETRY-2"),
+        "Suppliers of nothing are a reason to call again, twice; the others are not.",
+        Scenario(
+            capacity=8,
+            form="callback",
+            retry=PlannedRetry(on_result="empty"),
+            inputs=at(0, *map(Record, "abcdef")),
+            plans=tuple(
+                Plan(value, (Step(after=40, results=results, supplied=True),))
+                for value, results in zip("abcdef", 3 * (("x",), ()), strict=True)
+            ),
+        ),
+    ),
+    Example(
+        "supplier-that-raises-each-time",
+        ("RES-7", "RETRY-2", "RETRY-7"),
+        "The supplier raises in each of three attempts, and its last error is that of the record.",
+        Scenario(
+            form="callback",
+            retry=PlannedRetry(),
+            inputs=at(0, Record("a")),
+            plans=(Plan("a", (Step("raise", 40, error="ValueError", supplied=True),)),),
         ),
     ),
 )

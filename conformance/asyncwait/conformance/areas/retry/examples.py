@@ -1,6 +1,15 @@
 """RETRY: examples of attempts, back-offs, and what ends them."""
 
-from asyncwait.conformance.evidence import Example, at, fails, handler, raises, replies
+from asyncwait.conformance.evidence import (
+    Example,
+    at,
+    fails,
+    handler,
+    in_two_modes,
+    never,
+    raises,
+    replies,
+)
 from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
     Crash,
@@ -21,6 +30,20 @@ _AT_ONCE = Step("raise", error="ValueError")
 
 def _gives(*results: str, after: int = 40) -> Step:
     return Step(after=after, results=results)
+
+
+def _every_other(*, twice: bool) -> Scenario:
+    """Six records, of which the second, fourth and sixth have no results in any attempt."""
+    return Scenario(
+        capacity=8,
+        form="callback" if twice else "coroutine",
+        retry=PlannedRetry(on_result="empty"),
+        inputs=at(0, *map(Record, "abcdef")),
+        plans=tuple(
+            Plan(value, (Step(after=40, results=results, twice=twice),))
+            for value, results in zip("abcdef", 3 * (("x",), ()), strict=True)
+        ),
+    )
 
 
 EXAMPLES: tuple[Example, ...] = (
@@ -86,7 +109,7 @@ EXAMPLES: tuple[Example, ...] = (
             plans=tuple(fails(value, 1, f"{value}1", after=40) for value in "abcdefghi"),
         ),
     ),
-    Example(
+    *in_two_modes(
         "all-attempts-fail",
         ("RETRY-2", "RETRY-7"),
         "The third call is the last one, and the error tells of three attempts.",
@@ -461,6 +484,96 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, A),
             plans=(fails("a", 2, "a1", after=40),),
             sink=(SinkStep("pause", 120),),
+        ),
+    ),
+    *in_two_modes(
+        "every-other-record-is-refused-to-the-end",
+        ("RETRY-1", "RETRY-2"),
+        "Three of six records have no results in three attempts, and nothing comes of them.",
+        _every_other(twice=False),
+    ),
+    *in_two_modes(
+        "every-attempt-is-completed-again-and-again",
+        ("RETRY-1", "RETRY-2", "RETRY-9"),
+        "The same, and each call is completed several times; only the first completion counts.",
+        _every_other(twice=True),
+    ),
+    *in_two_modes(
+        "late-in-the-second-attempt",
+        ("RETRY-11", "TIME-3"),
+        "Each call would fail after 80 ms: at 160 the second one has run for 40, and is late.",
+        Scenario(
+            timeout=160,
+            handled=True,
+            retry=PlannedRetry(),
+            inputs=at(0, A, B) + at(40, C),
+            plans=tuple(
+                Plan(value, (Step("raise", 80, error="ValueError"),), handler(-1))
+                for value in "abc"
+            ),
+        ),
+    ),
+    *in_two_modes(
+        "handler-that-fails-in-the-first-attempt",
+        ("TIME-1", "TIME-4"),
+        "The handler's error ends it all after one call, though any error is a reason for another.",
+        Scenario(
+            timeout=80,
+            handled=True,
+            retry=PlannedRetry(),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("never"),), Handler("raise", error="ValueError")),),
+        ),
+    ),
+    *in_two_modes(
+        "late-though-results-may-be-refused",
+        ("TIME-2", "TIME-4"),
+        "The call never answers, so there is nothing to refuse, and its deadline is the end.",
+        Scenario(
+            timeout=80,
+            retry=PlannedRetry(on_result="empty"),
+            inputs=at(0, A),
+            plans=(never("a"),),
+        ),
+    ),
+    Example(
+        "failed-as-the-loop-is-blocked-beyond-the-deadline",
+        ("RETRY-11", "TIME-1", "TIME-3"),
+        "a fails at 40, from a thread, as a call blocks the loop until 160: its handler decides.",
+        Scenario(
+            timeout=80,
+            handled=True,
+            form="callback",
+            retry=PlannedRetry(),
+            inputs=at(0, A, B),
+            plans=(
+                Plan("a", (Step("raise", 40, error="ValueError", thread=True),), handler("a-late")),
+                Plan("b", (Step(after=40, results=("b1",), blocks=120),), handler("b-late")),
+            ),
+        ),
+    ),
+    Example(
+        "raised-then-refused-then-taken",
+        ("RETRY-1", "RETRY-8"),
+        "The first attempt raises, the second one's results are refused, the third one's are not.",
+        Scenario(
+            retry=PlannedRetry(on_result="pair"),
+            inputs=at(0, A, B),
+            plans=(
+                Plan("a", (_FAILURE, _gives("no", "never"), _gives("a1"))),
+                Plan("b", (_AT_ONCE, _gives("no", "never", after=80), _gives("b1"))),
+            ),
+        ),
+    ),
+    Example(
+        "five-records-with-the-same-back-offs",
+        ("RETRY-2", "RETRY-3", "RETRY-4"),
+        "One after the other backs off for 40, 80, 160 and, by the cap, 160 ms.",
+        Scenario(
+            capacity=1,
+            retry=PlannedRetry(max_attempts=5, cap=160),
+            inputs=at(0, *map(Record, "abcde")),
+            plans=tuple(fails(value, 4, f"{value}1") for value in "abcde"),
         ),
     ),
 )

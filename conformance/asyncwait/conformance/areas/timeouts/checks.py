@@ -9,11 +9,12 @@ from asyncwait.conformance.judging import (
     Finding,
     Item,
     LegHistory,
+    blamed_for_timeout,
+    early_timeout,
     failure_named,
     first_stray,
     leg_check,
     running_at,
-    untimely_request,
 )
 from asyncwait.spec.scenario import identity
 
@@ -46,7 +47,7 @@ def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[
 def _blamed_unasked(leg: LegHistory) -> frozenset[Item]:
     """Return the records that the error may blame, unless the handler was asked for one."""
     asked = any(item.asked_at != NEVER for item in leg.named)
-    return frozenset() if asked else _blamed_for_timeout(leg)
+    return frozenset() if asked else blamed_for_timeout(leg)
 
 
 def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Finding]:
@@ -89,7 +90,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
     """A cancellation reaches a call in the instant of its record's deadline, and not before."""
     if leg.scenario.form == "callback":
         return
-    blamed = _blamed_for_timeout(leg)
+    blamed = blamed_for_timeout(leg)
     # A run that comes to no end is torn down by the harness, and told of a little later.
     for early in () if leg.ending.how in {"hung", "livelock"} else leg.calls:
         if early.cancelled_at < min(early.until, leg.may_be_over_at, leg.end_at):
@@ -136,16 +137,12 @@ def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
     """A record that waited for room is not decided by time before its call had its full time."""
     if leg.timeout == NEVER:
         return
-    blamed = _blamed_for_timeout(leg)
+    blamed = blamed_for_timeout(leg)
     for item in leg.records:
         if item.call is not None and item.call.at == _there_at(leg, item):
             continue
-        undecided_until = min(leg.deadline(item), item.decided_at)
-        early = untimely_request(leg, item, after=item.at, before=undecided_until)
-        if early is not None:
+        if (early := early_timeout(leg, item, blamed)) is not None:
             yield f"{item} timed out before its time since its call", early
-        elif item in blamed and leg.end_at < leg.deadline(item):
-            yield f"{item} timed out before its time since its call", leg.end_at
         elif item.decided_at != NEVER:
             yield None
 
@@ -155,16 +152,6 @@ def _there_at(leg: LegHistory, item: Item) -> float:
     if item.index is None:
         return item.at
     return max(0, leg.scenario.inputs[item.index].at - leg.began_at)
-
-
-def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
-    """Return the records whose timeout the error may mean; if one of them did, it means that."""
-    if leg.ending.error != "CallTimedOut":
-        return frozenset()
-    timed_out = frozenset(item for item in leg.named if item.timed_out)
-    if not timed_out:
-        return leg.named
-    return timed_out if len(timed_out) == 1 else frozenset()
 
 
 @leg_check("TIME-8")
@@ -227,7 +214,7 @@ def _goes_on(leg: LegHistory, since: float) -> bool:
 @leg_check("TIME-10")
 def a_call_that_answers_in_time_does_not_time_out(leg: LegHistory) -> Iterator[Finding]:
     """The error does not name a record for its timeout whose call answered before."""
-    blamed = _blamed_for_timeout(leg)
+    blamed = blamed_for_timeout(leg)
     for item in leg.records:
         if item.timed_out or NEVER in {leg.timeout, item.decided_at}:
             continue

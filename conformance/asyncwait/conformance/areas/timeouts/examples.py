@@ -1,6 +1,14 @@
 """TIME: examples of deadlines, handlers, and calls that outlive their records."""
 
-from asyncwait.conformance.evidence import Example, at, handler, never, outlives, replies
+from asyncwait.conformance.evidence import (
+    Example,
+    at,
+    handler,
+    in_two_modes,
+    never,
+    outlives,
+    replies,
+)
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
@@ -356,6 +364,32 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, Record("a", 5), Record("b", 6)),
             plans=(replies("a", 40, "a1"), never("b")),
             sink=(SinkStep("pause", 160),),
+        ),
+    ),
+    *in_two_modes(
+        "deadline-before-a-finished-record",
+        ("TIME-2", "TIME-4"),
+        "a is late at 80 and nobody handles that; b is finished since 40, and out if it may be.",
+        Scenario(
+            timeout=80,
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(never("a"), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "answered-as-the-loop-is-blocked-beyond-the-deadline",
+        ("TIME-1", "TIME-10"),
+        "a is answered at 40, from a thread; in that instant a call blocks the loop until 160.",
+        Scenario(
+            timeout=80,
+            form="callback",
+            inputs=at(0, Record("c"), Record("a"), Record("b")),
+            plans=(
+                replies("c", 0, "c1"),
+                Plan("a", (Step(after=40, results=("a1",), thread=True),), handler("a-late")),
+                Plan("b", (Step(after=40, results=("b1",), blocks=120),), handler("b-late")),
+            ),
+            handled=True,
         ),
     ),
 )

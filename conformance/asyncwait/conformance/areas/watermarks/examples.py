@@ -1,6 +1,6 @@
 """WM: examples of watermarks and statuses."""
 
-from asyncwait.conformance.evidence import Example, at, replies
+from asyncwait.conformance.evidence import Example, at, in_two_modes, replies
 from asyncwait.spec import LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Scenario, SinkStep
 
@@ -247,6 +247,57 @@ EXAMPLES: tuple[Example, ...] = (
             mode="unordered",
             inputs=at(0, Watermark(10), Record("a", 10), Record("b", 5), Watermark(20)),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
+    *in_two_modes(
+        "watermark-behind-two-and-room-for-two",
+        ("WM-1", "WM-2", "WM-3"),
+        "There is room for two records; behind them a watermark waits, and behind that a third.",
+        Scenario(
+            capacity=2,
+            inputs=at(0, Record("a", 1), Record("b", 2), Watermark(2), Record("c", 3)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
+        ),
+    ),
+    *in_two_modes(
+        "two-watermarks-and-nothing-else",
+        ("WM-3", "WM-4"),
+        "Two watermarks in a row come out at once, in their order.",
+        Scenario(inputs=at(0, Watermark(1), Watermark(2)), source_ends_at=120),
+    ),
+    *in_two_modes(
+        "watermark-and-statuses-behind-a-record",
+        ("WM-3", "WM-5", "WM-6", "CAP-5"),
+        "A record, a watermark and two statuses fill four slots, and come out in this order.",
+        Scenario(
+            inputs=at(
+                0,
+                Record("a"),
+                Watermark(1),
+                WatermarkStatus(True),
+                WatermarkStatus(False),
+                Record("b"),
+            ),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "three-segments-finished-crosswise",
+        ("WM-1", "WM-2", "ORD-3"),
+        "Six records in three segments finish from the last one on; a seventh waits for room.",
+        Scenario(
+            mode="unordered",
+            capacity=8,
+            inputs=at(
+                0,
+                *(Record("a"), Record("b"), Watermark(1)),
+                *(Record("c"), Record("d"), Watermark(2)),
+                *(Record("e"), Record("f"), Record("g")),
+            ),
+            plans=(
+                *(replies("f", 40, "f1"), replies("c", 80, "c1"), replies("b", 120, "b1")),
+                *(replies("a", 160, "a1"), replies("d", 200, "d1"), replies("e", 240, "e1")),
+            ),
         ),
     ),
 )

@@ -1,0 +1,102 @@
+"""CTX: operators that mix up context variables."""
+
+from collections.abc import AsyncIterator
+from contextvars import Context, copy_context
+from typing import Any
+
+import anyio
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    Attempt,
+    Output,
+    ResultStream,
+    SourceReader,
+    StreamTask,
+)
+from asyncwait.spec import Element, run_hook
+
+
+class CallsInAnEmptyContext(Attempt):
+    """Starts each call in a context without anything, as what a thread starts is."""
+
+    def start(self) -> None:
+        Context().run(super().start)
+
+
+class CallsAsItReads(StreamTask):
+    """Starts a call where its record was read, and so in the context of the source."""
+
+    def on_element(self, element: Element) -> None:
+        super().on_element(element)
+        if not self.is_back_pressured():
+            self.process(self.backlog.popleft())
+            self.let_read()
+
+
+class KeepsTheContextOfACall(Attempt):
+    """Starts a call in the context in which the last one has ended, as a task for all does."""
+
+    def start(self) -> None:
+        getattr(self.operator, "last_context", copy_context()).run(super().start)
+
+    async def invoke(self) -> Any:
+        try:
+            return await super().invoke()
+        finally:
+            self.operator.last_context = copy_context()  # type: ignore[attr-defined]
+
+
+class AsksInItsOwnContext(AsyncWaitOperator):
+    """Runs handlers, predicates and callbacks in its own task, and not in copies of its context."""
+
+    async def open(self) -> None:
+        await run_hook(self.function.open)
+
+
+class LooksAtItsSourceFirst(ResultStream):
+    """Asks for the first element on entering, in the task of its consumer."""
+
+    async def __aenter__(self) -> Output:
+        source = aiter(self.elements)
+        first = [await anext(source)]
+
+        async def all_of_it() -> AsyncIterator[Element]:
+            yield first.pop()
+            async for element in source:
+                yield element
+
+        self.elements = all_of_it()
+        return await super().__aenter__()
+
+
+class AsksItsSourceInTasks(SourceReader):
+    """Asks for each element in a task of its own."""
+
+    async def read_all(self) -> BaseException | None:
+        self.elements = self.asked_in_tasks(aiter(self.elements))
+        return await super().read_all()
+
+    async def asked_in_tasks(self, source: AsyncIterator[Element]) -> AsyncIterator[Element]:
+        """Give what the source gives; what it raises is lost in a group."""
+        given: list[Any] = []
+
+        async def ask() -> None:
+            given.append(await anext(source, None))
+
+        while not given or given[-1] is not None:
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask)
+            if given[-1] is not None:
+                yield given[-1]
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(CallsInAnEmptyContext, rule="CTX-1"),
+    Faulty(CallsAsItReads, rule="CTX-1"),
+    Faulty(KeepsTheContextOfACall, rule="CTX-2"),
+    Faulty(AsksInItsOwnContext, rule="CTX-3"),
+    Faulty(LooksAtItsSourceFirst, rule="CTX-4"),
+    Faulty(AsksItsSourceInTasks, rule="CTX-5"),
+)

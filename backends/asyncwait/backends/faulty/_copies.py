@@ -1,0 +1,87 @@
+"""COPY: operators that share what they were told to copy."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import Parts, ResultStream, StreamTask
+from asyncwait.spec import Element, OperatorConfig, Record
+
+
+class _CopiesInItsOwnWay(ResultStream):
+    """Takes what it is told to copy with for something else; a base of those below."""
+
+    instead_of: Callable[..., Any]
+
+    def __init__(self, parts: Parts, config: OperatorConfig, *others: Any) -> None:
+        if getattr(config, "copy", None) is not None:
+            config = replace(config, copy=self.instead_of(config.copy))
+        super().__init__(parts, config, *others)
+
+
+class GivesWhatItHasRead(_CopiesInItsOwnWay):
+    """Knows no copies, whatever it was told."""
+
+    def instead_of(self, copy: Any) -> Callable[[Any], Any]:  # noqa: ARG002
+        return lambda value: value
+
+
+class CopiesEachRecordOnce(_CopiesInItsOwnWay):
+    """Gives each attempt what the one before has left of the copy."""
+
+    def instead_of(self, copy: Any) -> Callable[[Any], Any]:
+        copies: dict[int, Any] = {}
+        return lambda value: copies.get(id(value)) or copies.setdefault(id(value), copy(value))
+
+
+class CopiesFromTheSecondCallOn(_CopiesInItsOwnWay):
+    """Gives the first call what was read, as nobody has changed that yet."""
+
+    def instead_of(self, copy: Any) -> Callable[[Any], Any]:
+        called: dict[int, Any] = {}
+        return lambda value: (
+            copy(value) if id(value) in called else called.setdefault(id(value), value)
+        )
+
+
+class CopiesForCallsAlone(ResultStream):
+    """Gives handlers what was read."""
+
+    def __init__(self, parts: Parts, config: OperatorConfig, fn: Any, *others: Any) -> None:
+        super().__init__(parts, config, fn, *others)
+        handlers = {name: getattr(fn, name, None) for name in ("timeout", "failure")}
+        self.function = replace(self.function, **handlers)
+
+
+class CopiesToSeeWhetherItCan(StreamTask):
+    """Copies each value when it admits the record, where nobody expects that to fail."""
+
+    def process(self, element: Element) -> None:
+        if isinstance(element, Record) and self.config.copy is not None:
+            self.config.copy(element.value)
+        super().process(element)
+
+
+class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
+    """Gives a call what was read if there is no copy to be had."""
+
+    def instead_of(self, copy: Any) -> Callable[[Any], Any]:
+        def if_possible(value: Any) -> Any:
+            try:
+                return copy(value)
+            except Exception:
+                return value
+
+        return if_possible
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(GivesWhatItHasRead, rule="COPY-1"),
+    Faulty(CopiesEachRecordOnce, rule="COPY-1"),
+    Faulty(CopiesFromTheSecondCallOn, rule="COPY-2"),
+    Faulty(CopiesForCallsAlone, rule="COPY-3"),
+    Faulty(CopiesToSeeWhetherItCan, rule="COPY-4"),
+    Faulty(CallsWithWhatItCanNotCopy, rule="COPY-4"),
+)

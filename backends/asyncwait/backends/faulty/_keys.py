@@ -1,0 +1,246 @@
+"""KEY: operators that take keys for something else, or hold them too long, or not long enough."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    Entry,
+    FenceEntry,
+    KeyLines,
+    KeyOrderedQueue,
+    Output,
+    RecordEntry,
+    ResultHandler,
+)
+from asyncwait.spec import Element, Record, Stored
+
+
+class CallsAllOfAKeyAtOnce(KeyLines):
+    """Has every record called as it comes."""
+
+    def enter(self, handler: ResultHandler) -> bool:
+        del handler
+        return True
+
+    def leave(self, handler: ResultHandler) -> None:
+        del handler
+
+
+class HandsOutTheLatestFirst(KeyOrderedQueue):
+    """Lets out first what was decided last, where several records wait."""
+
+    def make_ready(self, entry: RecordEntry) -> None:
+        ready = self.segment_of[entry].ready
+        ready.insert(1 if ready and ready[0].begun else 0, entry)
+
+
+class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
+    """Lets a decided record out when all before it are out, whatever their keys."""
+
+    def peek_ready(self) -> Entry | None:
+        first = next(iter(self), None)
+        return None if first is None or first.outputs is None else first
+
+
+class ServesALineFromItsEnd(KeyLines):
+    """Has the last record called that waits for a key."""
+
+    def leave(self, handler: ResultHandler) -> ResultHandler | None:
+        line = self.lines.get(handler.record.key)
+        assert line is not None
+        decided = line.popleft()
+        line.rotate(1)
+        line.appendleft(decided)
+        return super().leave(handler)
+
+
+class FreesKeysALittleLater(AsyncWaitOperator):
+    """Frees a key a millisecond after its record is decided."""
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if self.keys is not None:
+            self.timers.register(self.clock() + 0.001, partial(super().free_key, handler))
+
+
+class NeverFreesKeysOfLateRecords(AsyncWaitOperator):
+    """Frees the key of a record when its call has answered, and not when it is late."""
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if self.clock() < handler.due:
+            super().free_key(handler)
+
+
+class FreesKeysWhenResultsAreTaken(Output):
+    """Takes a key to be busy until the results of its record have come out."""
+
+    decided: tuple[ResultHandler, ...] = ()
+
+    def take(self) -> Element | None:
+        element = super().take()
+        decided, self.decided = self.decided, ()
+        list(map(self.task.operator.free_key, decided))
+        return element
+
+
+class KeepsItsFinishedRecords(AsyncWaitOperator):
+    """Knows which decided records have not come out."""
+
+    output: FreesKeysWhenResultsAreTaken
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if handler.entry in iter(self.queue):
+            self.output.decided += (handler,)
+        else:
+            super().free_key(handler)
+
+
+class TakesAllKeysForOne(KeyLines):
+    """Has one line for all keys."""
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        del handler
+        return ""
+
+
+class LooksKeysUpByTheirHash(KeyLines):
+    """Takes keys for the same that have the same hash, as -1 and -2 have."""
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        key = handler.record.key
+        return hash(key) if isinstance(key, str | int | float) else key
+
+
+class CallsNothingBehindAFence(ResultHandler):
+    """Has a record called when no watermark or status stands before it any more."""
+
+    def start(self) -> None:
+        before = iter(self.operator.queue)
+        fences = [
+            e for e in takewhile(lambda e: e is not self.entry, before) if isinstance(e, FenceEntry)
+        ]
+        if self.operator.keys is None or self.attempts or not fences:
+            super().start()
+        else:
+            self.operator.timers.register(self.operator.clock() + 0.001, self.start)
+
+
+class TellsKeysApartByTheirTypes(KeyLines):
+    """Takes 1 and True for two keys, and 1.0 for a third."""
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        return repr(handler.record.key)
+
+
+class CallsRecordsWithoutAKeyAtOnce(KeyLines):
+    """Takes None for no key, which needs no order."""
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        return handler if handler.record.key is None else handler.record.key
+
+
+class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
+    """Takes keys that can't be hashed for the objects that they are."""
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        key = handler.record.key
+        return id(key) if isinstance(key, list | dict) else key
+
+
+class GivesNoRoomToWhoWaitsForAKey(KeyLines):
+    """Counts those that are called, and not those that wait for their keys."""
+
+    def enter(self, handler: ResultHandler) -> bool:
+        is_next = super().enter(handler)
+        handler.operator.queue.capacity += not is_next
+        return is_next
+
+    def leave(self, handler: ResultHandler) -> ResultHandler | None:
+        following = super().leave(handler)
+        handler.operator.queue.capacity -= following is not None
+        return following
+
+
+class CountsTheWaitForTheKey(ResultHandler):
+    """Has the time of a record begin when it is admitted."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.admitted_at = self.operator.clock()
+
+    def due_after(self, timeout: float) -> float:
+        return self.admitted_at + timeout
+
+
+class FreesKeysInBackOffs(ResultHandler):
+    """Has the next record called while one waits for its next attempt."""
+
+    has_freed = False
+
+    def back_off(self, due: float) -> None:
+        super().back_off(due)
+        self.operator.free_key(self)
+        self.has_freed = True
+
+
+class FreesEachKeyOnce(AsyncWaitOperator):
+    """Does not free a key again that is another record's by now."""
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if not getattr(handler, "has_freed", False):
+            super().free_key(handler)
+
+
+class StoresOneRecordOfEachKey(KeyOrderedQueue):
+    """Stores what was called, and forgets what stands behind that in the line of its key."""
+
+    def elements(self) -> Iterator[Stored]:
+        busy: list[Any] = []
+        for entry in self:
+            record = entry.element
+            if not isinstance(record, Record) or record.key not in busy:
+                yield record
+            if isinstance(record, Record) and entry.outputs is None:
+                busy.append(record.key)
+
+
+class RemembersAllKeys(KeyLines):
+    """Keeps a line for each key that it ever saw."""
+
+    def enter(self, handler: ResultHandler) -> bool:
+        line = self.lines.get(handler.record.key)
+        if line is None:
+            return super().enter(handler)
+        line.append(handler)
+        return len(line) == 1
+
+    def leave(self, handler: ResultHandler) -> ResultHandler | None:
+        line = self.lines.get(handler.record.key)
+        assert line is not None
+        line.popleft()
+        return line[0] if line else None
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(CallsAllOfAKeyAtOnce, rule="KEY-1"),
+    Faulty(HandsOutTheLatestFirst, rule="KEY-2"),
+    Faulty(KeepsTheOrderOfAllKeys, rule="KEY-3"),
+    Faulty(ServesALineFromItsEnd, rule="KEY-4"),
+    Faulty(FreesKeysALittleLater, rule="KEY-5"),
+    Faulty(NeverFreesKeysOfLateRecords, rule="KEY-5"),
+    Faulty(FreesKeysWhenResultsAreTaken, also=(KeepsItsFinishedRecords,), rule="KEY-5"),
+    Faulty(TakesAllKeysForOne, rule="KEY-6"),
+    Faulty(LooksKeysUpByTheirHash, rule="KEY-6"),
+    Faulty(CallsNothingBehindAFence, rule="KEY-7"),
+    Faulty(TellsKeysApartByTheirTypes, rule="KEY-8"),
+    Faulty(CallsRecordsWithoutAKeyAtOnce, rule="KEY-8"),
+    Faulty(CallsRecordsAtOnceWhoseKeysHaveNoHash, rule="KEY-8"),
+    Faulty(GivesNoRoomToWhoWaitsForAKey, rule="KEY-9"),
+    Faulty(CountsTheWaitForTheKey, rule="KEY-10"),
+    Faulty(FreesKeysInBackOffs, also=(FreesEachKeyOnce,), rule="KEY-11"),
+    Faulty(StoresOneRecordOfEachKey, rule="KEY-12"),
+    Faulty(RemembersAllKeys, rule="KEY-13"),
+)

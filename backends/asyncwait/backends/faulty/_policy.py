@@ -1,0 +1,192 @@
+"""POLICY: operators that get failure handlers wrong."""
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import ResultHandler
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    InvalidResult,
+    OperatorError,
+    collect_results,
+    results_despite,
+)
+
+
+class TellsNobodyOfDeadlines(ResultHandler):
+    """Asks about errors of calls, and fails at a deadline as if there were no failure handler."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        if isinstance(failure, CallTimedOut):
+            raise failure.after(self.attempts)
+        super().decide_despite(failure)
+
+
+class TellsNobodyOfWrongResults(ResultHandler):
+    """Asks about what was raised, and not about what it finds wrong itself."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        if isinstance(failure, InvalidResult):
+            raise failure.after(self.attempts)
+        super().decide_despite(failure)
+
+
+class AsksWhetherThereWillBeResults(ResultHandler):
+    """Asks once to see whether the failure is handled, and once more for the results."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        results_despite(failure.after(self.attempts), self.operator.function.failure)
+        super().decide_despite(failure)
+
+
+class FailsAllTheSame(ResultHandler):
+    """Takes the failure handler for somebody who is to be told, and fails."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        results_despite(failure.after(self.attempts), self.operator.function.failure)
+        raise failure from failure.__cause__
+
+
+class SkipsWhateverWasHandled(ResultHandler):
+    """Leaves a record out whose failure was handled, whatever the handler gave."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        results_despite(failure.after(self.attempts), self.operator.function.failure)
+        self.decide(())
+
+
+class TakesNoneForASkip(ResultHandler):
+    """Leaves a record out if its failure handler gives None."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        try:
+            super().decide_despite(failure)
+        except OperatorError as final:
+            if final is not failure or self.is_decided:
+                raise
+            self.decide(())
+
+
+class ForgetsWhatItsHandlerRaised(ResultHandler):
+    """Fails with the first error if the handler raises, and nobody learns of the second."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        try:
+            super().decide_despite(failure)
+        except OperatorError:
+            raise failure from failure.__cause__
+
+
+class SkipsWhereItsHandlerBreaks(ResultHandler):
+    """Leaves a record out if its failure handler raises."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        try:
+            super().decide_despite(failure)
+        except OperatorError as final:
+            if final is failure:
+                raise
+            self.decide(())
+
+
+class AsksAboutWhatIsDecided(ResultHandler):
+    """Asks about what a function raises that has completed its record, too."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        if self.is_decided:
+            results_despite(failure.after(self.attempts), self.operator.function.failure)
+        super().decide_despite(failure)
+
+
+class AsksAboutEachDeadline(ResultHandler):
+    """Takes a deadline for a failure, although the timeout handler has results."""
+
+    def on_deadline(self) -> None:
+        handler = self.operator.function.failure
+        if handler is not None and not self.is_decided:
+            handler(self.record.value, CallTimedOut(self.record, "no results in time"))
+        super().on_deadline()
+
+
+class TakesTextForResults(ResultHandler):
+    """Puts out whatever can be iterated over that a failure handler gives."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        handler = self.operator.function.failure
+        given = None if handler is None else handler(self.record.value, failure)
+        if given is None:
+            raise failure
+        self.decide(tuple(given))
+
+
+class AsksAboutItsHandlersResults(ResultHandler):
+    """Asks the handler once more, about the results that it has just given."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        try:
+            super().decide_despite(failure)
+        except InvalidResult as final:
+            if final is failure:
+                raise
+            self.decide(results_despite(final, lambda *_: []))
+
+
+class GivesItsHandlerWhatWasRaised(ResultHandler):
+    """Gives the failure handler a plain CallFailed, whatever has failed."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        handler = self.operator.function.failure
+        given = CallFailed(failure.record, failure.reason, self.attempts)
+        results = None if handler is None else handler(self.record.value, given)
+        if results is None:
+            raise failure.after(self.attempts)
+        self.decide(collect_results(self.record, results))
+
+
+class TellsItsHandlerOfOneAttempt(ResultHandler):
+    """Counts the attempts when the operator fails, and not before."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        attempts, self.attempts = self.attempts, 1
+        try:
+            super().decide_despite(failure)
+        finally:
+            self.attempts = attempts
+
+
+class AsksTheFailureHandlerFirst(ResultHandler):
+    """Asks the failure handler at a deadline, and the timeout handler if that has nothing."""
+
+    def on_deadline(self) -> None:
+        late = CallTimedOut(self.record, "no results in time")
+        try:
+            self.decide_despite(late)
+        except OperatorError:
+            super().on_deadline()
+
+
+class AsksAfterEachAttempt(ResultHandler):
+    """Asks the failure handler as soon as a call fails, and calls again only if it has nothing."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        handler = self.operator.function.failure
+        return None if handler is not None else super().pause_after_failure(failure)
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(TellsNobodyOfDeadlines, rule="POLICY-1"),
+    Faulty(TellsNobodyOfWrongResults, rule="POLICY-1"),
+    Faulty(AsksWhetherThereWillBeResults, rule="POLICY-1"),
+    Faulty(FailsAllTheSame, rule="POLICY-2"),
+    Faulty(SkipsWhateverWasHandled, rule="POLICY-2"),
+    Faulty(TakesNoneForASkip, rule="POLICY-3"),
+    Faulty(ForgetsWhatItsHandlerRaised, rule="POLICY-4"),
+    Faulty(SkipsWhereItsHandlerBreaks, rule="POLICY-4"),
+    Faulty(AsksAboutWhatIsDecided, rule="POLICY-5"),
+    Faulty(AsksAboutEachDeadline, rule="POLICY-5"),
+    Faulty(TakesTextForResults, rule="POLICY-6"),
+    Faulty(AsksAboutItsHandlersResults, rule="POLICY-6"),
+    Faulty(GivesItsHandlerWhatWasRaised, rule="POLICY-7"),
+    Faulty(TellsItsHandlerOfOneAttempt, rule="POLICY-7"),
+    Faulty(AsksTheFailureHandlerFirst, rule="POLICY-8"),
+    Faulty(AsksAfterEachAttempt, rule="POLICY-9"),
+)

@@ -1,0 +1,238 @@
+"""STAT: operators that do what they should, and tell something else."""
+
+from collections.abc import Hashable
+
+from msgspec.structs import replace
+
+from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.reference import (
+    Attempt,
+    CancelledCalls,
+    Entry,
+    OrderedQueue,
+    Outcome,
+    RecordEntry,
+    ResultHandler,
+    StreamTask,
+    UnorderedQueue,
+    Watch,
+)
+from asyncwait.spec import OperatorError, Record, Statistics
+
+
+class CountsFencesAsRecords(OrderedQueue):
+    """Takes a watermark for a record in flight, as it takes a slot like one."""
+
+    def put(self, entry: Entry) -> None:
+        super().put(entry)
+        self.records += not isinstance(entry.element, Record)
+
+    def remove(self, entry: Entry) -> None:
+        super().remove(entry)
+        self.records -= not isinstance(entry.element, Record)
+
+
+class LosesSightOfWhatIsDecided(UnorderedQueue):
+    """Counts a record out when it is decided, although nobody has taken it."""
+
+    def completed(self, entry: RecordEntry) -> None:
+        self.records -= 1
+        super().completed(entry)
+
+    def remove(self, entry: Entry) -> None:
+        self.records += isinstance(entry.element, Record)
+        super().remove(entry)
+
+
+class CountsWhatIsRestoredAsWaiting(StreamTask):
+    """Tells of everything that waits for room, wherever it came from."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self.backlog)
+
+
+class CountsWhatWaitsInLine(StreamTask):
+    """Counts what waits behind the one that is next, and not that one."""
+
+    @property
+    def waiting(self) -> int:
+        return max(0, super().waiting - 1)
+
+
+class HoldsWhatHasItsTurn(OrderedQueue):
+    """Counts as held what the consumer could take, and not what waits for its turn."""
+
+    @property
+    def held(self) -> int:
+        return int(self.peek_ready() is not None)
+
+
+class HoldsFencesToo(OrderedQueue):
+    """Counts watermarks as held, as they are decided."""
+
+    @property
+    def held(self) -> int:
+        return self.decided
+
+
+class CountsCallsThatHaveEnded(Attempt):
+    """Counts a call when it has ended: by its record, by an error, or cancelled."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.operator.calls -= 1
+
+    def on_ended(self, outcome: Outcome | None) -> None:
+        self.operator.calls += 1
+        super().on_ended(outcome)
+
+
+class CountsRecordsAsCalls(Attempt):
+    """Counts one call for each record, however often it is called."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.operator.calls -= self.number > 1
+
+
+class CountsRecordsThatAreRepeated(Attempt):
+    """Counts each record once that needs another attempt, and no more."""
+
+    def begin(self) -> None:
+        has_counted = self.number - 1 > 1
+        super().begin()
+        self.operator.retries -= has_counted
+
+
+class CountsWhatItMeansToRepeat(ResultHandler):
+    """Counts a retry when a record begins to back off; its deadline may be earlier."""
+
+    def back_off(self, due: float) -> None:
+        super().back_off(due)
+        self.operator.retries += 1
+
+    def start(self) -> None:
+        self.operator.retries -= self.attempts > 0
+        super().start()
+
+
+class TakesLimitsForTimeouts(Attempt):
+    """Counts an attempt that takes too long as a record that does."""
+
+    def on_limit(self, due: float) -> None:
+        self.operator.timeouts += 1
+        super().on_limit(due)
+
+
+class CountsTimeoutsWithoutResults(ResultHandler):
+    """Counts a deadline only where the timeout handler had nothing to give."""
+
+    def on_deadline(self) -> None:
+        before = self.operator.timeouts
+        super().on_deadline()
+        self.operator.timeouts = before
+
+
+class CountsNoSkips(ResultHandler):
+    """Counts a handled failure where something comes out for it."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        super().decide_despite(failure)
+        self.operator.failures_handled -= not self.entry.outputs
+
+
+class CountsAbandonedCallsAtTheirEnd(CancelledCalls):
+    """Counts a call that ran on when that is over."""
+
+    def on_overdue(self, watch: Watch) -> None:
+        try:
+            super().on_overdue(watch)
+        finally:
+            self.abandoned -= 1
+
+    def ended(self, call: Hashable) -> None:
+        watch = self.running.get(call)
+        self.abandoned += watch is not None and watch.abandoned
+        super().ended(call)
+
+
+class CountsAbandonedCallsThatRun(CancelledCalls):
+    """Tells how many abandoned calls run, and forgets those that have ended."""
+
+    def ended(self, call: Hashable) -> None:
+        super().ended(call)
+        self.abandoned = self.abandoned_now
+
+
+class LetsItsMarkFall(OrderedQueue):
+    """Begins anew to look for the highest whenever nothing is there."""
+
+    def remove(self, entry: Entry) -> None:
+        super().remove(entry)
+        if not self.records:
+            self.most_records = self.most_held = 0
+
+
+class MarksItsCapacity(OrderedQueue):
+    """Takes what there is room for to be what was there."""
+
+    def put(self, entry: Entry) -> None:
+        super().put(entry)
+        self.most_records = self.capacity
+
+
+class IsAsOldAsItsLastCall(ResultHandler):
+    """Begins to count the age of a record anew with each attempt."""
+
+    def on_begun(self) -> None:
+        super().on_begun()
+        self.operator.queue.called[self.entry] = self.operator.clock()
+
+
+class TellsTheAgeOfTheNewest(OrderedQueue):
+    """Looks for the oldest record at the wrong end."""
+
+    @property
+    def oldest(self) -> float | None:
+        return next(reversed(self.called.values()), None)
+
+
+class TellsWhatWasInFlight(StreamTask):
+    """Tells of what nobody will take any more after the end."""
+
+    def statistics(self) -> Statistics:
+        return replace(super().statistics(), in_flight=self.queue.records)
+
+
+class ForgetsWhatItDid(StreamTask):
+    """Begins its figures anew when it stops."""
+
+    def stop(self) -> None:
+        super().stop()
+        self.operator.calls = self.operator.timeouts = 0
+
+
+FAULTY: tuple[Faulty, ...] = (
+    Faulty(CountsFencesAsRecords, rule="STAT-1"),
+    Faulty(LosesSightOfWhatIsDecided, rule="STAT-1"),
+    Faulty(CountsWhatIsRestoredAsWaiting, rule="STAT-2"),
+    Faulty(CountsWhatWaitsInLine, rule="STAT-2"),
+    Faulty(HoldsWhatHasItsTurn, rule="STAT-3"),
+    Faulty(HoldsFencesToo, rule="STAT-3"),
+    Faulty(CountsCallsThatHaveEnded, rule="STAT-4"),
+    Faulty(CountsRecordsAsCalls, rule="STAT-4"),
+    Faulty(CountsRecordsThatAreRepeated, rule="STAT-5"),
+    Faulty(CountsWhatItMeansToRepeat, rule="STAT-5"),
+    Faulty(TakesLimitsForTimeouts, rule="STAT-6"),
+    Faulty(CountsTimeoutsWithoutResults, rule="STAT-6"),
+    Faulty(CountsNoSkips, rule="STAT-7"),
+    Faulty(CountsAbandonedCallsAtTheirEnd, rule="STAT-8"),
+    Faulty(CountsAbandonedCallsThatRun, rule="STAT-8"),
+    Faulty(LetsItsMarkFall, rule="STAT-9"),
+    Faulty(MarksItsCapacity, rule="STAT-9"),
+    Faulty(IsAsOldAsItsLastCall, rule="STAT-10"),
+    Faulty(TellsTheAgeOfTheNewest, rule="STAT-10"),
+    Faulty(TellsWhatWasInFlight, rule="STAT-11"),
+    Faulty(ForgetsWhatItDid, rule="STAT-11"),
+)

@@ -1,0 +1,37 @@
+"""CANCEL: how calls are cancelled, and what they see of that."""
+
+from collections.abc import Iterable, Iterator
+
+from asyncwait.conformance.judging import NEVER, Finding, LegHistory, leg_check
+from asyncwait.spec.scenario import Misuse, MisuseKind
+
+
+def _found(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterator[Finding]:
+    """Yield the first call that saw something out of place, else None for each look."""
+    if not leg.scenario.unshielded or leg.scenario.form != "coroutine":
+        return
+    for _, event in leg.seen(Misuse):
+        if event.what == what:
+            yield event.detail, event.at
+            return
+    for _ in looks:
+        yield None
+
+
+@leg_check("CANCEL-1")
+def a_call_is_cancelled_as_its_loop_does_it(leg: LegHistory) -> Iterator[Finding]:
+    """No clean-up is cut short on asyncio, and each is on trio that is not shielded."""
+    cancelled = [call for call in leg.calls if call.cancelled_at != NEVER]
+    yield from _found(leg, "cancelled-otherwise", cancelled)
+
+
+@leg_check("CANCEL-2")
+def the_task_of_a_call_is_its_own(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins in a task of somebody else's, or in one with a count that is not right."""
+    yield from _found(leg, "task-of-others", leg.calls)
+
+
+@leg_check("CANCEL-3")
+def a_call_sees_no_time_limit_of_the_operator_s(leg: LegHistory) -> Iterator[Finding]:
+    """No call sees a deadline that nobody outside has set."""
+    yield from _found(leg, "scope-seen", leg.calls)

@@ -1,0 +1,61 @@
+"""CTX: who sees which context variables."""
+
+from collections.abc import Iterable, Iterator
+
+from asyncwait.conformance.judging import Finding, LegHistory, leg_check
+from asyncwait.spec.scenario import (
+    FailureAsked,
+    HandlerAsked,
+    Misuse,
+    MisuseKind,
+    SinkTook,
+    SourceAsked,
+)
+
+
+def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterator[Finding]:
+    """Yield the first that saw something out of place, else None for each look."""
+    if not leg.scenario.contexts:
+        return
+    for _, event in leg.seen(Misuse):
+        if event.what == what:
+            yield event.detail, event.at
+            return
+    for _ in looks:
+        yield None
+
+
+@leg_check("CTX-1")
+def a_call_sees_the_context_in_which_the_operator_was_opened(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins with anything else that was set, or with nothing."""
+    yield from _seen_well(leg, "context-lost", leg.calls)
+
+
+@leg_check("CTX-2")
+def what_a_call_sets_is_seen_by_no_other_call(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins, or goes on, with what another one has set."""
+    yield from _seen_well(leg, "context-of-a-call", leg.calls[1:])
+
+
+@leg_check("CTX-3")
+def a_handler_sees_the_context_in_which_the_operator_was_opened(
+    leg: LegHistory,
+) -> Iterator[Finding]:
+    """No handler and no predicate sees anything else."""
+    asked = [*leg.seen(HandlerAsked), *leg.seen(FailureAsked)]
+    retry = leg.scenario.retry
+    if retry is not None and (retry.on_error == "asked" or retry.on_result in {"empty", "pair"}):
+        asked += [(call.seq, call) for call in leg.calls if call.ended is not None]
+    yield from _seen_well(leg, "context-of-a-handler", asked)
+
+
+@leg_check("CTX-4")
+def the_consumer_sees_nothing_that_was_set_inside(leg: LegHistory) -> Iterator[Finding]:
+    """The consumer sees what it has set itself each time that it has read."""
+    yield from _seen_well(leg, "context-of-the-consumer", leg.seen(SinkTook))
+
+
+@leg_check("CTX-5")
+def the_source_has_one_context(leg: LegHistory) -> Iterator[Finding]:
+    """The source sees what it has set itself, or at first what a call sees."""
+    yield from _seen_well(leg, "context-of-the-source", leg.seen(SourceAsked))

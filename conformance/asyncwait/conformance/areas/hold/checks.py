@@ -1,0 +1,115 @@
+"""HOLD: finished results make room for calls, but not for more than was said."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from asyncwait.conformance.judging import (
+    Finding,
+    Item,
+    LegHistory,
+    Rest,
+    SnapshotOut,
+    held_at,
+    leg_check,
+)
+
+
+def _finished(rest: Rest) -> int:
+    """Return how many records have been decided and must still be there."""
+    return rest.in_flight - rest.undecided
+
+
+def _is_beyond_capacity(leg: LegHistory, rest: Rest) -> bool:
+    """Whether there would be no room any more if finished elements took any."""
+    return rest.called + rest.fences >= leg.capacity
+
+
+@leg_check("HOLD-1")
+def a_finished_record_makes_room(leg: LegHistory) -> Iterator[Finding]:
+    """While the consumer waits, what could be called for is called, whatever is finished."""
+    if leg.scenario.max_held is None:
+        return
+    for rest in leg.rests:
+        if rest.failed or not rest.waiting or not _is_beyond_capacity(leg, rest):
+            continue
+        if rest.has_room and rest.first_uncalled is not None:
+            yield f"{rest.first_uncalled} is not called, only finished ones are in its way", rest.at
+            return
+        if rest.has_room and rest.input_is_due:
+            yield "the source has an element, and only finished ones are in its way", rest.at
+            return
+        if _finished(rest):
+            yield None
+
+
+@leg_check("HOLD-2")
+def the_calls_keep_their_bound(leg: LegHistory) -> Iterator[Finding]:
+    """With finished elements beside them, at most `capacity` calls are undecided."""
+    if leg.scenario.max_held is None:
+        return
+    for rest in leg.rests:
+        if rest.undecided > leg.capacity:
+            text = f"{rest.undecided} undecided calls and {_finished(rest)} finished, capacity "
+            yield f"{text}{leg.capacity}", rest.at
+            return
+        if rest.undecided and _finished(rest):
+            yield None
+
+
+@leg_check("HOLD-3")
+def no_more_is_held_than_was_said(leg: LegHistory) -> Iterator[Finding]:
+    """What is finished beyond `max_held` takes room beside the undecided calls."""
+    most = leg.scenario.max_held
+    if most is None:
+        return
+    for rest in leg.rests:
+        finished = _finished(rest)
+        if rest.failed or not finished:
+            continue
+        if rest.undecided + max(0, finished - most) > leg.capacity:
+            text = f"{rest.undecided} undecided and {finished} finished, capacity {leg.capacity}"
+            yield f"{text} and {most} held", rest.at
+            return
+        yield None
+
+
+@leg_check("HOLD-4")
+def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
+    """While a record waits for room, none is read behind it."""
+    if leg.scenario.max_held is None:
+        return
+    restored = 0 if leg.restored is None else len(leg.restored.in_flight)
+    for rest in leg.rests:
+        first = rest.first_for_room
+        if rest.failed or rest.has_room or first is None:
+            continue
+        behind = range(max(first.pos + 1, restored), rest.known)
+        records = (leg.items[pos] for pos in behind if leg.items[pos].is_record)
+        if (second := next(records, None)) is not None:
+            yield f"{second} was taken though {first} waits for room", rest.at
+            return
+        if first.index is not None:
+            yield None
+
+
+@leg_check("HOLD-5")
+def a_snapshot_holds_the_finished_too(leg: LegHistory) -> Iterator[Finding]:
+    """What was decided before a Snapshot and comes out later is in it."""
+    if leg.scenario.max_held is None:
+        return
+    for snapshot, held in held_at(leg.snapshots, leg.items):
+        stored, holds = Counter(snapshot.stored), False
+        for item in held.must():
+            stored[item.identity] -= 1
+            is_finished = _is_finished(item, snapshot)
+            holds = holds or is_finished
+            if stored[item.identity] < 0 and is_finished:
+                yield f"{item.element} is finished and not in the snapshot", snapshot.at
+                break
+        else:
+            if holds:
+                yield None
+
+
+def _is_finished(item: Item, snapshot: SnapshotOut) -> bool:
+    return item.is_record and item.decided_at < snapshot.at

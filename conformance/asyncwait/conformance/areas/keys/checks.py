@@ -1,0 +1,242 @@
+"""KEY: one call at a time for a key, in its order, and nobody waits for the key of another."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+
+from asyncwait.conformance.judging import (
+    NEVER,
+    Finding,
+    Item,
+    LegHistory,
+    Rest,
+    blamed_for_timeout,
+    early_timeout,
+    has_plain_key,
+    held_at,
+    leg_check,
+)
+
+
+@leg_check("KEY-1")
+def one_call_at_a_time_for_a_key(leg: LegHistory) -> Iterator[Finding]:
+    """When a record is called first, the one before it that has its key is decided."""
+    for before, item in leg.pairs_of_keys:
+        if has_plain_key(before, item) and not _is_between_attempts(leg, before, item):
+            yield from _one_after_the_other(before, item)
+
+
+@leg_check("KEY-2")
+def results_of_a_key_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
+    """No record gives its results after one that stands behind it and has its key."""
+    for before, item in leg.pairs_of_keys:
+        if before.given and item.given:
+            if item.first_seq < before.first_seq:
+                yield f"results of {before} came after those of {item}", before.first_at
+            else:
+                yield None
+
+
+@leg_check("KEY-3")
+def a_finished_record_waits_for_no_other_key(leg: LegHistory) -> Iterator[Finding]:
+    """A waiting consumer has got what is decided, behind no fence, and the next of its key."""
+    if not leg.key_ordered:
+        return
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed:
+            held = rest.emittable
+            if held is not None and held.is_record:
+                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
+                return
+    for item in leg.records:
+        if item.given:
+            yield None
+
+
+@leg_check("KEY-4")
+def first_calls_of_a_key_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
+    """Before the call of each record the one of its predecessor with its key has started."""
+    for before, item in leg.pairs_of_keys:
+        if item.call is not None:
+            if _start(before) > item.call.seq:
+                yield f"{item} was called before {before}", item.call.at
+            else:
+                yield None
+
+
+@leg_check("KEY-5")
+def a_decided_record_frees_its_key(leg: LegHistory) -> Iterator[Finding]:
+    """While the consumer waits, an admitted record is called as soon as its key is free."""
+    behind = {item: before for before, item in leg.pairs_of_keys}
+    for rest in leg.rests:
+        item = _uncalled(leg, rest)
+        if item is not None and item in behind:
+            yield f"{item} is not called, though {behind[item]} is decided", rest.at
+            return
+    for before, item in leg.pairs_of_keys:
+        if item.call is not None and item.at < before.decided_at <= item.call.at:
+            yield None
+
+
+@leg_check("KEY-6")
+def a_busy_key_holds_up_no_other(leg: LegHistory) -> Iterator[Finding]:
+    """While the consumer waits, records with free keys are called, whichever others are busy."""
+    if not leg.key_ordered:
+        return
+    for rest in leg.rests:
+        item = _uncalled(leg, rest)
+        if item is not None and item not in leg.behind_of_key and rest.undecided:
+            yield f"{item} is not called, only other keys are busy", rest.at
+            return
+    latest = accumulate((_start(item) for item in leg.records), max, initial=-1.0)
+    for item, before in zip(leg.records, latest, strict=False):
+        if item.call is not None and item.call.seq < before:
+            yield None
+
+
+@leg_check("KEY-7")
+def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
+    """While the consumer waits, records behind a fence are called as if there were none."""
+    if not leg.key_ordered:
+        return
+    for rest in leg.rests:
+        item = _uncalled(leg, rest)
+        if item is not None and (fence := _fence_before(leg, item, rest.seq)) is not None:
+            yield f"{item} is not called, only {fence} is before it", rest.at
+            return
+    for item in leg.records:
+        if item.call is not None and _fence_before(leg, item, item.call.seq) is not None:
+            yield None
+
+
+@leg_check("KEY-8")
+def keys_are_the_same_if_they_are_equal(leg: LegHistory) -> Iterator[Finding]:
+    """One call at a time for keys of different types, for None, and for what has no hash."""
+    for before, item in leg.pairs_of_keys:
+        if not (has_plain_key(before, item) or _is_between_attempts(leg, before, item)):
+            yield from _one_after_the_other(before, item)
+
+
+@leg_check("KEY-9")
+def records_that_wait_for_their_keys_take_room(leg: LegHistory) -> Iterator[Finding]:
+    """Records inside, called or not, are `capacity` at most, and one more that waits for room."""
+    if not leg.key_ordered:
+        return
+    free = leg.scenario.max_held or 0
+    for rest in leg.rests:
+        if rest.failed or rest.restored or not rest.uncalled:
+            continue
+        finished = rest.in_flight - rest.undecided
+        inside = rest.uncalled + rest.undecided + max(0, finished - free)
+        if inside > leg.capacity + 1:
+            yield f"{inside} records are inside, capacity {leg.capacity}", rest.at
+            return
+        if rest.first_uncalled is None:
+            yield None
+
+
+@leg_check("KEY-10")
+def the_time_of_a_record_begins_with_its_call(leg: LegHistory) -> Iterator[Finding]:
+    """A record that waited for its key is not decided by time before its call had its full time."""
+    if leg.timeout == NEVER:
+        return
+    blamed = blamed_for_timeout(leg)
+    for before, item in leg.pairs_of_keys:
+        if item.at < before.decided_at:
+            early = early_timeout(leg, item, blamed)
+            if early is not None:
+                yield f"{item} timed out before its time since its call", early
+            elif item.decided_at != NEVER:
+                yield None
+
+
+@leg_check("KEY-11")
+def a_back_off_keeps_the_key(leg: LegHistory) -> Iterator[Finding]:
+    """Between two attempts at a record no record behind it with its key is called first."""
+    if leg.scenario.retry is None:
+        return
+    for before, item in leg.pairs_of_keys:
+        if item.call is not None and _is_between_attempts(leg, before, item):
+            yield f"{item} was called while {before} backs off", item.call.at
+        elif item.call is not None and len(before.attempts) > 1:
+            yield None
+
+
+@leg_check("KEY-12")
+def a_snapshot_holds_what_waits_for_its_key(leg: LegHistory) -> Iterator[Finding]:
+    """What was read before a Snapshot and is called later, if at all, is in it."""
+    if not leg.pairs_of_keys:
+        return
+    for snapshot, held in held_at(leg.snapshots, leg.items):
+        stored, holds = Counter(snapshot.stored), False
+        for item in held.must():
+            stored[item.identity] -= 1
+            waits = item in leg.behind_of_key and _start(item) > snapshot.seq
+            holds = holds or waits
+            if stored[item.identity] < 0 and waits:
+                yield f"{item.element} waits for its key and is not in the snapshot", snapshot.at
+                break
+        else:
+            if holds:
+                yield None
+
+
+@leg_check("KEY-13")
+def a_key_leaves_nothing_behind(leg: LegHistory) -> Iterator[Finding]:
+    """Of the keys of a long stream, hardly any that is of no use is still there."""
+    if not (leg.scenario.tracked and leg.key_ordered):
+        return
+    most = _UNNOTICED + len(leg.outputs) // 8
+    if leg.kept_keys > most:
+        yield f"{leg.kept_keys} keys are kept of a stream of {len(leg.records)}", leg.end_at
+    elif leg.records and leg.ran_to_its_end:
+        yield None
+
+
+_UNNOTICED = 64
+"""Keys that may be left over, as for CAP-7."""
+
+
+def _one_after_the_other(before: Item, item: Item) -> Iterator[Finding]:
+    if item.call is None:
+        return
+    if not _is_decided(before, item):
+        yield f"{item} was called while {before} is undecided", item.call.at
+    elif item.at < before.decided_at:
+        yield None
+
+
+def _is_decided(before: Item, item: Item) -> bool:
+    """Whether a record may be decided when another is called."""
+    assert item.call is not None
+    if before.decided_seq >= 0:
+        return before.decided_seq < item.call.seq
+    earliest = NEVER if before.last is None else before.last.until
+    return min(before.decided_at, earliest) <= item.call.at
+
+
+def _is_between_attempts(leg: LegHistory, before: Item, item: Item) -> bool:
+    """Whether a record is called after an attempt at another one, and before the next."""
+    if leg.scenario.retry is None or item.call is None or _is_decided(before, item):
+        return False
+    began = [attempt for attempt in before.attempts if attempt.seq < item.call.seq]
+    if not began:
+        return False
+    last = began[-1]
+    return -1 < last.ended_seq < item.call.seq or last.limit <= item.call.at
+
+
+def _start(item: Item) -> float:
+    return NEVER if item.call is None else item.call.seq
+
+
+def _uncalled(leg: LegHistory, rest: Rest) -> Item | None:
+    """Return the record that could be called while the consumer waits, and is not."""
+    is_judged = leg.key_ordered and rest.waiting and rest.has_room and not rest.failed
+    return rest.first_uncalled if is_judged else None
+
+
+def _fence_before(leg: LegHistory, item: Item, seq: int) -> Item | None:
+    """Return the last fence before `item`, if it was not out before an event."""
+    fence = leg.fence_before(item)
+    return None if fence is None or fence.is_out_before(seq) else fence

@@ -1,0 +1,197 @@
+"""POLICY: when the failure handler is asked, and what becomes of what it gives."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from asyncwait.conformance.judging import (
+    NEVER,
+    Finding,
+    Item,
+    LegHistory,
+    causes_of,
+    first_failures,
+    leg_check,
+)
+from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
+
+_Request: TypeAlias = tuple[int, FailureAsked]
+
+
+def _requests(leg: LegHistory) -> Mapping[Item, Sequence[_Request]]:
+    """Return the requests to the failure handler by the record that each is about."""
+    requests: dict[Item, list[_Request]] = defaultdict(list)
+    for seq, event in leg.seen(FailureAsked):
+        number = leg.facts.numbers.of(event, identity(event.value))
+        if number is not None and number < len(leg.records):
+            requests[leg.records[number]].append((seq, event))
+    return requests
+
+
+@leg_check("POLICY-1")
+def the_failure_handler_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
+    """For each record that failed while the operator went on there is one request."""
+    requests = _requests(leg)
+    for item in leg.records:
+        asked = requests.get(item, ())
+        if item.failure and not asked and _must_have_asked(leg, item):
+            yield f"{item} failed with {item.failure}, nobody was asked", leg.end_at
+        elif item.failure and len(asked) > 1:
+            yield f"the failure handler was asked about {item} again", asked[1][1].at
+        elif item.failure and asked:
+            yield None
+
+
+def _must_have_asked(leg: LegHistory, item: Item) -> bool:
+    """Whether a failure was noticed for sure: the stream went on, or ended by just that."""
+    if leg.ran_to_its_end:
+        return True
+    is_blamed = leg.ending.how == "failed" and leg.named == frozenset({item})
+    return is_blamed and leg.ending.error == item.failure
+
+
+@leg_check("POLICY-2")
+def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Finding]:
+    """A record whose failure was handled comes out, and does not fail the operator."""
+    for item in leg.records:
+        if not item.failure or item.results is None:
+            continue
+        if leg.ending.how == "failed" and leg.named == frozenset({item}):
+            yield f"{item} failed the operator, its failure was handled", leg.end_at
+        elif leg.ran_to_its_end and item.given < len(item.results):
+            yield f"{item}: the failure handler's {item.results} did not come out", leg.end_at
+        elif leg.ran_to_its_end or item.given:
+            yield None
+
+
+def _planned(leg: LegHistory, item: Item) -> str:
+    """Return what the failure handler does about a record."""
+    assert item.last is not None
+    handler = leg.scenario.failure_handler(item.last.value)
+    does = "none" if handler is None else handler.does
+    is_none = handler is not None and does == "misreturn" and handler.error == "none"
+    return "none" if is_none else does
+
+
+def _fails_as(leg: LegHistory, does: str) -> Iterator[Finding]:
+    """The leg fails by the first record about which the handler was asked and did so."""
+    blamed = first_failures(leg)
+    if not blamed or any(not each.failure or _planned(leg, each) != does for each in blamed):
+        return
+    ending, errors = leg.ending, {each.wrong for each in blamed}
+    if ending.how in {"finished", "hung", "livelock"}:
+        yield f"{blamed[0]} was not spared by its failure handler, the leg {ending.how}", ending.at
+    elif ending.how == "failed":
+        meant = [each for each in blamed if each in leg.named and each.wrong == ending.error]
+        causes = {cause for each in meant for cause in _causes(each)}
+        if ending.error not in errors:
+            yield f"expected {' or '.join(sorted(errors))}, got {ending.error}", ending.at
+        elif leg.named.isdisjoint(blamed):
+            yield f"expected {blamed[0].element} in the error, got {ending.record}", ending.at
+        elif causes and ending.cause not in causes:
+            expected = " or ".join(sorted(causes))
+            yield f"expected {expected} as the cause, got {ending.cause or 'none'}", ending.at
+        else:
+            yield None
+
+
+def _causes(item: Item) -> set[str]:
+    """Return what the cause of the error must be after the handler was asked; none if any may."""
+    return {item.cause} if item.cause else causes_of(item, item.wrong, item.cause)
+
+
+@leg_check("POLICY-3")
+def none_leaves_the_failure_as_it_is(leg: LegHistory) -> Iterator[Finding]:
+    """If the handler gave None, the leg fails with the error of its record."""
+    yield from _fails_as(leg, "none")
+
+
+@leg_check("POLICY-4")
+def a_handler_that_raises_fails_the_operator(leg: LegHistory) -> Iterator[Finding]:
+    """If the handler raised, the leg fails with an error of that class, caused by that."""
+    yield from _fails_as(leg, "raise")
+
+
+@leg_check("POLICY-5")
+def it_is_asked_about_nothing_else(leg: LegHistory) -> Iterator[Finding]:
+    """Each request is about a record that had failed by then."""
+    requests = _requests(leg)
+    for item in leg.records if leg.scenario.failures_handled else ():
+        asked = requests.get(item, ())
+        if item.failure or _is_to_come(leg, item):
+            continue
+        if asked:
+            text = f"the failure handler was asked about {item}, which had not failed"
+            yield text, asked[0][1].at
+        elif item.decided_at != NEVER:
+            yield None
+
+
+def _is_to_come(leg: LegHistory, item: Item) -> bool:
+    """Whether a record was to be called again, or nobody can say yet what became of it."""
+    if item.last is None or item.decided_at != NEVER:
+        return False
+    outcomes = leg.outcomes(item.last, len(item.attempts))
+    return any(not each.stands for each in outcomes) or leg.deadline(item) <= leg.end_at
+
+
+@leg_check("POLICY-6")
+def what_it_gives_is_read_like_any_results(leg: LegHistory) -> Iterator[Finding]:
+    """If what the handler gave is no collection, or one that breaks, the leg fails by that."""
+    yield from _fails_as(leg, "misreturn")
+
+
+@leg_check("POLICY-7")
+def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
+    """The error has the class, the cause and the attempts of the failure."""
+    for item, asked in _requests(leg).items():
+        if not item.failure:
+            continue
+        event, causes = asked[0][1], causes_of(item, item.failure, item.failure_cause)
+        attempts = {len(item.attempts), len(item.attempts) + item.timed_out}
+        if event.error != item.failure:
+            yield f"{item} failed with {item.failure}, the handler got {event.error}", event.at
+        elif causes and event.cause not in causes:
+            expected = " or ".join(sorted(causes))
+            yield f"{item}: the cause is {expected}, the handler got {event.cause}", event.at
+        elif event.attempts not in attempts:
+            text = (
+                f"{item} had {len(item.attempts)} attempts, the handler was told {event.attempts}"
+            )
+            yield text, event.at
+        else:
+            yield None
+
+
+@leg_check("POLICY-8")
+def the_timeout_handler_comes_first(leg: LegHistory) -> Iterator[Finding]:
+    """A request about a deadline stands behind one to the timeout handler."""
+    if not leg.scenario.handled:
+        return
+    late = {number: seq for seq, number in _asked_at_deadlines(leg)}
+    for item, asked in _requests(leg).items():
+        seq, event = asked[0]
+        if event.error == "CallTimedOut" and item.timed_out:
+            is_first = late.get(leg.records.index(item), NEVER) > seq
+            text = f"{item} was late, and the failure handler was asked first"
+            yield (text, event.at) if is_first else None
+
+
+def _asked_at_deadlines(leg: LegHistory) -> Iterator[tuple[int, int | None]]:
+    """Yield each request to the timeout handler: its number, and that of the record."""
+    for seq, event in leg.seen(HandlerAsked):
+        yield seq, leg.facts.numbers.of(event, identity(event.value))
+
+
+@leg_check("POLICY-9")
+def it_is_asked_after_the_last_attempt(leg: LegHistory) -> Iterator[Finding]:
+    """No request comes between two attempts, or instead of one."""
+    if leg.scenario.retry is None:
+        return
+    for item, asked in _requests(leg).items():
+        seq, event = asked[0]
+        later = [call for call in item.attempts if call.seq > seq]
+        if later or (not item.failure and _is_to_come(leg, item)):
+            yield f"the failure handler was asked about {item}, and attempts are left", event.at
+        elif item.failure and len(item.attempts) > 1:
+            yield None

@@ -1,0 +1,283 @@
+"""STAT: runs whose figures are wrong, and their legal neighbours."""
+
+from typing import Any
+
+from asyncwait.conformance.evidence import (
+    Events,
+    Run,
+    Witness,
+    answered,
+    asked,
+    at,
+    called,
+    cancelled,
+    ends,
+    fails,
+    failure_asked,
+    figures,
+    finished,
+    input_ended,
+    left,
+    leg,
+    never,
+    outlives,
+    raised,
+    raises,
+    replies,
+    run,
+    taken,
+    took,
+    waits,
+)
+from asyncwait.spec import Record, Watermark
+from asyncwait.spec.scenario import (
+    CallCancelled,
+    CallEnded,
+    Handler,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SourceClosed,
+)
+
+A, B, C = (Record(value) for value in "abc")
+_A1, _B1, _LATE = Record("a1"), Record("b1"), Record("late")
+
+_PLANS = (replies("a", 80, "a1"), replies("b", 40, "b1"))
+_TWO = Scenario(inputs=at(0, A, B), plans=_PLANS, figures_at=(60,))
+_SAVED = Scenario(inputs=at(0, A, Watermark(1), B), plans=_PLANS, figures_at=(60,))
+_FULL = Scenario(capacity=1, inputs=at(0, A, B), plans=_PLANS, figures_at=(60,))
+
+
+def _read(scenario: Scenario = _TWO, /, **told: Any) -> Run:
+    """Both are called at once, b is answered first, and the figures are read in between."""
+    number = len(scenario.inputs)
+    fences = [timed.element for timed in scenario.inputs if timed.element not in (A, B)]
+    return finished(
+        scenario,
+        waits(0),
+        taken(0, *range(number)),
+        called(0, "a", "b"),
+        answered(40, 1, "b1"),
+        figures(60, **told),
+        answered(80, 0, "a1"),
+        took(80, _A1, *fences, _B1),
+    )
+
+
+def _read_twice(first: int, second: int) -> Run:
+    """One record after the other; the figures are read when each is decided and gone."""
+    scenario = Scenario(
+        inputs=at(0, A) + at(100, B), plans=_PLANS, figures_at=(20, 160), source_ends_at=160
+    )
+    return finished(
+        scenario,
+        waits(0),
+        taken(0, 0),
+        called(0, "a"),
+        figures(20, in_flight=1, calls=1, max_in_flight=first, oldest=20),
+        answered(80, 0, "a1"),
+        took(80, _A1),
+        taken(100, 1),
+        called(100, "b", first=1),
+        answered(140, 1, "b1"),
+        took(140, _B1),
+        figures(160, calls=2, max_in_flight=second, max_held=1),
+    )
+
+
+def _waits(waiting: int) -> Run:
+    return finished(
+        _FULL,
+        waits(0),
+        taken(0, 0, 1),
+        called(0, "a"),
+        figures(60, in_flight=1, waiting=waiting, calls=1, max_in_flight=1, oldest=60),
+        answered(80, 0, "a1"),
+        took(80, _A1),
+        called(80, "b", first=1),
+        answered(120, 1, "b1"),
+        took(120, _B1),
+    )
+
+
+_REPEATED = Scenario(
+    inputs=at(0, A),
+    plans=(fails("a", 1, "a1", after=40),),
+    retry=PlannedRetry(initial=40),
+    figures_at=(60, 100),
+    source_ends_at=100,
+)
+
+
+def _repeated(first: int, second: int) -> Run:
+    return finished(
+        _REPEATED,
+        waits(0),
+        taken(0, 0),
+        called(0, "a"),
+        raised(40, 0),
+        figures(60, in_flight=1, calls=1, retries=first, max_in_flight=1, oldest=60),
+        called(80, "a", first=1),
+        answered(80, 1, "a1"),
+        took(80, _A1),
+        figures(100, calls=2, retries=second, max_in_flight=1),
+    )
+
+
+_DUE = Scenario(
+    inputs=at(0, A),
+    timeout=40,
+    handled=True,
+    plans=(never("a", "late"),),
+    figures_at=(60,),
+    source_ends_at=60,
+)
+
+
+def _due(timeouts: int) -> Run:
+    begins: Events = (*waits(0), *taken(0, 0), *called(0, "a"))
+    decided: Events = (*asked(40, "a"), *cancelled(40, 0), *took(40, _LATE))
+    return finished(_DUE, begins, decided, figures(60, calls=1, timeouts=timeouts, max_in_flight=1))
+
+
+_SPARED = Scenario(
+    inputs=at(0, A),
+    plans=(Plan("a", raises("a", 40).steps, failure=Handler("reply")),),
+    failures_handled=True,
+    figures_at=(60,),
+    source_ends_at=60,
+)
+
+
+def _spared(number: int) -> Run:
+    return finished(
+        _SPARED,
+        waits(0),
+        taken(0, 0),
+        called(0, "a"),
+        raised(40, 0),
+        failure_asked(40, "a", "CallFailed", "ValueError"),
+        figures(60, calls=1, failures_handled=number, max_in_flight=1),
+    )
+
+
+_OUTLIVED = Scenario(
+    inputs=at(0, A),
+    timeout=40,
+    handled=True,
+    plans=(outlives("a", 200, "a1", "late"),),
+    figures_at=(120,),
+    source_ends_at=300,
+)
+
+
+def _outlived(abandoned: int) -> Run:
+    return run(
+        _OUTLIVED,
+        leg(
+            ends("finished", 300),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            asked(40, "a"),
+            (CallCancelled(40, 0),),
+            took(40, _LATE),
+            figures(120, calls=1, timeouts=1, abandoned=abandoned, max_in_flight=1),
+            (CallEnded(240, 0, "returned", ("a1",)),),
+            input_ended(300),
+            abandoned=1,
+        ),
+    )
+
+
+_FAILING = Scenario(inputs=at(0, A), plans=(raises("a", 40),), figures_at=(20, 60))
+
+
+def _failing(**told: Any) -> Run:
+    return run(
+        _FAILING,
+        leg(
+            ends("failed", 80, error="CallFailed", record=A, cause="ValueError"),
+            taken(0, 0),
+            called(0, "a"),
+            input_ended(0),
+            figures(20, in_flight=1, calls=1, max_in_flight=1, oldest=20),
+            raised(40, 0),
+            figures(60, calls=1, max_in_flight=1, **told),
+            waits(80),
+            (SourceClosed(80),),
+            left(80),
+            figures(80, calls=1, max_in_flight=1),
+        ),
+    )
+
+
+_RIGHT: dict[str, Any] = {
+    "in_flight": 2,
+    "held": 1,
+    "calls": 2,
+    "max_in_flight": 2,
+    "max_held": 1,
+    "oldest": 60,
+}
+
+
+WITNESSES: tuple[Witness, ...] = (
+    Witness(
+        "STAT-1",
+        violating=_read(_SAVED, **_RIGHT | {"in_flight": 3}),
+        legal=_read(_SAVED, **_RIGHT),
+        text="in_flight is 3, expected 2",
+    ),
+    Witness("STAT-2", violating=_waits(0), legal=_waits(1), text="waiting is 0, expected 1"),
+    Witness(
+        "STAT-3",
+        violating=_read(**_RIGHT | {"held": 0}),
+        legal=_read(**_RIGHT),
+        text="held is 0, expected 1",
+    ),
+    Witness(
+        "STAT-4",
+        violating=_read(**_RIGHT | {"calls": 1}),
+        legal=_read(**_RIGHT),
+        text="calls is 1, expected 2",
+    ),
+    Witness(
+        "STAT-5",
+        violating=_repeated(1, 1),
+        legal=_repeated(0, 1),
+        text="retries is 1, expected 0",
+    ),
+    Witness("STAT-6", violating=_due(0), legal=_due(1), text="timeouts is 0, expected 1"),
+    Witness(
+        "STAT-7",
+        violating=_spared(0),
+        legal=_spared(1),
+        text="failures_handled is 0, expected 1",
+    ),
+    Witness(
+        "STAT-8",
+        violating=_outlived(0),
+        legal=_outlived(1),
+        text="abandoned is 0, expected 1",
+    ),
+    Witness(
+        "STAT-9",
+        violating=_read_twice(1, 2),
+        legal=_read_twice(1, 1),
+        text="max_in_flight is 2, expected 1",
+    ),
+    Witness(
+        "STAT-10",
+        violating=_read(**_RIGHT | {"oldest": 20}),
+        legal=_read(**_RIGHT),
+        text="oldest is 20 ms, expected 60",
+    ),
+    Witness(
+        "STAT-11",
+        violating=_failing(in_flight=1),
+        legal=_failing(),
+        text="in_flight is 1 after the end",
+    ),
+)

@@ -1,0 +1,296 @@
+"""What the figures of an operator may be when they are read.
+
+A figure counts what has happened, and what happens in the very instant of a reading may be counted
+or not. So each is judged by the least and the most that it can be.
+"""
+
+# A leg knows its readings, which are read off the leg: no import at run time.
+# pyright: reportImportCycles=false
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging._attempts import TURN
+from asyncwait.conformance.judging._facts import Facts
+from asyncwait.conformance.judging._items import NEVER, Call, Item
+from asyncwait.conformance.judging._spans import Span, count, first
+from asyncwait.spec.scenario import Closed, FiguresRead
+
+if TYPE_CHECKING:
+    from asyncwait.conformance.judging._leg import LegHistory
+
+Bounds: TypeAlias = tuple[float, float]
+"""The least and the most that a figure may be."""
+
+
+class Reading(Struct, frozen=True, eq=False):
+    """The figures that were read at one moment, and what they may be.
+
+    Args:
+        figures: as they were read.
+        bounds: of each figure but `oldest`, by its name.
+        oldest_since: of the records that may be in flight, when the first was called, in ms; and
+            when the first was that must be. NEVER for none.
+    """
+
+    figures: FiguresRead
+    bounds: Mapping[str, Bounds]
+    oldest_since: Bounds
+
+
+def readings(leg: "LegHistory") -> tuple[Reading, ...]:
+    """Return what was read of a leg while its operator worked, in order.
+
+    Of a stream that has ended also what was read when it was left.
+    """
+    if not leg.seen(FiguresRead):
+        return ()
+    over_at = leg.may_be_over_at
+    figures = [each for each in figures_read(leg) if each.at < over_at]
+    if leg.ran_to_its_end:
+        figures += figures_at_the_end(leg)
+    if not figures:
+        return ()
+    stays = tuple(_stays(leg))
+    line = _Line(leg.facts, [each.at for each in figures])
+    columns = {
+        **_present(leg, stays, line),
+        **_totals(leg, line),
+        "max_in_flight": _highest(leg, stays, figures, "in_flight"),
+        "max_held": _highest(leg, stays, figures, "held"),
+    }
+    rows = zip(figures, zip(*columns.values(), strict=True), _oldest(stays, line), strict=True)
+    return tuple(Reading(f, dict(zip(columns, row, strict=True)), since) for f, row, since in rows)
+
+
+def figures_read(leg: "LegHistory") -> list[FiguresRead]:
+    """Return the figures that were read before the operator was left."""
+    closed = leg.seen(Closed)
+    until = closed[0][0] if closed else NEVER
+    return [event for seq, event in leg.seen(FiguresRead) if seq < until]
+
+
+def figures_at_the_end(leg: "LegHistory") -> list[FiguresRead]:
+    """Return the figures that were read when the operator had been left, if they were."""
+    return [event for _, event in leg.seen(FiguresRead)[len(figures_read(leg)) :]]
+
+
+class _Line:
+    """Moments, in order, and from which of them on something is known.
+
+    Args:
+        facts: the leg.
+        ats: when they are, in ms.
+    """
+
+    def __init__(self, facts: Facts, ats: Sequence[float]) -> None:
+        self._facts = facts
+        self._ats = ats
+        self.never = len(ats)
+
+    def maybe(self, at: float) -> int:
+        """Return the first moment at which something may count that happens at `at` ms."""
+        return bisect_left(self._ats, at)
+
+    def surely(self, at: float) -> int:
+        """Return the first moment at which it must; a loop that is blocked notices nothing."""
+        return bisect_right(self._ats, self._facts.instants(at)[-1])
+
+    def bounds(self, least: Iterable[Span], most: Iterable[Span]) -> list[Bounds]:
+        """Return how many of some spans surely hold at each moment, and how many may."""
+        return list(zip(count(least, self.never), count(most, self.never), strict=True))
+
+    def total(self, times: Iterable[Bounds]) -> list[Bounds]:
+        """Return how much has happened by each moment.
+
+        Args:
+            times: from when on each thing may count, and from when on it must, in ms.
+        """
+        every = [(self.maybe(may), self.surely(must)) for may, must in times]
+        return self.bounds(
+            ((must, self.never) for _, must in every), ((may, self.never) for may, _ in every)
+        )
+
+
+class _Stay(NamedTuple):
+    """A record that may be in flight, and when it may, and must, count as that and the rest, in ms.
+
+    That is one with a call; in key-ordered mode also one that may wait for its key.
+    """
+
+    item: Item
+    admitted: Bounds
+    decided: Bounds
+    gone: Bounds
+
+
+def _stays(leg: "LegHistory") -> Iterator[_Stay]:
+    """Yield what becomes of each record that is in flight at some time, in input order.
+
+    One without results may go from its decision on, in ordered mode from its turn on, and must
+    be gone when it is its turn and the consumer has waited.
+    """
+    waits = [rest.at for rest in leg.rests if rest.waiting]
+    turn = (-NEVER, -NEVER)
+    gone_of: dict[Item, float] = {}
+    before = {item: earlier for earlier, item in leg.pairs_of_keys}
+    for item in leg.items:
+        if not item.is_stored:
+            continue
+        decided = _earliest(leg, item), leg.facts.instants(item.decided_at)[-1]
+        gone = item.emitted_at, item.emitted_at
+        if item.results == ():
+            own = gone_of[before[item]] if item in before else -NEVER
+            known = bisect_left(waits, max(decided[1], turn[1], own))
+            must = waits[known] if known < len(waits) else NEVER
+            gone = max(decided[0], turn[0]) if leg.ordered else decided[0], must
+        if item.is_fence or leg.ordered:
+            turn = max(turn[0], gone[0]), max(turn[1], gone[1])
+        gone_of[item] = gone[1] if item not in before else max(gone[1], gone_of[before[item]])
+        if item.call is not None or (leg.key_ordered and item.is_record):
+            yield _Stay(item, _admitted(leg, item), decided, gone)
+
+
+def _admitted(leg: "LegHistory", item: Item) -> Bounds:
+    """Return from when on a record may be admitted, and must, in ms.
+
+    If the loop is blocked between the two, the call begins later than its record was admitted. In
+    key-ordered mode it may wait for its key in between, and nobody sees when that begins.
+    """
+    called_at = NEVER if item.call is None else item.call.at
+    if leg.key_ordered or called_at == NEVER:
+        return item.at if leg.key_ordered else NEVER, called_at
+    began, blocks = called_at, leg.facts.blocks
+    number = bisect_right(blocks, began, key=_over) - 1
+    while number >= 0 and blocks[number][1] == began:
+        began = blocks[number][0]
+        number -= 1
+    return max(item.at, began), called_at
+
+
+def _over(block: Bounds) -> float:
+    return block[1]
+
+
+def _earliest(leg: "LegHistory", item: Item) -> float:
+    """Return when an item may have been decided, in ms: a deadline may come before a block."""
+    limit = NEVER if item.last is None else item.last.limit
+    due = leg.deadline(item) if item.timed_out else NEVER
+    return min(item.decided_at, due, limit if limit <= item.decided_at else NEVER)
+
+
+def _present(
+    leg: "LegHistory", stays: Sequence[_Stay], line: _Line
+) -> Mapping[str, Sequence[Bounds]]:
+    """Count what is in flight, is held, or waits for room."""
+    surely, maybe = line.surely, line.maybe
+    gone = [(maybe(stay.gone[0]), surely(stay.gone[1])) for stay in stays]
+    admitted = [(maybe(stay.admitted[0]), surely(stay.admitted[1])) for stay in stays]
+    decided = [(maybe(stay.decided[0]), surely(stay.decided[1])) for stay in stays]
+    both = list(zip(admitted, gone, strict=True))
+    held = list(zip(decided, gone, strict=True))
+    return {
+        "in_flight": line.bounds(((c[1], g[0]) for c, g in both), ((c[0], g[1]) for c, g in both)),
+        "held": line.bounds(((d[1], g[0]) for d, g in held), ((d[0], g[1]) for d, g in held)),
+        "waiting": line.bounds(*zip(*_waiting(leg, line), strict=True)),
+    }
+
+
+def _waiting(leg: "LegHistory", line: _Line) -> Iterator[tuple[Span, Span]]:
+    """Yield when elements of the source surely wait for room, and when they may.
+
+    Nobody sees when a fence finds room: at the latest when it is out, or the next one is read.
+    """
+    nowhere = (0, 0)
+    yield nowhere, nowhere
+    stored = [item for item in leg.items if item.is_stored]
+    following = [*(item.at for item in stored[1:]), NEVER]
+    for item, then in zip(stored, following, strict=False):
+        if item.index is None:
+            continue
+        if item.is_record:
+            may, must = _admitted(leg, item)
+            yield (
+                (line.surely(item.at), line.maybe(may)),
+                (line.maybe(item.at), line.surely(must)),
+            )
+        else:
+            until = line.surely(min(item.emitted_at, then))
+            yield nowhere, (line.maybe(item.at), until)
+
+
+def _totals(leg: "LegHistory", line: _Line) -> Mapping[str, Sequence[Bounds]]:
+    """Count what has happened so far."""
+    repeated = [call for item in leg.records for call in item.attempts[1:]]
+    late = [item for item in leg.records if item.timed_out]
+    spared = [item for item in leg.records if item.failure and item.results is not None]
+
+    def decided(items: Iterable[Item]) -> list[Bounds]:
+        return [(_earliest(leg, item), item.decided_at) for item in items]
+
+    # Calls that nobody had a reason for may be taken for repeated ones.
+    needless = [(call.at, NEVER) for call in leg.extra_calls]
+    return {
+        "calls": line.total((call.at, call.at) for call in leg.calls),
+        "retries": line.total([*((call.at, call.at) for call in repeated), *needless]),
+        "timeouts": line.total(decided(late)),
+        "failures_handled": line.total(decided(spared)),
+        "abandoned": line.total(_abandoned(leg)),
+    }
+
+
+def _abandoned(leg: "LegHistory") -> Iterator[Bounds]:
+    """Yield when calls that ran on may count as abandoned, and when they must."""
+    for call in leg.calls:
+        if call.ended_at > call.cancelled_at:
+            known = _known_at(leg.facts, call)
+            # Who has seen the end of the stream only waits for what still cleans up.
+            yield call.cancelled_at, known if known < min(call.ended_at, leg.end_at) else NEVER
+
+
+def _known_at(facts: Facts, call: Call) -> float:
+    """Return when a call that was cancelled has had its turn to end for sure, in ms."""
+    known = call.cancelled_at + TURN
+    while (later := call.cancelled_at + TURN + facts.blocked_between(call.cancelled_at, known)) > (
+        known
+    ):
+        known = later
+    return known
+
+
+def _highest(
+    leg: "LegHistory", stays: Sequence[_Stay], figures: Sequence[FiguresRead], name: str
+) -> list[Bounds]:
+    """Return what the high-water mark of a figure may be at each reading.
+
+    It is no lower than at any rest before, or than the figure itself was read; and no higher than
+    if in each instant all that comes came before anything that goes.
+    """
+    rests = _Line(leg.facts, [rest.at for rest in leg.rests])
+    at_rests = [least for least, _ in _present(leg, stays, rests)[name]]
+    reached = [0, *accumulate(at_rests, max)]
+    own = accumulate((getattr(each, name) for each in figures), max)
+    comes = sorted(stay.admitted[0] if name == "in_flight" else stay.decided[0] for stay in stays)
+    goes = sorted(leg.facts.instants(stay.gone[1])[-1] for stay in stays)
+    there = [number - bisect_left(goes, at) for number, at in enumerate(comes, start=1)]
+    peaks = [0, *accumulate(there, max)]
+    return [
+        (
+            max(reached[rests.maybe(each.at)], shown),
+            min(leg.room, peaks[bisect_right(comes, each.at)]),
+        )
+        for each, shown in zip(figures, own, strict=True)
+    ]
+
+
+def _oldest(stays: Sequence[_Stay], line: _Line) -> Iterator[Bounds]:
+    """Yield since when the oldest record may be in flight, and since when one must be."""
+    called = sorted((stay.admitted[1], *stay.gone) for stay in stays)
+    may = [((line.maybe(at), line.surely(must)), at) for at, _, must in called]
+    must = [((line.surely(at), line.maybe(may)), at) for at, may, _ in called]
+    for earliest, latest in zip(first(may, line.never), first(must, line.never), strict=True):
+        yield NEVER if earliest is None else earliest, NEVER if latest is None else latest

@@ -1,0 +1,13 @@
+"""What stands here for each of the tests that Apache Flink has of its operator.
+
+`cases.toml` has the answers; `python -m asyncwait.conformance.upstream` prints the page of them,
+`upstream.md`.
+"""
+
+from asyncwait.conformance.upstream._cases import UpstreamTest, upstream_tests
+from asyncwait.conformance.upstream._page import upstream_page
+from asyncwait.spec.exports import claim_exports
+
+__all__ = ["UpstreamTest", "upstream_page", "upstream_tests"]
+
+claim_exports(__name__)

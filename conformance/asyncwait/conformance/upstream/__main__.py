@@ -1,0 +1,7 @@
+"""Prints the page on upstream's tests; see CONTRIBUTING.md."""
+
+import sys
+
+from asyncwait.conformance.upstream import upstream_page
+
+sys.stdout.write(upstream_page())

@@ -1,0 +1,47 @@
+"""Which record of a key is called, and which ones wait until it is decided."""
+
+# Collaborators know each other's types, which is no import at run time.
+# pyright: reportImportCycles=false
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from asyncwait.spec import ByKey
+
+if TYPE_CHECKING:
+    from asyncwait.reference._handler import ResultHandler
+
+
+class KeyLines:
+    """A line of records for each key that is busy; its first has been called (KEY-1, KEY-4).
+
+    A key without a record in flight has no line, so that nothing is left of it (KEY-13).
+    """
+
+    def __init__(self) -> None:
+        self.lines: ByKey[deque[ResultHandler]] = ByKey()
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        """Return the key of a record."""
+        return handler.record.key
+
+    def enter(self, handler: ResultHandler) -> bool:
+        """Put a record at the end of the line of its key; say whether it is its turn at once."""
+        line = self.lines.get(self.key_of(handler))
+        if line is None:
+            self.lines.put(self.key_of(handler), deque([handler]))
+            return True
+        line.append(handler)
+        return False
+
+    def leave(self, handler: ResultHandler) -> ResultHandler | None:
+        """Take a decided record from the head of its line; return whose turn it is (KEY-5)."""
+        line = self.lines.get(self.key_of(handler))
+        assert line is not None
+        line.popleft()
+        if line:
+            return line[0]
+        self.lines.remove(self.key_of(handler))
+        return None

@@ -1,0 +1,81 @@
+"""What belongs to keys: which of them are the same, whatever they are."""
+
+from typing import Any, Generic, TypeVar
+
+from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._errors import InvalidKey
+
+V = TypeVar("V")
+
+
+class ByKey(Generic[V]):
+    """Values by their keys, which may be any objects, those that can't be hashed included (KEY-8).
+
+    As in a dict, two keys are the same if they are one object or equal: 1, 1.0 and True are one
+    key, and None is a key like any other. A key that can't be hashed is the same as another such
+    key under the same condition; to look it up takes a step for each of those that are there.
+
+    What a key raises when it is hashed or compared passes, but for a TypeError that says that it
+    has no hash.
+    """
+
+    def __init__(self) -> None:
+        self._hashed: dict[Any, V] = {}
+        self._others: list[tuple[Any, V]] = []
+
+    def __len__(self) -> int:
+        return len(self._hashed) + len(self._others)
+
+    def get(self, key: Any) -> V | None:
+        """Return what belongs to `key`; None for nothing."""
+        if _has_hash(key):
+            return self._hashed.get(key)
+        place = self._place(key)
+        return None if place is None else self._others[place][1]
+
+    def put(self, key: Any, value: V) -> None:
+        """Have `value` belong to `key`, in the place of what did."""
+        if _has_hash(key):
+            self._hashed[key] = value
+        elif (place := self._place(key)) is None:
+            self._others.append((key, value))
+        else:
+            self._others[place] = key, value
+
+    def remove(self, key: Any) -> None:
+        """Forget `key` and what belongs to it.
+
+        Raises:
+            KeyError: nothing does.
+        """
+        if _has_hash(key):
+            del self._hashed[key]
+        elif (place := self._place(key)) is None:
+            raise KeyError(key)
+        else:
+            del self._others[place]
+
+    def clear(self) -> None:
+        """Forget all keys."""
+        self._hashed.clear()
+        self._others.clear()
+
+    def _place(self, key: Any) -> int | None:
+        both = enumerate(self._others)
+        return next((n for n, (each, _) in both if each is key or each == key), None)
+
+
+def _has_hash(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def invalid_key(record: Record, error: Exception) -> InvalidKey:
+    """Return what the operator fails with because looking the key of `record` up raised `error`."""
+    reason = f"its key can't be compared with others, as in a dict: {shown(error)}"
+    failure = InvalidKey(record, reason)
+    failure.__cause__ = error
+    return failure

@@ -1,0 +1,117 @@
+"""The life of an operator: entered once, left once, in whatever task or thread it lives."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+import trio
+from operators import Source, echo, read_all
+
+from asyncwait.spec import OpenOperator, OperatorConfig, Record
+
+ONCE = "an operator is entered once: open another one for another stream"
+
+
+@pytest.mark.anyio
+async def test_a_context_that_was_left_is_not_entered_again(open_operator: OpenOperator) -> None:
+    """Its source has been read: there would be nothing in it, and no word of that."""
+    operator = open_operator(OperatorConfig(), echo, Source("a", "b"))
+    async with operator as results:
+        assert await read_all(results) == ["a", "b"]
+
+    with pytest.raises(RuntimeError, match=f"^{ONCE}$"):
+        await operator.__aenter__()
+
+
+@pytest.mark.anyio
+async def test_a_context_is_not_entered_inside_itself(open_operator: OpenOperator) -> None:
+    """The first visit goes on as if nothing had been."""
+    operator = open_operator(OperatorConfig(), echo, Source("a", "b"))
+
+    async with operator as results:
+        with pytest.raises(RuntimeError, match=f"^{ONCE}$"):
+            await operator.__aenter__()
+        assert await read_all(results) == ["a", "b"]
+
+
+@pytest.mark.anyio
+async def test_a_context_is_left_once(open_operator: OpenOperator) -> None:
+    """Whoever leaves it by hand is told."""
+    operator = open_operator(OperatorConfig(), echo, Source("a"))
+    await operator.__aenter__()
+    await operator.__aexit__(None, None, None)
+
+    with pytest.raises(RuntimeError, match=r"^the operator was left before: use `async with`$"):
+        await operator.__aexit__(None, None, None)
+
+
+@pytest.mark.anyio
+async def test_a_context_that_was_not_entered_is_not_left(open_operator: OpenOperator) -> None:
+    """And can still be entered."""
+    operator = open_operator(OperatorConfig(), echo, Source("a"))
+
+    with pytest.raises(RuntimeError, match=r"^the operator was left and not entered: use `async"):
+        await operator.__aexit__(None, None, None)
+
+    async with operator as results:
+        assert await read_all(results) == ["a"]
+
+
+@pytest.mark.anyio
+async def test_an_operator_that_is_never_entered_does_nothing(open_operator: OpenOperator) -> None:
+    """It reads nothing, calls nothing and closes nothing."""
+    source = Source("a")
+    done: list[Any] = []
+
+    async def fn(value: Any) -> list[Any]:
+        done.append(value)
+        return [value]
+
+    open_operator(OperatorConfig(), fn, source)
+    await anyio.sleep(1)
+
+    assert done == []
+    assert [element async for element in source] == [Record("a")]
+
+
+@pytest.mark.parametrize("loops", [("asyncio", "asyncio"), ("trio", "trio"), ("asyncio", "trio")])
+def test_operators_live_in_threads_beside_each_other(
+    open_operator: OpenOperator, loops: tuple[str, str]
+) -> None:
+    """Each on a loop of its own, with a function and a configuration that both have."""
+    config, count = OperatorConfig("unordered", 5), 200
+    both_are_there = threading.Barrier(2)
+    came: dict[int, list[Any]] = {}
+
+    async def fn(value: tuple[int, int]) -> list[Any]:
+        await anyio.lowlevel.checkpoint()
+        return [value]
+
+    async def feed(thread: int) -> AsyncIterator[Record]:
+        for number in range(count):
+            yield Record((thread, number))
+
+    async def live(thread: int) -> None:
+        async with open_operator(config, fn, feed(thread)) as results:
+            both_are_there.wait(10)
+            came[thread] = [element.value async for element in results]
+
+    runs = {
+        "asyncio": lambda thread: asyncio.run(live(thread)),
+        "trio": lambda t: trio.run(live, t),
+    }
+    threads = [
+        threading.Thread(target=runs[loop], args=(number,)) for number, loop in enumerate(loops)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert {number: sorted(values) for number, values in came.items()} == {
+        thread: [(thread, number) for number in range(count)] for thread in (0, 1)
+    }

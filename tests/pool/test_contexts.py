@@ -1,0 +1,154 @@
+"""How calls share tasks and contexts of workers, and when they don't any more."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextvars import ContextVar, copy_context
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from asyncwait.backends.pool import open_operator
+from asyncwait.backends.pool._isolation import within
+from asyncwait.spec import CallFailed, OperatorConfig, Record
+
+pytestmark = pytest.mark.anyio
+
+PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
+
+
+async def feed(*values: str) -> AsyncIterator[Record]:
+    """Records with these values."""
+    for value in values:
+        yield Record(value)
+
+
+def present() -> Any:
+    """The task that runs."""
+    return anyio.get_current_task().id
+
+
+async def values_of(config: OperatorConfig, fn: Any, *values: str) -> list[Any]:
+    """Run to the end."""
+    async with open_operator(config, fn, feed(*values)) as results:
+        return [element.value async for element in results if isinstance(element, Record)]
+
+
+async def test_calls_that_set_nothing_share_a_task() -> None:
+    """It is what makes the pool fast."""
+    tasks: set[int] = set()
+
+    async def fn(value: str) -> list[str]:
+        tasks.add(present())
+        await anyio.lowlevel.checkpoint()
+        return [value]
+
+    assert await values_of(OperatorConfig("ordered", 1), fn, *"abcdef") == list("abcdef")
+    assert len(tasks) == 1
+
+
+async def test_calls_that_set_something_share_a_task_and_no_context() -> None:
+    """But for the first, which has shown that there is need."""
+    tasks: list[int] = []
+    seen: list[str] = []
+
+    async def fn(value: str) -> list[str]:
+        tasks.append(present())
+        seen.append(PLACE.get())
+        PLACE.set(value)
+        await anyio.sleep(1)
+        return [PLACE.get()]
+
+    assert await values_of(OperatorConfig("ordered", 1), fn, *"abcdef") == list("abcdef")
+    assert seen == ["nowhere"] * 6
+    assert len(set(tasks[1:])) == 1
+
+
+async def test_each_step_of_a_call_runs_in_its_own_context() -> None:
+    """So does its clean-up, what it raises comes out, and what it starts sees what it has set."""
+    seen: list[str] = []
+
+    async def look() -> None:
+        await anyio.lowlevel.checkpoint()
+        seen.append(PLACE.get())
+
+    async def fn(value: str) -> list[str]:
+        PLACE.set(value)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(look)
+            if value == "late":
+                await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(1)
+            seen.append(PLACE.get())
+        if value == "raises":
+            raise ValueError
+        return [value]
+
+    with_handlers: Any = fn
+    with_handlers.timeout = lambda value: [f"{value}?"]
+    with_handlers.failure = lambda value, error: [repr(error.__cause__)]
+    values = ["a", "late", "raises", "b"]
+    config = OperatorConfig("ordered", 1, timeout=5)
+
+    assert await values_of(config, with_handlers, *values) == ["a", "late?", "ValueError()", "b"]
+    assert sorted(seen) == sorted(values * 2)
+
+
+async def test_calls_in_contexts_of_their_own_are_closed_with_the_operator() -> None:
+    """Cancelled, they end in the context in which they began."""
+    ended: list[str] = []
+
+    async def fn(value: str) -> list[str]:
+        PLACE.set(value)
+        try:
+            await anyio.sleep(0 if value == "a" else 9)
+        finally:
+            ended.append(PLACE.get())
+        return [value]
+
+    async with open_operator(OperatorConfig("ordered", 2), fn, feed("a", "b", "c")) as results:
+        assert (await anext(results)) == Record("a")
+        await anyio.sleep(1)
+
+    assert sorted(ended) == ["a", "b", "c"]
+
+
+async def test_a_function_that_is_none_is_told_in_any_context() -> None:
+    """The error is the same as if nothing had been set."""
+
+    def fn(value: str) -> Any:
+        PLACE.set(value)
+        return answer(value) if value == "a" else value
+
+    async def answer(value: str) -> list[str]:
+        return [value]
+
+    async with open_operator(OperatorConfig("ordered", 1), fn, feed("a", "b")) as results:
+        assert (await anext(results)) == Record("a")
+        with pytest.raises(CallFailed, match="expected an awaitable from fn"):
+            await anext(results)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_loop_that_ends_amid_a_call_closes_it() -> None:
+    """As the collector does with a coroutine that nobody awaits any more."""
+    closed: list[str] = []
+
+    async def fn(value: str) -> list[str]:
+        PLACE.set(value)
+        try:
+            await asyncio.sleep(0 if value == "a" else 9)
+        except GeneratorExit:
+            closed.append(PLACE.get())
+            raise
+        return [value]
+
+    step = within(copy_context(), fn("b"))
+    step.send(None)
+    step.close()
+
+    assert closed == ["b"]
