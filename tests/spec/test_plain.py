@@ -336,6 +336,31 @@ def test_a_wrong_argument_is_refused(
     assert failure(InvalidConfig, source, fn, **options).startswith(message)
 
 
+def test_the_operator_is_set_up_as_it_is_said() -> None:
+    """Each option is one of the configuration."""
+    given: list[OperatorConfig] = []
+
+    @asynccontextmanager
+    async def watched(config: OperatorConfig, fn: Any, elements: Any) -> AsyncGenerator[Any]:
+        given.append(config)
+        async with open_operator(config, fn, elements) as results:
+            yield results
+
+    outputs(plain_wait(watched, "unordered"), [1], echo, capacity=7, timeout=5, max_held=9)
+
+    assert given == [OperatorConfig("unordered", 7, 5, max_held=9)]
+
+
+def test_the_figures_are_those_of_the_operator() -> None:
+    """To be read at any moment."""
+
+    async def main() -> Statistics:
+        async with ordered_wait([1], echo) as results:
+            return results.statistics()
+
+    assert anyio.run(main) == Statistics()
+
+
 KEYED = plain_wait(open_operator, "key-ordered")
 
 

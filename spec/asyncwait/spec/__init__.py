@@ -60,7 +60,7 @@ from asyncwait.spec._operator import (
     check_restore,
     close_source,
 )
-from asyncwait.spec._plain import PlainWait, plain_wait
+from asyncwait.spec._plain import PlainResults, PlainWait, plain_wait
 from asyncwait.spec._retry import BackOffs, Retry, RetryAfter, attempt_timed_out
 from asyncwait.spec._snapshot import (
     Codec,
@@ -102,6 +102,7 @@ __all__ = [
     "OperatorConfig",
     "OperatorError",
     "OperatorResults",
+    "PlainResults",
     "PlainWait",
     "Record",
     "ResultFuture",

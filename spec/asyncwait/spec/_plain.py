@@ -18,11 +18,25 @@ from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import InvalidConfig, OperatorError
 from asyncwait.spec._function import FailureHandler, FunctionParts, not_awaitable
-from asyncwait.spec._operator import OpenOperator, OperatorResults, close_source
+from asyncwait.spec._operator import OpenOperator, OperatorResults, Statistics, close_source
 from asyncwait.spec._retry import Retry
 
 OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], Any]
 """What becomes of a value for which everything has failed; see `PlainWait`."""
+
+
+class PlainResults(Protocol):
+    """The results of a stream of plain values, for one consumer at a time."""
+
+    def __aiter__(self) -> AsyncIterator[Any]: ...
+
+    async def __anext__(self) -> Any:
+        """Return the next result."""
+        ...
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        ...
 
 
 class PlainWait(Protocol):
@@ -42,10 +56,11 @@ class PlainWait(Protocol):
         retry: Retry | None = None,
         on_error: OnError | None = None,
         capacity: int = 100,
+        max_held: int | None = None,
         copy: Callable[[Any], Any] | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
-    ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+    ) -> AbstractAsyncContextManager[PlainResults]:
         """Call `fn` for each value of `source`.
 
         Args:
@@ -62,7 +77,9 @@ class PlainWait(Protocol):
                 "fail" ends the stream with the error; "skip" leaves the value out; a function of
                 value and error gives the result in its place, whatever it is (with `many`: the
                 results). None for what `fn.failure` says, or else "fail".
-            capacity: values called and not yet read by the consumer at most.
+            capacity: values called and not yet read by the consumer at most, but see `max_held`.
+            max_held: so many finished results take no room: one slow call in front then leaves no
+                other undone. None for none.
             copy: makes the copy of a value that each call and each handler is given; None for the
                 very object.
             key: gives the key of a value, which may be anything that can be compared; there must be
@@ -93,14 +110,15 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
         retry: Retry | None = None,
         on_error: OnError | None = None,
         capacity: int = 100,
+        max_held: int | None = None,
         copy: Callable[[Any], Any] | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
-    ) -> AsyncGenerator[AsyncIterator[Any]]:
+    ) -> AsyncGenerator[PlainResults]:
         async with aclosing(_Records(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry if many else _of_one(retry)
-            config = OperatorConfig(mode, capacity, timeout, repeated, copy=copy)
+            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy)
             wrapped = _Many(fn) if many else _One(fn)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
@@ -257,3 +275,7 @@ class _Values:
             element = await self._results.__anext__()
             if isinstance(element, Record):
                 return element.value
+
+    def statistics(self) -> Statistics:
+        """Return the figures of the operator."""
+        return self._results.statistics()
