@@ -103,6 +103,7 @@ def test_what_the_backend_lacks() -> None:
         Capability.CANCELLATION_SEEN,
         Capability.COPIES,
         Capability.STATISTICS,
+        Capability.CONTEXTS,
         Capability.ONE_LOOP,
     }
     assert loaded.exceptions == {}
