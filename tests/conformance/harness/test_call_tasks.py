@@ -1,6 +1,7 @@
 """What the harness sees of the tasks of calls, and of their contexts."""
 
 import asyncio
+from contextvars import copy_context
 from typing import Any
 
 import anyio
@@ -166,9 +167,8 @@ async def test_a_deadline_that_nobody_outside_has_set_is_found(
     assert found == [("scope-seen", "call 0 sees that it has 4 s left")]
 
 
-def test_contexts_that_are_out_of_place_are_found(found: Any) -> None:
-    """In one context for all, everybody sees the others."""
-    contexts = Contexts(lambda *what: found.append(what))
+def everybody_in_one_context(contexts: Contexts) -> None:
+    """Have each piece of the user's code look, one after the other."""
     contexts.is_made()
     contexts.call_begins(0)
     contexts.is_entered()
@@ -183,6 +183,13 @@ def test_contexts_that_are_out_of_place_are_found(found: Any) -> None:
     contexts.consumer_looks()
     contexts.belongs_to(2, "the supplier of ")
     contexts.call_begins(3)
+
+
+def test_contexts_that_are_out_of_place_are_found(found: Any) -> None:
+    """In one context for all, everybody sees the others."""
+    contexts = Contexts(lambda *what: found.append(what))
+
+    copy_context().run(everybody_in_one_context, contexts)
 
     assert found == [
         ("context-lost", "call 0 saw what was set before the operator was made"),
