@@ -36,7 +36,7 @@ def place_of_its_rule(faulty: Faulty) -> int:
     return causes.index(faulty.rule) if faulty.rule in causes else 99
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_its_own_rule_stands_first(capsys: pytest.CaptureFixture[str]) -> None:
     """For most of the gallery; where it does not, it stands close by or is explained."""
     places = [place_of_its_rule(faulty) for faulty in SAMPLE]

@@ -31,7 +31,7 @@ def test_the_page_lists_what_has_a_reason() -> None:
     assert f"{len(PLAYED) - len(scarce)} by their rule in nearly every seed" in page()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_generated_scenarios_find_what_is_not_listed() -> None:
     """Without an example or a shape."""
     missed = [faulty.name for faulty in SAMPLE if not (finds(faulty, 0) or finds(faulty, 1))]
