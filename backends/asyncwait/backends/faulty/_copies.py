@@ -71,7 +71,7 @@ class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
         def if_possible(value: Any) -> Any:
             try:
                 return copy(value)
-            except Exception:
+            except Exception:  # whatever copying raised: that is the slip
                 return value
 
         return if_possible

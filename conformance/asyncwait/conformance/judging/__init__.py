@@ -19,6 +19,7 @@ from asyncwait.conformance.judging._common import (
     failure_named,
     first_failures,
     first_stray,
+    held_back,
     untimely_request,
 )
 from asyncwait.conformance.judging._despite import FOR_THE_PROGRAM, is_raised
@@ -79,6 +80,7 @@ __all__ = [
     "first_stray",
     "has_plain_key",
     "held_at",
+    "held_back",
     "identity_of",
     "impossible",
     "is_raised",

@@ -142,3 +142,16 @@ def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float
     if early is None and item in blamed and leg.end_at < leg.deadline(item):
         return leg.end_at
     return early
+
+
+def held_back(leg: LegHistory) -> Iterator[Finding]:
+    """Find a decided record that could come out while the consumer waits, and does not."""
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed:
+            held = rest.emittable
+            if held is not None and held.is_record:
+                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
+                return
+    for item in leg.records:
+        if item.given:
+            yield None

@@ -14,6 +14,7 @@ from asyncwait.conformance.judging import (
     early_timeout,
     has_plain_key,
     held_at,
+    held_back,
     leg_check,
 )
 
@@ -40,17 +41,8 @@ def results_of_a_key_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("KEY-3")
 def a_finished_record_waits_for_no_other_key(leg: LegHistory) -> Iterator[Finding]:
     """A waiting consumer has got what is decided, behind no fence, and the next of its key."""
-    if not leg.key_ordered:
-        return
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed:
-            held = rest.emittable
-            if held is not None and held.is_record:
-                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
-                return
-    for item in leg.records:
-        if item.given:
-            yield None
+    if leg.key_ordered:
+        yield from held_back(leg)
 
 
 @leg_check("KEY-4")

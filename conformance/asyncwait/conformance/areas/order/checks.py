@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, leg_check
+from asyncwait.conformance.judging import Finding, Item, LegHistory, held_back, leg_check
 
 
 @leg_check("ORD-1")
@@ -22,26 +22,14 @@ def ordered_results_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
 def a_decided_head_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
     """In ordered mode a waiting consumer has got what is decided and has nothing before it."""
     if leg.ordered:
-        yield from _held_back(leg)
+        yield from held_back(leg)
 
 
 @leg_check("ORD-3")
 def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iterator[Finding]:
     """In unordered mode a waiting consumer has got what is decided and behind no fence."""
     if not (leg.ordered or leg.key_ordered):
-        yield from _held_back(leg)
-
-
-def _held_back(leg: LegHistory) -> Iterator[Finding]:
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed:
-            held = rest.emittable
-            if held is not None and held.is_record:
-                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
-                return
-    for item in leg.records:
-        if item.given:
-            yield None
+        yield from held_back(leg)
 
 
 @leg_check("ORD-4")
