@@ -19,7 +19,7 @@ OURS = {
     "backends": set[str](),
     "backends.spark": {"spec", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
-    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
+    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "backends.chain"},
     "adapter.spark": SUITE | {"backends.spark", "backends.pool"},
 }
 
@@ -31,6 +31,7 @@ OTHERS = {
     "harness": {"anyio", "msgspec", "trio"},
     "backends": set[str](),
     "backends.pool": {"anyio", "msgspec", "trio"},
+    "backends.chain": {"anyio", "msgspec"},
     "backends.emitter": {"anyio", "msgspec"},
     "backends.threads": {"anyio", "msgspec", "trio"},
 }
@@ -79,6 +80,7 @@ def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
         "harness",
         "suite",
         "backends",
+        "backends.chain",
         "backends.emitter",
         "adapter.emitter",
         "backends.pool",

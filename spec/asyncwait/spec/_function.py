@@ -190,7 +190,7 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
         InvalidResult: None, str, bytes, or nothing that can be iterated.
         CallFailed: the collection raised while it was read.
     """
-    if not _is_collection(returned):
+    if not is_collection(returned):
         raise InvalidResult(record, _no_collection(returned))
     try:
         return read_whole(returned)
@@ -279,7 +279,8 @@ def call_failed(record: Record, error: Any) -> OperatorError:
     return failure
 
 
-def _is_collection(returned: Any) -> bool:
+def is_collection(returned: Any) -> bool:
+    """Say whether a call may give `returned` as its results: it can be iterated, and is no text."""
     if isinstance(returned, str | bytes | bytearray):
         return False
     return isinstance(returned, Iterable) or hasattr(type(returned), "__getitem__")

@@ -12,8 +12,6 @@ from collections.abc import (
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, Literal, Protocol, TypeAlias
 
-from msgspec.structs import replace
-
 from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import InvalidConfig, OperatorError
@@ -117,7 +115,7 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
     ) -> AsyncGenerator[PlainResults]:
         async with aclosing(_Records(source)) as records:
             records.record = _keyed(key, mode)
-            repeated = retry if many else _of_one(retry)
+            repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy)
             wrapped = _Many(fn) if many else _One(fn)
             if on_error is not None:
@@ -143,14 +141,6 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
     if not callable(key):
         raise InvalidConfig.of("key", key, "a function that gives the key of a value")
     return lambda value: Record(value, key=key(value))
-
-
-def _of_one(retry: Retry | None) -> Retry | None:
-    """Return a Retry whose `on_result` is given the one result, and not a tuple of it."""
-    if not isinstance(retry, Retry) or retry.on_result is None:
-        return retry
-    predicate = retry.on_result
-    return replace(retry, on_result=lambda results: predicate(results[0]))
 
 
 class _Dict:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from asyncwait.spec._checks import (
     at_most_infinite,
@@ -101,6 +101,13 @@ class Retry(Struct, frozen=True, kw_only=True):
         for name in ("initial", "multiplier", "cap", "attempt_timeout"):
             if (value := getattr(self, name)) is not None:
                 force_setattr(self, name, at_most_infinite(value))
+
+    def of_one_result(self) -> "Retry":
+        """Return the same for a function that gives one result: `on_result` is given that one."""
+        if self.on_result is None:
+            return self
+        predicate = self.on_result
+        return replace(self, on_result=lambda results: predicate(results[0]))
 
     def back_off(self, attempts: int) -> float:
         """Return the seconds to wait after `attempts` calls of one record, jitter aside.

@@ -1,0 +1,97 @@
+"""The first function of a chain: all results of a record travel as one, so that none is silent.
+
+Whoever counts what comes out then knows when a record is gone, be its results many or none.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from asyncwait.spec import FunctionParts, ResultFuture, is_collection
+
+
+def batching(fn: Any) -> "_BatchingCall | _BatchingCallback":
+    """Return a function that does as `fn` does, with the results of each record in one tuple.
+
+    Args:
+        fn: of either form, with whatever handlers and hooks.
+
+    Raises:
+        InvalidConfig: it is no function for an operator.
+    """
+    parts = FunctionParts.of(fn)
+    return _BatchingCall(parts) if parts.invoke is None else _BatchingCallback(parts)
+
+
+def _batch(returned: Any) -> Any:
+    """Return what a function gave as one result, which the operator collects as it does others.
+
+    What is no collection stays what it is: the operator has its own words for that.
+    """
+    return _read(returned) if is_collection(returned) else returned
+
+
+def _read(results: Any) -> Iterator[tuple[Any, ...]]:
+    yield tuple(results)
+
+
+class _Batching:
+    """What both forms have: handlers whose results are batches as well, and the hooks as they are.
+
+    Only what is there is set; an operator asks whether it is.
+    """
+
+    def __init__(self, parts: FunctionParts) -> None:
+        given: dict[str, Any] = {
+            name: getattr(parts, name) for name in ("open", "close", "timeout", "failure")
+        }
+        for name, part in given.items():
+            if part is not None:
+                setattr(self, name, part if name in ("open", "close") else _then_batch(part))
+
+
+def _then_batch(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given: _batch(function(*given))
+
+
+class _BatchingCall(_Batching):
+    """A function in coroutine form."""
+
+    def __init__(self, parts: FunctionParts) -> None:
+        super().__init__(parts)
+        assert parts.call is not None
+        self._call = parts.call
+
+    def __call__(self, value: Any) -> Any:
+        returned: Any = self._call(value)
+        return self._batch_of(returned) if inspect.isawaitable(returned) else returned
+
+    async def _batch_of(self, returned: Any) -> Any:
+        return _batch(await returned)
+
+
+class _BatchingCallback(_Batching):
+    """A function in callback form."""
+
+    def __init__(self, parts: FunctionParts) -> None:
+        super().__init__(parts)
+        assert parts.invoke is not None
+        self._invoke = parts.invoke
+
+    def async_invoke(self, value: Any, result: ResultFuture) -> None:
+        """Start the call; what it is completed with comes in a batch."""
+        self._invoke(value, _BatchingFuture(result))
+
+
+class _BatchingFuture:
+    """Hands each completion on, the results in a batch."""
+
+    def __init__(self, future: ResultFuture) -> None:
+        self._future = future
+        self.complete_exceptionally = future.complete_exceptionally
+
+    def complete(self, results: Any) -> None:
+        self._future.complete(_batch(results))
+
+    def complete_with(self, supplier: Callable[[], Any]) -> None:
+        self._future.complete_with(_then_batch(supplier))
