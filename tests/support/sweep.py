@@ -22,15 +22,9 @@ from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, open_backend
 from asyncwait.spec.scenario import Scenario, Trace
 
-LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 SEEDS_FOR_ODD, SCENARIOS_FOR_ODD = 20, 300
 PATIENCE = 3.0
 """Seconds with one scenario of an operator that blocks."""
-
-
-def loops_of(variation: Variation) -> tuple[LoopName, ...]:
-    """Return the loops on which an operator runs: its own, if it is bound to that."""
-    return (variation.loop,) if getattr(variation.change, "is_bound", False) else LOOPS
 
 
 @cache
@@ -83,13 +77,13 @@ def wrong(name: str, seeds: int) -> list[str]:
     if isinstance(each, Faulty):
         return [
             f"{each.rule} does not convict {name} on {loop}, seed {seed}"
-            for loop in loops_of(each)
+            for loop in each.loops
             for seed in range(seeds)
             if not is_convicted(each, loop, seed)
         ]
     return [
         f"{', '.join(sorted(found))} convicts {name} on {loop}, seed {seed}"
-        for loop in loops_of(each)
+        for loop in each.loops
         for seed in range(SEEDS_FOR_ODD)
         if (found := convictions(each, loop, seed))
     ]

@@ -1,16 +1,21 @@
 """CANCEL: operators that cancel calls as no loop does, or let them see how they are run."""
 
 import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Attempt, Outcome, Raised
+from asyncwait.reference import Attempt, Outcome, Output, Raised, StreamTask
 
 
 class CancelsByAScope(Attempt):
     """Cancels each wait of a call, that of its clean-up too, as a scope of anyio does."""
+
+    is_bound = True
 
     def start(self) -> None:
         if self.operator.function.invoke is not None:
@@ -33,6 +38,8 @@ class _KnowsItsTask(Attempt):
 class InsistsOnItsCancellation(_KnowsItsTask):
     """Cancels a call once more if it has not ended soon."""
 
+    is_bound = True
+
     def cancel(self) -> None:
         super().cancel()
         if self.task is not None:
@@ -43,10 +50,65 @@ class InsistsOnItsCancellation(_KnowsItsTask):
 class CancelsTwiceAtOnce(_KnowsItsTask):
     """Cancels the scope of a call, and to be sure its task as well."""
 
+    is_bound = True
+
     def cancel(self) -> None:
         super().cancel()
         if self.task is not None:
             self.task.cancel()
+
+
+class CancelsOnce(Attempt):
+    """Cancels the one wait of a call on trio as well, and lets its clean-up run to its end."""
+
+    is_bound = True
+
+    async def invoke(self) -> Outcome:
+        with anyio.CancelScope() as scope:
+            return await _ShieldedOnceCancelled(super().invoke(), scope)
+        raise AssertionError("nobody cancels this scope")
+
+
+class _ShieldedOnceCancelled:
+    """Runs a coroutine step by step, and shields it behind the first step that is cancelled."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Outcome], scope: anyio.CancelScope) -> None:
+        self._coroutine = coroutine
+        self._scope = scope
+
+    def __await__(self) -> Generator[Any, Any, Outcome]:
+        came = None
+        while True:
+            try:
+                came = yield self._coroutine.send(came)
+            except StopIteration as stop:
+                return stop.value  # type: ignore[no-any-return]
+            if isinstance(getattr(came, "error", None), anyio.get_cancelled_exc_class()):
+                self._scope.shield = True
+
+
+class CallsInTheConsumersTask(StreamTask):
+    """Has the consumer run the calls, one after the other, while it waits."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.put_off: deque[Callable[[], Coroutine[Any, Any, None]]] = deque()
+        self.operator.spawn = self.leave_to_the_consumer
+
+    def leave_to_the_consumer(self, function: Callable[..., Any], *args: Any) -> None:
+        """Have the consumer run it when it comes by."""
+        self.put_off.append(partial(function, *args))
+        self.output.tell()
+
+
+class _RunsCalls(Output):
+    """Runs what was put off before it waits."""
+
+    task: CallsInTheConsumersTask
+
+    async def wait_for_news(self) -> None:
+        put_off = self.task.put_off
+        await (put_off.popleft()() if put_off else super().wait_for_news())
 
 
 class LimitsCallsByAScope(Attempt):
@@ -62,6 +124,8 @@ class LimitsCallsByAScope(Attempt):
 FAULTY: tuple[Faulty, ...] = (
     Faulty(CancelsByAScope, rule="CANCEL-1"),
     Faulty(InsistsOnItsCancellation, rule="CANCEL-1"),
+    Faulty(CancelsOnce, rule="CANCEL-1", loop="trio"),
+    Faulty(CallsInTheConsumersTask, also=(_RunsCalls,), rule="CANCEL-2"),
     Faulty(CancelsTwiceAtOnce, rule="CANCEL-2"),
     Faulty(LimitsCallsByAScope, rule="CANCEL-3"),
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
@@ -45,26 +46,46 @@ class EndsWithoutWakingTheConsumer(Output):
         self.news = news
 
 
+def _start_beside(
+    function: Callable[..., Coroutine[Any, Any, None]], *args: Any
+) -> anyio.CancelScope:
+    """Start a task that nobody waits for; return what cancels it."""
+    scope = anyio.CancelScope()
+
+    async def run() -> None:
+        with scope:
+            await function(*args)
+
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        trio.lowlevel.spawn_system_task(run)
+    else:
+        _ = asyncio.ensure_future(run())  # noqa: RUF006 - to be left behind is its purpose
+    return scope
+
+
 class LeavesWithoutWaiting(StreamTask):
     """Runs calls as tasks of the loop, cancels them, and does not wait for them."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.loose: list[asyncio.Task[Any]] = []
+        self.loose: list[anyio.CancelScope] = []
         self.operator.spawn = self.start_loosely
 
     def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """Start a task of the loop."""
-        self.loose.append(asyncio.get_running_loop().create_task(function(*args)))
+        self.loose.append(_start_beside(function, *args))
 
     def stop(self) -> None:
         super().stop()
-        for task in self.loose:
-            task.cancel()
+        for scope in self.loose:
+            scope.cancel()
 
 
 class LeavesTimersBehind(TimerService):
     """Forgets its timers when it is left, and the loop keeps them, much like FLINK-5652."""
+
+    is_bound = True
 
     def close(self) -> None:
         pass
@@ -280,6 +301,8 @@ class ClosesItsSourceTwice(SourceReader):
 class KeepsCancellationsToItself(ResultStream):
     """Leaves in good order when it is cancelled, and lets its consumer go on behind it."""
 
+    is_bound = True  # on trio what is swallowed comes again in the next wait
+
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
@@ -339,11 +362,11 @@ class KeepsAHeartbeat(StreamTask):
     """Has a task beside its group, which it ends when the stream has ended well."""
 
     async def run(self) -> None:
-        self._heartbeat = asyncio.ensure_future(anyio.sleep_forever())
+        self.heartbeat = _start_beside(anyio.sleep_forever)
         await super().run()
 
     def finish(self) -> None:
-        self._heartbeat.cancel()
+        self.heartbeat.cancel()
         super().finish()
 
 
@@ -417,6 +440,8 @@ class QueuesItsReaders(Output):
 
 class ReadsEachElementInATask(SourceReader):
     """Starts a task for each read of the source."""
+
+    is_bound = True
 
     async def read_all(self) -> BaseException | None:
         self.iterator = iterator = aiter(self.elements)

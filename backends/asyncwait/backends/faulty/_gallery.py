@@ -35,6 +35,12 @@ class Variation(Struct, frozen=True):
         return sentence_of(self.change)
 
     @property
+    def loops(self) -> tuple[LoopName, ...]:
+        """Where it runs: on both, unless its class `is_bound`, being made of what one loop has."""
+        bound = getattr(self.change, "is_bound", False)
+        return (self.loop,) if bound else ("asyncio", "trio")
+
+    @property
     def open_operator(self) -> OpenOperator:
         """The function that opens such an operator."""
         return varied(self.change, *self.also)

@@ -13,6 +13,8 @@ from asyncwait.spec import Record, awaitable_of, let_pass
 class AsyncioShell(Shell):
     """An operator in plain asyncio."""
 
+    is_bound = True
+
     async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
 

@@ -23,6 +23,8 @@ class TrioShell(Shell):
     Its tasks live in a nursery inside a nursery: cancelling the inner one leaves the consumer be.
     """
 
+    is_bound = True
+
     async def _start(self) -> None:
         self._now = trio.lowlevel.current_clock().current_time
         self._door = trio.lowlevel.current_trio_token().run_sync_soon
