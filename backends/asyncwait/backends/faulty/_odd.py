@@ -19,11 +19,14 @@ from asyncwait.backends.faulty.sound import (
 )
 from asyncwait.reference import (
     MAIN,
+    AsyncWaitOperator,
     InputStatus,
+    Mail,
     MailboxClosedError,
     OrderedQueue,
     Output,
     RecordEntry,
+    ResultHandler,
     StreamTask,
     UnorderedQueue,
 )
@@ -131,6 +134,15 @@ class LeavesSilentRecordsToTheConsumer(OrderedQueue):
             super().drop_empty()
 
 
+class HandsKeysOnByMail(AsyncWaitOperator):
+    """Has the next record of a key called by a mail of its own, behind all that waits already."""
+
+    def free_key(self, handler: ResultHandler) -> None:
+        following = None if self.keys is None else self.keys.leave(handler)
+        if following is not None:
+            self.mailbox.offer(Mail(following.start))
+
+
 def _nothing() -> None:
     """Be a mail that is waited for."""
 
@@ -142,6 +154,7 @@ ODD: tuple[Variation, ...] = (
     Variation(EmitsOnlyWhenAsked, loop="trio"),
     Variation(EmitsTheLatestFirst),
     Variation(LeavesSilentRecordsToTheConsumer),
+    Variation(HandsKeysOnByMail),
     Variation(GivesEachRecordATask),
     Variation(WorksThroughQueues),
     Variation(RunsOnCallbacks),
