@@ -27,7 +27,16 @@ from asyncwait.reference import (
     StreamTask,
     TimerService,
 )
-from asyncwait.spec import Element, Record, Snapshot, Watermark, WatermarkStatus, close_source
+from asyncwait.spec import (
+    CallTimedOut,
+    Element,
+    OperatorError,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+    close_source,
+)
 
 
 class EndsWithCallsInFlight(StreamTask):
@@ -474,6 +483,16 @@ class EndsWithItsLastTimer(StreamTask):
         return super().is_drained() and len(self.timers) == 0
 
 
+class GivesUpInABackOff(ResultHandler):
+    """Decides nothing at a deadline in a back-off if nobody has results, and waits for ever."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        if isinstance(failure, CallTimedOut) and self.pause is not None:
+            self.cancel_deadline()
+        else:
+            super().decide_despite(failure)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
     Faulty(TakesSilenceForTheEnd, rule="END-1"),
@@ -495,6 +514,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesSlotsInSilence, rule="END-8"),
     Faulty(SpinsWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
+    Faulty(GivesUpInABackOff, rule="END-8"),
     Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
     Faulty(EndsWithAWaitThatIsGivenUp, rule="END-9"),
     Faulty(ReadsOnAfterLeaving, rule="END-10"),

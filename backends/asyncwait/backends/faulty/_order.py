@@ -12,9 +12,11 @@ from asyncwait.reference import (
     Outcome,
     RecordEntry,
     ResultHandler,
+    Returned,
     StreamTask,
     UnorderedQueue,
 )
+from asyncwait.spec import awaitable_of
 
 
 class KnowsOneMode(UnorderedQueue, OrderedQueue):
@@ -123,6 +125,21 @@ class TriesFailedCallsAgain(Attempt):
             return await super().invoke()
 
 
+class ReadsIntoOneObject(Attempt):
+    """Reads each record into one object, as decoders do: who calls late sees the next one."""
+
+    def start(self) -> None:
+        vars(self.operator)["read"] = self.handler.record.value
+        super().start()
+
+    async def invoke(self) -> Outcome:
+        self.begin()
+        call = self.operator.function.call
+        assert call is not None
+        returned = await awaitable_of(self.handler.record, call(vars(self.operator)["read"]))
+        return Returned(returned, self.operator.clock())
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(KnowsOneMode, rule="ORD-1"),
     Faulty(OrdersByTime, rule="ORD-1"),
@@ -132,4 +149,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(StartsCallsInAnyOrder, rule="ORD-4", loop="trio"),
     Faulty(TakesEqualRecordsForOne, rule="ORD-5"),
     Faulty(TriesFailedCallsAgain, rule="ORD-5"),
+    Faulty(ReadsIntoOneObject, rule="ORD-5"),
 )

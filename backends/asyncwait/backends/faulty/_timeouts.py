@@ -296,6 +296,14 @@ class BlamesTheHeadForATimeout(ResultHandler):
         return ResultHandler(self.operator, head).results_at_deadline()
 
 
+class CountsDeadlinesInThirtyTwoBits(ResultHandler):
+    """Counts milliseconds in 32 bits, where a timeout of months is over at once, as in TO-3."""
+
+    def due_after(self, timeout: float) -> float:
+        milliseconds = round(1000 * min(timeout, 1e12))
+        return self.operator.clock() + ((milliseconds + 2**31) % 2**32 - 2**31) / 1000
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
     Faulty(FiresNearDeadlinesTogether, rule="TIME-1"),
@@ -322,4 +330,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(PilesUpAbandonedCalls, rule="TIME-9"),
     Faulty(ForgetsThatAbandonedCallsEnd, rule="TIME-9"),
     Faulty(TimesFinishedRecordsOut, rule="TIME-10"),
+    Faulty(CountsDeadlinesInThirtyTwoBits, rule="TIME-1"),
 )

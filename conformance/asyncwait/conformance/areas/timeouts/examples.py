@@ -10,7 +10,7 @@ from asyncwait.conformance.evidence import (
     replies,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
+from asyncwait.spec.scenario import GRID, LIMITS, Handler, Plan, Scenario, SinkStep, Step, Timed
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
@@ -44,6 +44,17 @@ EXAMPLES: tuple[Example, ...] = (
             timeout=172_800_000,
             inputs=at(0, Record("a")),
             plans=(never("a", "a-late"),),
+            handled=True,
+        ),
+    ),
+    Example(
+        "deadline-in-millions-of-years",
+        ("RES-1", "END-2", "END-4"),
+        "A deadline that nobody lives to see takes part in nothing, and leaves nothing behind.",
+        Scenario(
+            timeout=LIMITS.timeout - LIMITS.timeout % GRID,
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
             handled=True,
         ),
     ),
