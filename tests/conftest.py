@@ -1,5 +1,6 @@
 """What all tests share: where the package under test comes from, and derandomised generation."""
 
+import gc
 from importlib.metadata import version
 
 import hypothesis
@@ -14,3 +15,9 @@ hypothesis.settings.load_profile("tests")
 def pytest_report_header() -> str:
     """Say which installation is under test: a wheel in tox, the checkout in a development one."""
     return f"asyncwait {version('asyncwait')} from {asyncwait.spec.__file__}"
+
+
+def pytest_collection_finish() -> None:
+    """Have each collection of garbage pass over the tests themselves, which are many and stay."""
+    gc.collect()
+    gc.freeze()
