@@ -549,3 +549,19 @@ def test_figures_are_there_during_the_run_and_after(virtual: Virtual) -> None:
         assert len(elements_of(partition)) == 3
     after = partition.statistics()
     assert (after.in_flight, after.calls, after.max_in_flight) == (0, 3, 2)
+
+
+def test_figures_can_be_read_on_the_loop(virtual: Virtual) -> None:
+    """As a call does, which can't wait for its own loop."""
+    seen: list[int] = []
+
+    async def fn(value: str) -> list[str]:
+        await asyncio.sleep(0.1)  # until somebody waits outside
+        seen.append(partition.statistics().calls)
+        return [value]
+
+    with Partition(
+        batches_of(records("a")), OperatorConfig(), fn, ROWS, **virtual.options
+    ) as partition:
+        assert elements_of(partition) == records("a")
+    assert seen == [1]

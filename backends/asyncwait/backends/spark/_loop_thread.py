@@ -44,6 +44,11 @@ class LoopThread:
         self._raise_thrown()
         return answer
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the caller runs on the loop itself."""
+        return threading.current_thread() is self._thread
+
     def stop(self) -> None:
         """Cancel what still runs, end the thread and close the loop."""
         try:

@@ -143,8 +143,10 @@ class Partition:
             exc.add_note(f"closing raised {error!r}")
 
     def statistics(self) -> Statistics:
-        """Return the present figures; after closing, the last ones."""
-        return self._host.figures() if self._closed else self._loop.ask(self._host.statistics())
+        """Return the present figures, on the loop or to another thread; after closing, the last."""
+        if self._closed or self._loop.is_here:
+            return self._host.figures()
+        return self._loop.ask(self._host.statistics())
 
 
 class _Host:

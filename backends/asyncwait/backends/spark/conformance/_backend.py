@@ -25,13 +25,12 @@ LACKS = frozenset(
         Capability.ON_DEMAND_SNAPSHOT,
         Capability.CANCELLATION_SEEN,
         Capability.COPIES,
-        Capability.STATISTICS,
         Capability.CONTEXTS,
     }
 )
-"""What Spark's data path does not give: rows come when they come, nobody can ask a task for
-anything, its figures included, a task that is cancelled is killed, and rows are copies, made by
-another process, whose context variables are its own."""
+"""What Spark's data path does not give: rows come when they come, nobody can ask a task for a
+snapshot, a task that is cancelled is killed, and rows are copies, made by another process, whose
+context variables are its own."""
 
 NamedRun: TypeAlias = tuple[str, Scenario, Trace]
 

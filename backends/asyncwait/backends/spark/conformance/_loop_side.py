@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.conformance.harness import Consumer, OutsideVirtualLoop, Recorder, WatchedSource
@@ -33,6 +34,8 @@ class LoopSide:
         self.recorder = Recorder(plan.scenario, **clock, shares_objects=False)
         self._began = self.loop.time()
         self.consumer = Consumer(plan, self.recorder)
+        self.partition: Partition | None = None
+        """The operator, once it is open."""
         self.closing = False
         self.tasks_left = self.timers_left = 0
         self._plan = plan
@@ -68,6 +71,8 @@ class LoopSide:
 
         An end at 0 has come when this returns: it needs nobody who waits.
         """
+        for at in self._plan.scenario.figures_at:
+            self._alarms.append(self.loop.call_at(self._began + at / 1000, self._read_figures))
         self._alarm(self.consumer.limit, "hung")
         for at, how in self.consumer.planned_ends:
             self._alarm(at, how)
@@ -78,6 +83,11 @@ class LoopSide:
 
     def _alarm(self, at: int, how: EndingKind) -> None:
         self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
+
+    def _read_figures(self) -> None:
+        assert self.partition is not None
+        if self.consumer.ending is None:
+            self.recorder.figures_read(self.partition.statistics())
 
     def give_up_after(self, ms: int) -> None:
         """Cancel the consumer's next wait after so many ms; called from outside."""

@@ -87,6 +87,7 @@ class PartitionPlayer:
             # By single elements a script of reads and pauses is followed to the letter.
             batch_size=1 if self._consumer.is_scripted else BATCH_SIZE,
         )
+        side.partition = partition
         asyncio.run_coroutine_threadsafe(side.set_alarms(), side.loop).result()
         return partition
 
@@ -138,6 +139,8 @@ class PartitionPlayer:
         except Exception as error:
             self._fail(error)
         self._recorder.events.append(Closed(self._recorder.now()))
+        if self._plan.scenario.figures_at:
+            self._recorder.figures_read(partition.statistics())
 
     def _fail(self, error: BaseException) -> None:
         self.failure = error

@@ -46,7 +46,8 @@ def _is_plain(scenario: Scenario) -> bool:
     gives_up = any(step.does == "give_up" for step in scenario.sink)
     cut_short = gives_up or scenario.crashes or scenario.cancel_at is not None
     is_large = len(scenario.inputs) > MOST_INPUTS
-    return not (cut_short or is_large or _blocks(scenario)) and _is_on_grid(scenario)
+    watched = cut_short or is_large or scenario.figures_at  # amid a step, figures move
+    return not (watched or _blocks(scenario)) and _is_on_grid(scenario)
 
 
 def _blocks(scenario: Scenario) -> bool:
