@@ -103,13 +103,25 @@ class TakesSnapshotsLazily(_NoticesTheConsumer):
 class EmitsOnlyWhenAsked(Output):
     """Gets a mail for each element that the consumer wants, and hands it out in its turn."""
 
+    is_asked = False
+
     async def __anext__(self) -> Element:
+        if self.is_asked:
+            raise RuntimeError("another task is waiting for its turn; one can at a time")
+        self.is_asked = True
+        try:
+            await self.turn()
+            return await super().__anext__()
+        finally:
+            self.is_asked = False
+
+    async def turn(self) -> None:
+        """Wait for the turn of the consumer; there is none any more when it is over."""
         turn = anyio.Event()
-        with suppress(MailboxClosedError):  # it is over, and the end told without a turn
+        with suppress(MailboxClosedError):
             mail = self.task.processor.executor(MAIN).submit(_nothing)
             mail.add_done_callback(lambda _: turn.set())  # also when the mailbox is closed
             await turn.wait()
-        return await super().__anext__()
 
 
 class EmitsTheLatestFirst(UnorderedQueue):
