@@ -144,6 +144,13 @@ LAZY = {
         hooks="coroutine",
         hook_takes=40,
     ),
+    "the second of two equal records fails first, at a deadline at which the loop is blocked": Scenario(
+        timeout=120,
+        handled=True,
+        inputs=at(0, A, Record("b", 1), Record("b", 2)),
+        plans=(Plan("a", (Step(after=80, results=("a1",)),)), Plan("b", (Step("never"),))),
+        sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("block", 80)),
+    ),
 }
 
 

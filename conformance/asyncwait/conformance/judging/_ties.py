@@ -128,8 +128,9 @@ def _due(
     """Return the places of the records that no answer has decided before their deadline.
 
     Where the loop was blocked then, there are several moments at which that may be noticed: each
-    record has the first one at which the handler is asked once more. One that was answered in the
-    instant of its deadline may be meant besides.
+    record has the first one at which the handler is asked once more, or else shares one with those
+    that are alike: any of them may be meant. One that was answered in the instant of its deadline
+    comes last.
     """
     left = {moment: len(requests) for moment, requests in asked.items()}
     due: dict[Moment, list[int]] = defaultdict(list)
@@ -139,7 +140,7 @@ def _due(
                 name = name_of(course.first)
                 moments = [(at, name) for at in facts.instants(course.deadline)]
                 free = [each for each in moments if left.get(each)]
-                shared = [each for each in moments if is_tied and each in asked]
+                shared = [each for each in moments if each in asked]
                 moment = next(iter([*free, *shared]), moments[-1])
                 left[moment] = max(0, left.get(moment, 0) - (len(moments) > 1))
                 due[moment].append(pos)

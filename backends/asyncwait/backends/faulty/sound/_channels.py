@@ -20,7 +20,7 @@ from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
     import trio
 
-_GRACE, _TURNS = 0.005, 3
+_GRACE, _TURNS = 0.005, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 _Decided: TypeAlias = "trio.MemorySendChannel[_Entry]"

@@ -175,7 +175,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
 
     async def _turn_wheel(self) -> None:
         """Wait for the first tick for which there is something, be it another one meanwhile."""
-        while True:
+        while self._end is None:  # who is cancelled as its time is over may not hear of it
             tick = self._wheel.first()
             try:
                 async with asyncio.timeout_at(None if tick == math.inf else tick / 1000):
