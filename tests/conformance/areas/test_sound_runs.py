@@ -144,7 +144,7 @@ LAZY = {
         hooks="coroutine",
         hook_takes=40,
     ),
-    "the second of two equal records fails first, at a deadline at which the loop is blocked": Scenario(
+    "the second of two equal records fails first, as the loop is blocked": Scenario(
         timeout=120,
         handled=True,
         inputs=at(0, A, Record("b", 1), Record("b", 2)),
