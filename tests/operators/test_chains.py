@@ -444,6 +444,9 @@ def test_what_is_no_chain_is_refused() -> None:
         "restore must be a snapshot of a chain of 2, with the others as upstream, got "
         "Snapshot(checkpoint_id=1, in_flight=(), read=None, upstream=None) (Snapshot)"
     )
+    with pytest.raises(InvalidConfig) as caught:
+        open_chain(config, (3, echo), source)
+    assert caught.value.__notes__ == ["that is of the first operator of a chain"]
     assert refused(open_chain, config, (echo, echo), source, 3) == (
         "restore must be a Snapshot or None, got 3 (int)"
     )
@@ -457,3 +460,20 @@ def test_a_chain_says_what_it_is_made_of() -> None:
     assert repr(chain(one, chain(one, one))) == (
         "chain(open_operator, chain(open_operator, open_operator))"
     )
+
+
+async def test_the_first_may_hold_results_beyond_its_capacity(open_operator: OpenOperator) -> None:
+    """As an operator alone does, where it is told to."""
+    first: list[str] = []
+
+    async def fn(value: str) -> list[str]:
+        first.append(value)
+        await anyio.sleep(9 if value == "a" else 0)
+        return [value]
+
+    config = OperatorConfig("ordered", 2, max_held=10)
+    source = Source(*"abcdefghijklmnopqrstuvwxyz")
+    async with chain(open_operator, open_operator)(config, (fn, echo), source):
+        await anyio.sleep(1)
+
+    assert 11 <= len(first) <= 12

@@ -207,4 +207,4 @@ def test_what_makes_copies_is_a_function() -> None:
     with pytest.raises(InvalidConfig) as caught:
         OperatorConfig(copy=True)  # type: ignore[arg-type]
 
-    assert str(caught.value) == "copy must be a function of a value, or None, got True (bool)"
+    assert str(caught.value) == "copy must be a plain function of a value, or None, got True (bool)"

@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+from operators import Source, read_timed
 
 from asyncwait.spec import InvalidKey, OpenOperator, OperatorConfig, Record, Watermark
 
@@ -170,3 +171,33 @@ async def test_a_key_that_can_not_be_looked_up_fails_the_operator(
         f"ValueError({said!r})"
     )
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+class Row:
+    """A key that changes while its record is in flight, as what can be changed and hashed does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.version = 0
+
+    def __hash__(self) -> int:
+        return hash((self.number, self.version))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and hash(self) == hash(other)
+
+
+async def test_a_key_that_changes_in_flight_is_freed_all_the_same(
+    open_operator: OpenOperator,
+) -> None:
+    """Its record stands where the key stood when it was read, and those behind it go on."""
+
+    async def fn(row: Row) -> list[int]:
+        await anyio.sleep(1)
+        row.version += 1
+        return [row.number]
+
+    rows = [Row(1), Row(1), Row(2), Row(1)]
+    source = Source(*(Record(row, key=row) for row in rows))
+    async with open_operator(OperatorConfig("key-ordered"), fn, source) as results:
+        assert sorted(await read_timed(results)) == [(1, 1), (1, 2), (2, 1), (3, 1)]

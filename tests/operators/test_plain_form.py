@@ -203,3 +203,85 @@ async def test_what_is_no_retry_is_refused(ordered_wait: PlainWait) -> None:
     with pytest.raises(InvalidConfig, match="retry must be a Retry or None, got 3"):
         async with ordered_wait(["a"], Sleeper(), retry=3):  # type: ignore[arg-type]
             pass
+
+
+async def skipping(value: Any) -> Any:
+    """A function that answers at once."""
+    return value
+
+
+def not_copied(value: Any) -> Any:
+    """What makes a copy, but of nothing that is odd."""
+    if value % 2:
+        raise ValueError("odd")
+    return value
+
+
+async def test_what_can_not_be_copied_is_skipped_like_what_fails(ordered_wait: PlainWait) -> None:
+    """To leave a value out, nobody has to copy it."""
+    async with ordered_wait(range(5), skipping, copy=not_copied, on_error="skip") as results:
+        assert [value async for value in results] == [0, 2, 4]
+
+
+@pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration()])
+async def test_an_error_of_a_key_is_never_the_end(operator: str, error: Exception) -> None:
+    """It comes out as an error of the source, after all that was before."""
+
+    def key(value: int) -> int:
+        if value == 3:
+            raise error
+        return value
+
+    wait = plain_wait(OPERATORS[operator], "key-ordered")
+    async with wait(range(5), skipping, key=key) as results:
+        assert [await anext(results) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(RuntimeError) as caught:
+            await anext(results)
+
+    assert str(caught.value) == f"the key of 3 raised {error!r}"
+    assert caught.value.__cause__ is error
+
+
+async def test_a_plain_source_does_not_end_like_an_async_one(ordered_wait: PlainWait) -> None:
+    """Somebody's slip there is not taken for the end."""
+
+    class Values:
+        def __iter__(self) -> Iterator[int]:
+            return self
+
+        def __next__(self) -> int:
+            raise StopAsyncIteration
+
+    async with ordered_wait(Values(), skipping) as results:
+        with pytest.raises(RuntimeError, match=r"^a source that is not async raised StopAsync"):
+            await anext(results)
+
+
+async def test_a_context_is_entered_once(ordered_wait: PlainWait) -> None:
+    """As that of the operator is, and the error says so."""
+    wait = ordered_wait(range(3), skipping)
+    async with wait as results:
+        assert [value async for value in results] == [0, 1, 2]
+
+    with pytest.raises(RuntimeError, match=r"^an operator is entered once: "):
+        await wait.__aenter__()
+
+
+@pytest.fixture(params=OPERATORS)
+def operator(request: pytest.FixtureRequest) -> str:
+    """The name of every shipped operator."""
+    name: str = request.param
+    return name
+
+
+async def test_coroutine_functions_are_refused_where_nothing_awaits_them(operator: str) -> None:
+    """A key would be another one each time, and a copy none."""
+
+    async def wrong(value: Any) -> Any:
+        return value
+
+    for mode, name in (("key-ordered", "key"), ("ordered", "copy")):
+        arguments: dict[str, Any] = {name: wrong}
+        with pytest.raises(InvalidConfig, match=f"^{name} must be a plain function"):
+            async with plain_wait(OPERATORS[operator], mode)([], skipping, **arguments):  # type: ignore[arg-type]
+                pass

@@ -4,7 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import Source, seconds_now
+from operators import Source, failure_of, seconds_now
 
 from asyncwait.spec import (
     CallFailed,
@@ -137,3 +137,32 @@ async def test_each_attempt_completes_a_handle_of_its_own(open_operator: OpenOpe
 
     assert came == Record("new")
     assert len(handles) == 2
+
+
+class Throttled(RetryAfter):
+    """Forgets to say when to come again."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+
+
+@pytest.mark.parametrize("seconds", [None, "soon", -1, float("nan")])
+async def test_a_retry_after_without_seconds_fails_its_record(
+    open_operator: OpenOperator, seconds: Any
+) -> None:
+    """And says what is missing."""
+
+    async def fn(value: str) -> list[str]:
+        error = Throttled(value)
+        if seconds is not None:
+            error.seconds = seconds
+        raise error
+
+    config = OperatorConfig(retry=Retry())
+    async with open_operator(config, fn, Source("a")) as results:
+        error = await failure_of(results)
+
+    assert type(error) is CallFailed
+    assert type(error.__cause__) is Throttled
+    assert str(error).endswith("does its __init__ call super().__init__(seconds)?")
+    assert error.record == Record("a")

@@ -42,8 +42,8 @@ def test_keys_are_the_same_if_they_are_equal(steps: list[tuple[bool, Any]]) -> N
 
     for number, (removes, key) in enumerate(steps):
         assert by_key.get(key) == model.get(key)
-        if removes and model.get(key) is not None:
-            by_key.remove(key)
+        if removes and (value := model.get(key)) is not None:
+            by_key.remove(key, value)
             model.remove(key)
         else:
             by_key.put(key, number)
@@ -59,7 +59,30 @@ def test_what_is_not_there_is_not_removed(key: Any) -> None:
     by_key = ByKey[int]()
 
     with pytest.raises(KeyError):
-        by_key.remove(key)
+        by_key.remove(key, 1)
+
+
+class Changing:
+    """A key whose hash is what it is told."""
+
+    def __init__(self) -> None:
+        self.number = 1
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+def test_a_key_that_has_changed_is_removed_by_its_value() -> None:
+    """With a dict, nobody would find it any more."""
+    by_key, key = ByKey[object](), Changing()
+    value, other = object(), object()
+    by_key.put(key, value)
+    by_key.put("x", other)
+    key.number = 2
+
+    by_key.remove(key, value)
+
+    assert (by_key.get(key), by_key.get("x"), len(by_key)) == (None, other, 1)
 
 
 def test_a_key_is_the_same_as_itself_even_if_it_is_not_equal() -> None:

@@ -387,8 +387,12 @@ def test_values_have_the_keys_that_the_key_function_gives() -> None:
 @pytest.mark.parametrize(
     ("wait", "key", "message"),
     [
-        (KEYED, None, "key must be a function that gives the key of a value, got None (NoneType)"),
-        (KEYED, "id", "key must be a function that gives the key of a value, got 'id' (str)"),
+        (
+            KEYED,
+            None,
+            "key must be a plain function that gives the key of a value, got None (NoneType)",
+        ),
+        (KEYED, "id", "key must be a plain function that gives the key of a value, got 'id' (str)"),
         (
             ordered_wait,
             str,

@@ -23,11 +23,11 @@ from asyncwait.spec import (
     OperatorError,
     Record,
     attempt_timed_out,
-    awaitable_of,
     call_failed,
     call_scope,
     collect_results,
     let_pass,
+    outcome_of,
     results_at_deadline,
     results_despite,
     supplied,
@@ -120,7 +120,8 @@ class Attempt:
         self.begin()
         record, function = self.handler.record, self.operator.function.call
         assert function is not None
-        returned = await awaitable_of(record, function(record.value))
+        assert self.scope is not None
+        returned = await outcome_of(record, function(record.value), self.scope)
         return Returned(returned, self.operator.clock())
 
     def begin(self) -> None:
@@ -191,6 +192,7 @@ class ResultHandler:
         deadline: the timer that fires at the deadline; None if there is none, or no more.
         due: when the deadline is, in seconds of the loop's clock.
         pause: the timer that fires when the next call is due; None if none is.
+        line: those with its key, in key-ordered mode, as long as it is undecided.
     """
 
     operator: AsyncWaitOperator
@@ -200,6 +202,7 @@ class ResultHandler:
     deadline: Timer | None = None
     due: float = math.inf
     pause: Timer | None = None
+    line: deque[ResultHandler] | None = None
 
     def __post_init__(self) -> None:
         self.entry = RecordEntry(self.record)

@@ -30,18 +30,21 @@ class KeyLines:
     def enter(self, handler: ResultHandler) -> bool:
         """Put a record at the end of the line of its key; say whether it is its turn at once."""
         line = self.lines.get(self.key_of(handler))
+        handler.line = deque() if line is None else line
+        handler.line.append(handler)
         if line is None:
-            self.lines.put(self.key_of(handler), deque([handler]))
-            return True
-        line.append(handler)
-        return False
+            self.lines.put(self.key_of(handler), handler.line)
+        return line is None
 
     def leave(self, handler: ResultHandler) -> ResultHandler | None:
-        """Take a decided record from the head of its line; return whose turn it is (KEY-5)."""
-        line = self.lines.get(self.key_of(handler))
+        """Take a decided record from the head of its line; return whose turn it is (KEY-5).
+
+        The line is not looked for again: the key may have changed.
+        """
+        line, handler.line = handler.line, None
         assert line is not None
         line.popleft()
         if line:
             return line[0]
-        self.lines.remove(self.key_of(handler))
+        self.lines.remove(self.key_of(handler), line)
         return None

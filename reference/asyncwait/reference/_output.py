@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Self
 
 import anyio
+import anyio.lowlevel
 
 from asyncwait.spec import Element, Snapshot, Statistics
 
@@ -55,6 +56,8 @@ class Output:
             raise RuntimeError("another task is waiting in __anext__; one can at a time")
         while True:
             if self.is_cut:
+                if self.is_interrupted:
+                    await anyio.lowlevel.checkpoint_if_cancelled()  # as its consumer mostly is
                 self.raise_end()
             element = self.take()
             if element is not None:
@@ -170,6 +173,11 @@ class Output:
             await news.wait()
         finally:
             self.news = None
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a consumer that reads on learns that nobody works for it any more."""
+        return self.interrupted and self.error is not None
 
     def raise_end(self) -> None:
         """Tell the consumer how it ended."""

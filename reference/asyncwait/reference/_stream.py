@@ -18,7 +18,7 @@ from asyncwait.spec import (
     Visit,
     check_arguments,
     join_errors,
-    plain_error,
+    join_tasks,
 )
 
 if TYPE_CHECKING:
@@ -114,14 +114,7 @@ class ResultStream:
         no scope holds up.
         """
         self.task.cancel()
-        self.group.cancel_scope.shield = True
-        try:
-            await self.group.__aexit__(None, None, None)
-        except BaseExceptionGroup as group:
-            return plain_error(group)
-        except anyio.get_cancelled_exc_class() as cancelled:
-            return cancelled
-        return None
+        return await join_tasks(self.group)
 
     async def close(self) -> Exception | None:
         """Close the source if that is yet to be done, and run the function's own `close`.

@@ -1,6 +1,6 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
-from asyncwait.spec._call_scope import CallScope, call_scope
+from asyncwait.spec._call_scope import CallScope, call_scope, outcome_of, own_cancellation
 from asyncwait.spec._config import MODES, Mode, OperatorConfig
 from asyncwait.spec._contexts import supplied
 from asyncwait.spec._elements import (
@@ -47,6 +47,7 @@ from asyncwait.spec._keys import ByKey, invalid_key
 from asyncwait.spec._loop import (
     CallAt,
     Loop,
+    join_tasks,
     let_pass,
     plain_error,
     running_loop,
@@ -133,8 +134,11 @@ __all__ = [
     "invalid_key",
     "is_collection",
     "join_errors",
+    "join_tasks",
     "let_pass",
     "merge_snapshots",
+    "outcome_of",
+    "own_cancellation",
     "plain_error",
     "plain_wait",
     "results_at_deadline",

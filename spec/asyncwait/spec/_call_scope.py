@@ -7,9 +7,12 @@ cancelled, too, unless it is shielded.
 
 import asyncio
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from asyncwait.spec._elements import Record
+from asyncwait.spec._function import awaitable_of
 from asyncwait.spec._loop import running_trio
 
 
@@ -46,6 +49,44 @@ def call_scope() -> CallScope:
     trio = running_trio()
     scope: CallScope = _OnceScope() if trio is None else trio.CancelScope()
     return scope
+
+
+async def outcome_of(record: Record, returned: Any, scope: CallScope) -> Any:
+    """Return what a call in coroutine form gives, with all that it has done to its task.
+
+    One that has cancelled its own task, and awaited nothing since, ends by that: else whoever runs
+    in that task next would.
+
+    Args:
+        record: for which the function was called.
+        returned: what it returned.
+        scope: in which it runs; what that cancels is not the call's own doing.
+
+    Raises:
+        BaseException: what the call raises; CallFailed where the function returned no awaitable.
+    """
+    try:
+        result = await awaitable_of(record, returned)
+    except BaseException:
+        with suppress(asyncio.CancelledError):
+            await own_cancellation(scope)
+        raise
+    await own_cancellation(scope)
+    return result
+
+
+async def own_cancellation(scope: CallScope) -> None:
+    """Raise the cancellation that a call has asked for itself, on asyncio, and has not awaited.
+
+    Args:
+        scope: of the call, which has just ended in this task.
+
+    Raises:
+        asyncio.CancelledError: there is one.
+    """
+    task = None if running_trio() is not None else asyncio.current_task()
+    if task is not None and task.cancelling() and not scope.cancel_called:
+        await asyncio.sleep(0)
 
 
 class _OnceScope:

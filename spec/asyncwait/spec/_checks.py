@@ -1,5 +1,6 @@
-"""What numbers in a configuration have to be."""
+"""What numbers and functions in a configuration have to be."""
 
+import inspect
 import math
 import sys
 from typing import Any
@@ -20,6 +21,13 @@ def is_number(value: Any) -> bool:
 def is_whole(value: Any) -> bool:
     """Say whether `value` is a whole number; True is none."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_plain_function(value: Any) -> bool:
+    """Say whether `value` can be called, and is no coroutine function: nothing would await it."""
+    return callable(value) and not any(
+        map(inspect.iscoroutinefunction, (value, type(value).__call__))
+    )
 
 
 def require_whole(name: str, value: Any) -> None:

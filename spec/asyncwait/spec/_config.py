@@ -6,7 +6,12 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from asyncwait.spec._checks import at_most_infinite, require_timeout, require_whole
+from asyncwait.spec._checks import (
+    at_most_infinite,
+    is_plain_function,
+    require_timeout,
+    require_whole,
+)
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec._retry import Retry
 
@@ -53,8 +58,8 @@ class OperatorConfig(Struct, frozen=True):
             raise InvalidConfig.of("retry", self.retry, "a Retry or None")
         if self.max_held is not None:
             require_whole("max_held", self.max_held)
-        if self.copy is not None and not callable(self.copy):
-            raise InvalidConfig.of("copy", self.copy, "a function of a value, or None")
+        if self.copy is not None and not is_plain_function(self.copy):
+            raise InvalidConfig.of("copy", self.copy, "a plain function of a value, or None")
 
     def require_only(self, operator: str, *supported: str) -> None:
         """Refuse the optional settings that `operator` does not know.

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asyncwait.spec._checks import is_plain_function
 from asyncwait.spec._contexts import isolated, read_whole
 from asyncwait.spec._elements import Record, shown
 from asyncwait.spec._errors import (
@@ -71,6 +72,11 @@ about to fail with, whose cause is what the call raised. None for none: then the
 """
 
 
+def skip(_value: Any, _error: OperatorError) -> Results:
+    """Handle a failure by leaving the record out, whatever its value is."""
+    return ()
+
+
 class FunctionParts(Struct, frozen=True):
     """The parts of a user's function, found once when the operator opens.
 
@@ -92,6 +98,8 @@ class FunctionParts(Struct, frozen=True):
             InvalidConfig: `fn` is neither callable nor has `async_invoke`, or one of its parts is
                 not a function of the right kind.
         """
+        if isinstance(fn, type) and any(hasattr(fn, name) for name in _PARTS):
+            raise InvalidConfig.of("fn", fn, "an object of that class: it has methods to be called")
         invoke = _plain_part(fn, "async_invoke")
         call: Any = fn if invoke is None else None
         if invoke is None and not callable(fn):
@@ -117,8 +125,8 @@ class FunctionParts(Struct, frozen=True):
             return self
 
         def given_a_copy(part: Callable[..., Any] | None) -> Callable[..., Any] | None:
-            if part is None:
-                return None
+            if part is None or part is skip:
+                return part
             return lambda value, *others: part(copy(value), *others)
 
         asked = ("call", "invoke", "timeout", "failure")
@@ -138,6 +146,9 @@ class FunctionParts(Struct, frozen=True):
         return replace(self, **copied)
 
 
+_PARTS = ("async_invoke", "timeout", "failure", "open", "close")
+
+
 def _part(fn: Any, name: str) -> Callable[..., Any] | None:
     part = getattr(fn, name, None)
     if part is not None and not callable(part):
@@ -147,7 +158,7 @@ def _part(fn: Any, name: str) -> Callable[..., Any] | None:
 
 def _plain_part(fn: Any, name: str) -> Callable[..., Any] | None:
     part = _part(fn, name)
-    if part is not None and any(map(inspect.iscoroutinefunction, (part, type(part).__call__))):
+    if part is not None and not is_plain_function(part):
         raise InvalidConfig.of(f"fn.{name}", part, "a plain function: nothing waits for it")
     return part
 

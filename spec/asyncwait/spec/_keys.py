@@ -42,18 +42,26 @@ class ByKey(Generic[V]):
         else:
             self._others[place] = key, value
 
-    def remove(self, key: Any) -> None:
-        """Forget `key` and what belongs to it.
+    def remove(self, key: Any, value: V) -> None:
+        """Forget `value`, and the key that it belongs to.
+
+        Args:
+            key: which was put with it. It may have changed since, and not be found any more: then
+                all keys are gone through.
+            value: the very object.
 
         Raises:
-            KeyError: nothing does.
+            KeyError: it is not there.
         """
-        if _has_hash(key):
+        if _has_hash(key) and self._hashed.get(key) is value:
             del self._hashed[key]
-        elif (place := self._place(key)) is None:
+            return
+        before = len(self)
+        self._others[:] = [each for each in self._others if each[1] is not value]
+        if len(self) == before:
+            self._hashed = {k: each for k, each in self._hashed.items() if each is not value}
+        if len(self) == before:
             raise KeyError(key)
-        else:
-            del self._others[place]
 
     def clear(self) -> None:
         """Forget all keys."""

@@ -10,14 +10,18 @@ from collections.abc import (
     Iterator,
 )
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import wraps
+from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias
 
+from asyncwait.spec._checks import is_plain_function
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Record
+from asyncwait.spec._elements import Record, shown
 from asyncwait.spec._errors import InvalidConfig, OperatorError
-from asyncwait.spec._function import FailureHandler, FunctionParts, not_awaitable
+from asyncwait.spec._function import FailureHandler, FunctionParts, not_awaitable, skip
 from asyncwait.spec._operator import OpenOperator, OperatorResults, Statistics, close_source
 from asyncwait.spec._retry import Retry
+from asyncwait.spec._visit import Visit
 
 OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], Any]
 """What becomes of a value for which everything has failed; see `PlainWait`."""
@@ -125,7 +129,36 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
     wait.__doc__ = PlainWait.__call__.__doc__
-    return wait
+    return _entered_once(wait)
+
+
+def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults]]) -> PlainWait:
+    @wraps(wait)
+    def visit(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults]:
+        return _EnteredOnce(wait(*args, **kwargs))
+
+    return visit
+
+
+class _EnteredOnce(AbstractAsyncContextManager[PlainResults]):
+    """Says plainly what is wrong with a second visit to a context."""
+
+    def __init__(self, context: AbstractAsyncContextManager[PlainResults]) -> None:
+        self._context = context
+        self._visit = Visit()
+
+    async def __aenter__(self) -> PlainResults:
+        self._visit.enter()
+        return await self._context.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._visit.leave()
+        return await self._context.__aexit__(kind, error, traceback)
 
 
 def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
@@ -138,8 +171,8 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
         if key is not None:
             raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")
         return Record
-    if not callable(key):
-        raise InvalidConfig.of("key", key, "a function that gives the key of a value")
+    if key is None or not is_plain_function(key):
+        raise InvalidConfig.of("key", key, "a plain function that gives the key of a value")
     return lambda value: Record(value, key=key(value))
 
 
@@ -207,9 +240,9 @@ def _failure_handler(on_error: OnError, function: _Many) -> FailureHandler | Non
     if on_error == "fail":
         return None
     if on_error == "skip":
-        return lambda _, __: ()
+        return skip
     handler: Any = on_error
-    if not callable(handler) or inspect.iscoroutinefunction(handler):
+    if not is_plain_function(handler):
         raise InvalidConfig.of("on_error", on_error, '"fail", "skip" or a plain function')
     return lambda value, error: function.wrap(handler(value, error))
 
@@ -236,10 +269,20 @@ class _Records:
             source = self._source
             self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
         if isinstance(self._values, AsyncIterator):
-            return self.record(await anext(self._values))
-        for value in self._values:
-            return self.record(value)
+            return self._record_of(await anext(self._values))
+        try:
+            for value in self._values:
+                return self._record_of(value)
+        except StopAsyncIteration as error:
+            raise RuntimeError("a source that is not async raised StopAsyncIteration") from error
         raise StopAsyncIteration
+
+    def _record_of(self, value: Any) -> Record:
+        """Return a value as a record; an error of its key is never taken for the end."""
+        try:
+            return self.record(value)
+        except (StopIteration, StopAsyncIteration) as error:
+            raise RuntimeError(f"the key of {shown(value)} raised {shown(error)}") from error
 
     async def aclose(self) -> None:
         closed, self._closed = self._closed, True

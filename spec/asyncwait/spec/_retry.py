@@ -1,6 +1,5 @@
 """Retries: which outcomes of a call are no last word, and how long the next attempt waits."""
 
-import inspect
 from collections.abc import Callable
 from contextvars import copy_context
 from random import Random
@@ -12,6 +11,7 @@ from msgspec.structs import force_setattr, replace
 from asyncwait.spec._checks import (
     at_most_infinite,
     is_number,
+    is_plain_function,
     is_whole,
     require_seconds,
     require_timeout,
@@ -129,8 +129,7 @@ def _are_errors(thing: Any) -> bool:
 
 def _require_predicate(name: str, value: Any, expected: str) -> None:
     """Refuse what can't be asked; what a coroutine function returns would always be true."""
-    plain = callable(value) and not isinstance(value, type)
-    if not plain or any(map(inspect.iscoroutinefunction, (value, type(value).__call__))):
+    if isinstance(value, type) or not is_plain_function(value):
         raise InvalidConfig.of(name, value, expected)
 
 
@@ -166,7 +165,7 @@ class BackOffs:
             return None
         error = failure if failure.__cause__ is None else failure.__cause__
         if isinstance(error, RetryAfter):
-            return error.seconds
+            return _seconds_of(error, failure.record, attempts)
         return self._wait(attempts) if self._matches(error, failure.record, attempts) else None
 
     def after_results(
@@ -199,6 +198,18 @@ class BackOffs:
     def _wait(self, attempts: int) -> float:
         whole, jitter = self._retry.back_off(attempts), self._retry.jitter
         return whole - whole * jitter * self._chance.random() if jitter else whole
+
+
+def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> float:
+    """Return what a RetryAfter says, which may be of a class that forgets to."""
+    seconds: Any = getattr(error, "seconds", None)
+    if not is_number(seconds) or not seconds >= 0:
+        reason = (
+            f"a {type(error).__name__} was raised whose `seconds` is {shown(seconds)}, expected a "
+            "number >= 0; does its __init__ call super().__init__(seconds)?"
+        )
+        raise CallFailed(record, reason, attempts) from error
+    return float(seconds)
 
 
 def _asked(

@@ -18,7 +18,7 @@ class Gate:
 
     Args:
         elements: the source of the chain.
-        capacity: elements in the first operator at most.
+        capacity: elements in the first operator at most, undecided or held.
         inside: elements in it from the start, because they are restored.
 
     Raises:

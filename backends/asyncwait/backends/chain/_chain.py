@@ -1,7 +1,7 @@
 """The chain: opened as an operator, and made of two."""
 
-from collections.abc import AsyncIterable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
@@ -33,8 +33,9 @@ class Chain:
 
     The results of the first are the records of the second, with the timestamp and the key of their
     record; everything else goes through both. Each has its own function and its own capacity. The
-    first reads only while the second waits for input, so that nothing waits in between but what the
-    first has in flight.
+    first reads only while it has room and the second waits for input, so that nothing waits in
+    between but what the first has in flight. So a barrier waits for room in the first; and what
+    the first fails with is for the second an error of its source, and comes out last.
 
     There is one snapshot for both: that of the second, whose `upstream` is that of the first, whose
     `upstream` in turn is what the source gave. From it, both are restored. Functions are opened
@@ -80,7 +81,8 @@ class Chain:
             fn: a pair: the first's function, and the second's. Where the second is a chain, what is
                 given for it here is a pair again.
             elements: the input.
-            restore: a snapshot of such a chain.
+            restore: a snapshot of such a chain. One of a longer chain looks the same, and what is
+                beyond the operators of this one is left out.
 
         Raises:
             InvalidConfig: one of them is not what it should be.
@@ -95,10 +97,14 @@ class Chain:
         of_first = replace(configs[0], retry=None if retry is None else retry.of_one_result())
         upstream = self._restored_upstream(restore)
         inside = 0 if upstream is None else len(upstream.in_flight)
-        gate = Gate(elements, configs[0].capacity, inside)
+        room = configs[0].capacity + (configs[0].max_held or 0)
+        gate = Gate(elements, room, inside)
         between = Between(gate)
-        first = self.first(of_first, batching(fn[0]), gate, upstream)
-        return ChainResults(first, self.second(configs[1], fn[1], between, restore), between)
+        with _named("first"):
+            first = self.first(of_first, batching(fn[0]), gate, upstream)
+        with _named("second"):
+            second = self.second(configs[1], fn[1], between, restore)
+        return ChainResults(first, second, between)
 
     def _restored_upstream(self, restore: Any) -> Snapshot | None:
         """Return the part of a snapshot that is the first operator's.
@@ -117,6 +123,16 @@ class Chain:
                 raise InvalidConfig.of("restore", restore, expected)
             check_restore(part)
         return part  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _named(place: str) -> Iterator[None]:
+    """Have an error tell which of the two operators refuses what it is opened with."""
+    try:
+        yield
+    except InvalidConfig as error:
+        error.add_note(f"that is of the {place} operator of a chain")
+        raise
 
 
 def chain(first: OpenOperator, second: OpenOperator) -> Chain:

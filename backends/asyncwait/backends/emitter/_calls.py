@@ -13,7 +13,7 @@ from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Call, Watch
-from asyncwait.spec import awaitable_of, let_pass, was_asked_for
+from asyncwait.spec import let_pass, outcome_of, was_asked_for
 
 
 class Calls(ABC):
@@ -130,7 +130,7 @@ class CoroutineCalls(Calls):
         entry: Any = attempt.entry
         entry.call = call
         try:
-            return await awaitable_of(entry.element, self._function(attempt.value))
+            return await outcome_of(entry.element, self._function(attempt.value), call.scope)
         finally:
             if entry.call is call:  # and not the one of a later attempt, which began meanwhile
                 entry.call = None

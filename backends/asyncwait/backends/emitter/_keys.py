@@ -48,7 +48,7 @@ class KeyChains:
         """Have the function called for the record behind the first of its key (KEY-5)."""
         following, entry.following = entry.following, None
         if following is None:
-            self._last.remove(_key(entry))
+            self._last.remove(_key(entry), entry)
         else:
             self._start(following)
 

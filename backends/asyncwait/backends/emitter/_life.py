@@ -52,6 +52,11 @@ class Life:
         if self._is_interrupted:
             self._error = None
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a consumer that reads on learns that nobody works for it any more."""
+        return self._is_interrupted and self._error is not None
+
     def raise_end(self) -> NoReturn:
         """Raise what the consumer gets from now on, the same object each time (FAIL-6, END-7)."""
         if self._error is None:

@@ -19,7 +19,7 @@ from asyncwait.spec import (
     check_arguments,
     close_source,
     join_errors,
-    plain_error,
+    join_tasks,
     plain_wait,
     run_hook,
 )
@@ -67,7 +67,8 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         )
         self._stored = ()
         self._group = await anyio.create_task_group().__aenter__()
-        self._group.start_soon(parts.run)
+        self._scope = anyio.CancelScope()
+        self._group.start_soon(self._run)
         return EmitterResults(parts.outlet, parts.checkpoints, parts.statistics)
 
     async def _open(self) -> None:
@@ -94,7 +95,8 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         self._visit.leave()
         with self._scopes:
             self._parts.life.leave()
-            urgent = await self._end_tasks()
+            self._scope.shield = True
+            urgent = await join_tasks(self._group)
             self._guard.shield = True
             await self._parts.reader.close()  # unless its task did
             trouble = await self._close_function()
@@ -103,16 +105,9 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
             if first is not None and first is not error:
                 raise first
 
-    async def _end_tasks(self) -> BaseException | None:
-        """Wait for all tasks, whoever cancels that; return what is more urgent than the body's."""
-        self._group.cancel_scope.shield = True
-        try:
-            await self._group.__aexit__(None, None, None)
-        except BaseExceptionGroup as group:
-            return plain_error(group)
-        except anyio.get_cancelled_exc_class() as cancelled:
-            return cancelled  # asyncio's own: no scope holds it up
-        return None
+    async def _run(self) -> None:
+        with self._scope:
+            await self._parts.run()
 
     async def _close_function(self) -> Exception | None:
         try:

@@ -2,6 +2,8 @@
 
 from collections import deque
 
+import anyio.lowlevel
+
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._lock import CheckpointLock
@@ -82,6 +84,8 @@ class Outlet:
         while (element := self.next_element()) is None:
             if self._is_drained:
                 self._life.finish()
+            if self._life.is_interrupted:
+                await anyio.lowlevel.checkpoint_if_cancelled()  # as the consumer mostly is
             if self._life.is_over:
                 self._life.raise_end()
             await self._wait()

@@ -14,6 +14,7 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty.sound import ParksEachRecord
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -483,6 +484,13 @@ class EndsWithItsLastTimer(StreamTask):
         return super().is_drained() and len(self.timers) == 0
 
 
+class TellsTheCancelled(ParksEachRecord):
+    """Tells a consumer that is cancelled along with it so, by an error of its own."""
+
+    async def let_cancel(self) -> None:
+        pass
+
+
 class GivesUpInABackOff(ResultHandler):
     """Decides nothing at a deadline in a back-off if nobody has results, and waits for ever."""
 
@@ -533,4 +541,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
     Faulty(ChecksNothing, rule="END-19"),
     Faulty(KeepsCancellationsToItself, rule="END-20"),
+    Faulty(TellsTheCancelled, rule="END-20", loop="trio"),
 )

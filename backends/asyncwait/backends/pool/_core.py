@@ -264,6 +264,11 @@ class Core:
         if self._backlog:
             self._refill()
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a consumer that reads on learns that nobody works for it any more."""
+        return self._interrupted and self._final is not None
+
     def raise_if_over(self) -> None:
         """Raise what the consumer gets when nothing more will come; return if something may."""
         if not self.closed and self._ended and not self.admitted and not self._backlog:

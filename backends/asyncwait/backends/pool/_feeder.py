@@ -40,6 +40,7 @@ class Feeder:
 
     def stop(self) -> None:
         """Read no further: give the source up if it is being asked; the close rings `room`."""
+        self._scope.shield = True
         if self._asking:
             self._scope.cancel()
 

@@ -22,7 +22,7 @@ from asyncwait.spec import (
     Visit,
     check_arguments,
     join_errors,
-    plain_error,
+    join_tasks,
     plain_wait,
     run_hook,
 )
@@ -115,6 +115,7 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
                 raise
 
     def _dismiss(self) -> None:
+        self._watch.shield = True  # so are the others that are cancelled here: see `join_tasks`
         self._watch.cancel()
         self._feeder.stop()
         self._sweep.close()
@@ -129,24 +130,11 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         self._visit.leave()
         with self._scopes:
             self._core.stop()
-            reason = await self._end_tasks()
+            reason = await join_tasks(self._group)
             trouble = await self._close()
             first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)
             if first is not None and first is not exc:
                 raise first
-
-    async def _end_tasks(self) -> BaseException | None:
-        """Wait for all tasks; return what is to be raised in place of what the body raised."""
-        # Whoever wants us to be elsewhere: calls that clean up are waited for.
-        self._group.cancel_scope.shield = True
-        try:
-            await self._group.__aexit__(None, None, None)
-        except BaseExceptionGroup as group:
-            # KeyboardInterrupt or SystemExit: whatever else the tasks raise is an outcome.
-            return plain_error(group)
-        except anyio.get_cancelled_exc_class() as cancelled:
-            return cancelled  # It is asyncio's own, which no scope holds up.
-        return None
 
     async def _close(self) -> Exception | None:
         """Close the source, if its task has never begun, and the function."""

@@ -143,7 +143,8 @@ class Lines:
             following = line.popleft()
             following.line = line
             return following
-        self._busy.remove(entry.element.key)
+        if line is not None:
+            self._busy.remove(entry.element.key, line)
         return None
 
     def clear(self) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator
 
+import anyio.lowlevel
+
 from asyncwait.backends.pool._core import Core
 from asyncwait.spec import Element, Statistics
 
@@ -25,6 +27,8 @@ class PoolResults:
         core = self._core
         # No await lies between taking an element and returning it: a cancellation loses nothing.
         while (element := core.poll()) is None:
+            if core.is_interrupted:
+                await anyio.lowlevel.checkpoint_if_cancelled()  # as its consumer mostly is
             core.raise_if_over()
             await self._wait()
         return element

@@ -128,6 +128,7 @@ class Sweep:
     def close(self) -> None:
         """End the task."""
         if self._scope is not None:
+            self._scope.shield = True
             self._scope.cancel()
 
     def _wake(self) -> None:

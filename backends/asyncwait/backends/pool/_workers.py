@@ -3,6 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Any
 
@@ -19,6 +20,7 @@ from asyncwait.spec import (
     call_failed,
     call_scope,
     let_pass,
+    own_cancellation,
     running_loop,
     was_asked_for,
 )
@@ -137,10 +139,22 @@ class Crew(ABC):
     async def _shift(self, worker: Worker) -> None:
         """Work until the worker is used up or the operator is closed."""
 
-    async def _park(self, worker: Worker) -> None:
+    async def _park(self, worker: Worker) -> bool:
+        """Wait until there is work, or none any more; return whether the worker is of use still.
+
+        It is not if somebody has cancelled its task, for the sake of a call that has ended.
+        """
         self._idle.append(worker)
-        await worker.bell.wait()
+        try:
+            await worker.bell.wait()
+        except BaseException as error:
+            if was_asked_for(error) or not worker.cancelling():
+                raise
+            if worker in self._idle:
+                self._idle.remove(worker)
+                return False
         self._on_its_way = False
+        return not worker.cancelling()
 
 
 class CoroutineCrew(Crew):
@@ -163,8 +177,8 @@ class CoroutineCrew(Crew):
                 if not worker.is_fresh:
                     self._isolates = self._isolates or worker.is_marked
                     return
-            else:
-                await self._park(worker)
+            elif not await self._park(worker):
+                return
 
     async def _call(self, worker: Worker, entry: Entry) -> None:
         if self._core.pending:
@@ -178,10 +192,14 @@ class CoroutineCrew(Crew):
                 returned = await within(self._opened.copy(), self._returned(record))
             else:
                 returned = await awaitable_of(record, self._function(record.value))
+            if worker.cancelling():
+                await own_cancellation(worker.scope)
             if entry.deadline is None or not self._sweep.beat(entry, None, worker):
                 self._core.settle(entry, returned)
         except BaseException as error:
             let_pass(error)
+            with suppress(asyncio.CancelledError):
+                await own_cancellation(worker.scope)
             if worker.scope.cancel_called:
                 return  # Its time is over, or the operator closed: nobody asks any more.
             if was_asked_for(error):
@@ -216,8 +234,8 @@ class CallbackCrew(Crew):
                 return
             if pending:
                 self._call(pending.popleft())
-            else:
-                await self._park(worker)
+            elif not await self._park(worker):
+                return
 
     def _call(self, entry: Entry) -> None:
         if not self._sweep.begin(entry):

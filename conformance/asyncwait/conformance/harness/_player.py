@@ -165,7 +165,7 @@ class _LegPlayer:
             with self._cancelling.around():
                 await self._use()
             if self._cancelling.swallowed and self._recorder.now() > self._cancelled_at:
-                self._recorder.misused("swallowed", "the cancellation of the consumer")
+                self._recorder.misused("swallowed", "leaving let it go on")
         except BaseException as error:
             if is_for_the_harness(error):
                 raise
@@ -250,10 +250,18 @@ class _LegPlayer:
         except BaseException as error:
             if is_for_the_harness(error):
                 raise
+            if self._is_cancelled_openly and not self._recorder.is_planned(error):
+                self._recorder.misused("swallowed", f"a read raised {error!r}")
             self._consumer.read_raised(error)
         else:
             if self._consumer.ending is None:  # Who shields itself may have left meanwhile.
                 self._consumer.took(element)
+
+    @property
+    def _is_cancelled_openly(self) -> bool:
+        """Whether a scope round the consumer is cancelled, from which it does not shield itself."""
+        is_cancelled = self._cancelled_at <= self._recorder.now()
+        return is_cancelled and self._cancelling.repeats and not self._plan.scenario.shields
 
     async def _take(self) -> Any:
         # Whoever shields itself is no safer than others from the bound of its leg.

@@ -13,6 +13,7 @@ from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._telling import portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
+from asyncwait.spec import OperatorError
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -158,6 +159,12 @@ class Recorder:
         """
         (self.passing if passes else self.raised).append(error)
         return error
+
+    def is_planned(self, error: BaseException) -> bool:
+        """Whether `error` is the end, or one of the plan, or tells of a record that has failed."""
+        if isinstance(error, StopIteration | StopAsyncIteration | OperatorError):
+            return True
+        return any(error is each for each in (*self.raised, *self.passing))
 
     def misused(self, what: MisuseKind, detail: str) -> None:
         """Note that the operator does what the contract rules out."""

@@ -183,19 +183,19 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
     Args:
         at: ms since the leg began.
         what: "supplier-thread": it asks a supplier on another thread than the loop's;
-            "supplier-needless": it asks one whose completion does not count;
-            "read-twice": it reads a collection of results a second time; "copied": it hands on a
-            copy in place of the very object; "interrupted": it cancels the read of its source,
-            which is right only when it is through; "swallowed": it lets nothing come out of leaving
-            although its consumer was cancelled; "call-shares", "handler-shares": where there are
-            copies, it gives a call or a handler a value that is none, or not one of its own, or
-            that somebody has changed; "spoiled": it stores such a value; "context-lost": a call
-            does not see the context variable that was set when the operator was opened;
-            "context-of-a-call": one sees what another call has set; "context-of-a-handler",
-            "context-of-the-consumer", "context-of-the-source": these see what they should not;
-            "cancelled-otherwise": a call is not cancelled as its loop does it; "task-of-others":
-            the task of a call is that of another one, too, or was cancelled before, or more than
-            once; "scope-seen": a call sees a deadline of the operator's.
+            "supplier-needless": it asks one whose completion does not count; "read-twice": it reads
+            a collection of results a second time; "copied": it hands on a copy in place of the very
+            object; "interrupted": it cancels the read of its source, which is right only when it is
+            through; "swallowed": it lets nothing come out of leaving although its consumer was
+            cancelled, or raises an error of its own in its place; "call-shares", "handler-shares":
+            where there are copies, it gives a call or a handler a value that is none, or not one of
+            its own, or that somebody has changed; "spoiled": it stores such a value;
+            "context-lost": a call does not see the context variable that was set when the operator
+            was opened; "context-of-a-call": one sees what another call has set;
+            "context-of-a-handler", "context-of-the-consumer", "context-of-the-source": these see
+            what they should not; "cancelled-otherwise": a call is not cancelled as its loop does
+            it; "task-of-others": the task of a call is that of another one, too, or was cancelled
+            before, or more than once; "scope-seen": a call sees a deadline of the operator's.
         detail: what it was, in words.
     """
 

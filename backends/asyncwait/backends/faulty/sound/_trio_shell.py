@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Record, awaitable_of, let_pass, plain_error
+from asyncwait.spec import Element, Record, awaitable_of, let_pass, plain_error
 
 if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
     import trio
@@ -43,6 +43,18 @@ class TrioShell(Shell):
             # So that a consumer that shields itself does not wait for ever.
             self._finish(_INTERRUPTED)
             raise
+
+    async def __anext__(self) -> Element:
+        try:
+            return await super().__anext__()
+        except RuntimeError as error:
+            if error is _INTERRUPTED:
+                await self.let_cancel()
+            raise
+
+    async def let_cancel(self) -> None:
+        """Let the cancellation of the consumer come first: mostly it has the same reason."""
+        await trio.lowlevel.checkpoint_if_cancelled()
 
     async def _heed(self) -> None:
         """Let nothing more out as soon as a task ends the others, which may clean up for long."""

@@ -355,12 +355,12 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-20")
 def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
-    """Where the consumer was cancelled by another task, it does not go on behind the operator."""
+    """Where the consumer was cancelled, it gets no other error, and does not go on behind that."""
     for _, event in leg.seen(Misuse):
         if event.what == "swallowed":
-            yield "the consumer was cancelled, and leaving let it go on", event.at
+            yield f"the consumer was cancelled, and {event.detail}", event.at
             return
     scenario, how = leg.scenario, leg.ending.how
     cancelled = how == "crashed" or (how == "left" and scenario.cancel_at is not None)
-    if cancelled and scenario.cancel == "once" and leg.seen(Closed):
+    if cancelled and leg.seen(Closed):
         yield None

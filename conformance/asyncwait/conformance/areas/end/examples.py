@@ -351,6 +351,19 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "cancelled-amid-results",
+        ("END-5", "END-20"),
+        "A scope round the consumer is cancelled as the loop was blocked, and it need not wait.",
+        Scenario(
+            mode="unordered",
+            capacity=2,
+            inputs=at(0, *map(Record, "aaaaabaaaaaaaaaaaaaa")),
+            plans=(replies("a", 0, "a1"), Plan("b", (Step(results=("b1",), blocks=40),))),
+            cancel="scope",
+            cancel_at=40,
+        ),
+    ),
+    Example(
         "cancelled-while-all-is-closed",
         ("END-5", "END-6"),
         "The stream has failed; the consumer is cancelled while the source is being closed.",

@@ -511,7 +511,7 @@ WITNESSES: tuple[Witness, ...] = (
                 ends("left", 40, after="stop"),
                 _BEGINS,
                 _LEFT_AND_CLEANED_UP,
-                (Closed(80), Misuse(80, "swallowed", "the cancellation of the consumer")),
+                (Closed(80), Misuse(80, "swallowed", "leaving let it go on")),
             ),
         ),
         legal=run(
