@@ -219,6 +219,20 @@ BY_ANY = {
             Plan("b", (Step(blocks=300, results=("b1",)),), REPLIES),
         ),
     ),
+    "a predicate that breaks is not asked about what is no collection": Scenario(
+        retry=PlannedRetry(on_error="breaks"),
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("misreturn", 40, error="none"),)),),
+    ),
+    "a predicate that breaks is not asked about a RetryAfter": Scenario(
+        retry=PlannedRetry(on_error="breaks"),
+        inputs=at(0, A),
+        plans=(
+            Plan(
+                "a", (Step("raise", 40, error="RetryAfter", retry_after=40), Step(results=("a1",)))
+            ),
+        ),
+    ),
     "a call that ends before it is abandoned is waited for": Scenario(
         retry=PlannedRetry(attempt_timeout=80, initial=4),
         inputs=at(0, A),

@@ -71,3 +71,16 @@ def test_a_watermark_does_not_overtake_a_status_either() -> None:
     assert texts("WM-5", swapped) == [
         "Watermark(timestamp=5) (input 1) came out before WatermarkStatus(idle=True) (input 0)"
     ]
+
+
+def test_what_never_came_out_has_not_run_ahead() -> None:
+    """Behind the status stand a record that is not out and a watermark that is."""
+    inputs = (Timed(0, IDLE), Timed(0, Record("a")), Timed(0, Watermark(5)))
+    mixed = Scenario(mode="unordered", inputs=inputs)
+    crashed = run(
+        mixed, leg(ends("crashed", 40), waits(0), taken(0, 0, 1, 2), took(0, Watermark(5), IDLE))
+    )
+
+    assert texts("WM-5", crashed) == [
+        "Watermark(timestamp=5) (input 2) came out before WatermarkStatus(idle=True) (input 0)"
+    ]

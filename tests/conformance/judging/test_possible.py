@@ -22,6 +22,8 @@ from asyncwait.spec.scenario import (
     HandlerAsked,
     HookRun,
     Leg,
+    Misuse,
+    MisuseKind,
     Plan,
     PlannedRetry,
     Scenario,
@@ -405,3 +407,18 @@ def test_calls_of_values_that_are_not_equal_need_no_number() -> None:
     told = [replace(e, record=None) if isinstance(e, CallStarted) else e for e in events]
 
     assert impossible(apart, Trace((replace(leg, events=tuple(told)),))) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "said"), [("copied", None), ("spoiled", "does not tell which record it is about")]
+)
+def test_only_where_a_copy_was_handed_on_nobody_knows_the_record(
+    what: MisuseKind, said: str | None
+) -> None:
+    """Another misuse is no excuse for a trace that does not tell it."""
+    trace = about(None, CallStarted)
+    (leg,) = trace.legs
+    misuse = Misuse(0, what, "in some way")
+    found = impossible(EQUAL, Trace((replace(leg, events=(misuse, *leg.events)),)))
+
+    assert found == said if said is None else found is not None and found.endswith(said)
