@@ -209,7 +209,7 @@ def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> floa
             "number >= 0; does its __init__ call super().__init__(seconds)?"
         )
         raise CallFailed(record, reason, attempts) from error
-    return float(seconds)
+    return at_most_infinite(seconds)
 
 
 def _asked(
