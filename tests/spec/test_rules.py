@@ -156,7 +156,7 @@ def test_a_source_says_departed_from_exactly_where_the_table_does() -> None:
     for rule in rules().values():
         for part in rule.source.split("; "):
             named = set(FLINK_ID.findall(part))
-            assert named <= left if part.endswith("departed from") else named.isdisjoint(left)
+            assert named <= left if part.endswith("(departed from)") else named.isdisjoint(left)
 
 
 def test_departures_name_rules_that_exist() -> None:
@@ -198,7 +198,7 @@ def test_a_chapter_becomes_its_rules() -> None:
                 frozenset({Capability.CANCEL_CALLS}),
                 frozenset({Capability.EVENT_TIME, Capability.IN_FLIGHT_SNAPSHOT}),
             ),
-            source="Flink OR-1; OR-2 departed from",
+            source="Flink OR-1; OR-2 (departed from)",
             sentence="The sky, i.e. the upper half, is blue.",
             why="Painters expect it.",
         ),

@@ -342,7 +342,7 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
         level=cast("Level", meta["level"]),
         since=meta["since"],
         needs=_needs(file, rest[0], meta["needs"]),
-        source=_LINK.sub(r"\1", meta["source"]),
+        source=_LINK.sub(r"(\1)", meta["source"]),
         sentence=sentence,
         why="\n\n".join(paragraph.text for paragraph in rest[2:]).removeprefix("Why: "),
     )
