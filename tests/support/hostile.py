@@ -397,7 +397,9 @@ PROGRAMS = (
     answering("says it was fine", f"print('{EMPTY_TRACE}')", "impossible|fail"),
     answering("dies later", f"print('{EMPTY_TRACE}'); 8 in [*line] and os._exit(0)", "fail|died"),
     answering(
-        "never ends its line", "[print('x', end='') for _ in iter(int, 1)]", f"{LATE}|more than"
+        "never ends its line",
+        "[print('x' * 9999, end='') for _ in iter(int, 1)]",
+        f"{LATE}|more than",
     ),
     answering("leaves", "os._exit(0)", f"{ENDED}exit code 0"),
     answering(
