@@ -1,7 +1,7 @@
 """What is between source and first operator, and between that and the second."""
 
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Generator
 from contextlib import contextmanager
 from typing import Self
 
@@ -56,7 +56,7 @@ class Gate:
             raise error
 
     @contextmanager
-    def wanted(self) -> Iterator[None]:
+    def wanted(self) -> Generator[None]:
         """Be open meanwhile: the second operator waits for input."""
         self._is_wanted = True
         self._tell()

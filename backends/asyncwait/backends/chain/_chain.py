@@ -1,6 +1,6 @@
 """The chain: opened as an operator, and made of two."""
 
-from collections.abc import AsyncIterable, Iterator
+from collections.abc import AsyncIterable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -126,7 +126,7 @@ class Chain:
 
 
 @contextmanager
-def _named(place: str) -> Iterator[None]:
+def _named(place: str) -> Generator[None]:
     """Have an error tell which of the two operators refuses what it is opened with."""
     try:
         yield
