@@ -6,11 +6,21 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from operators import Sleeper, Source, failure_of, read_all, read_timed, seconds_now
+from operators import Sleeper, Source, failure_of, read_all, read_timed, seconds_now, virtual_loop
 
 from asyncwait.spec import CallFailed, OpenOperator, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio
+
+on_asyncio = pytest.mark.parametrize("anyio_backend", [virtual_loop("asyncio")], ids=["asyncio"])
+"""There tasks can be cancelled, and count how often they were; on trio scopes are alone."""
+
+
+def present_task() -> asyncio.Task[Any]:
+    """The task that runs."""
+    task = asyncio.current_task()
+    assert task is not None
+    return task
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 5])
@@ -68,13 +78,12 @@ async def test_an_error_beside_the_operator_is_the_only_one(open_operator: OpenO
     assert [repr(error) for error in caught.value.exceptions] == ["ValueError('beside')"]
 
 
+@on_asyncio
 @pytest.mark.parametrize("times", [1, 2, 3])
 async def test_each_cancellation_of_its_task_is_counted(
-    open_operator: OpenOperator, anyio_backend: Any, times: int
+    open_operator: OpenOperator, times: int
 ) -> None:
     """As often as somebody asked for it, so that a time limit round the operator knows its own."""
-    if anyio_backend[0] == "trio":
-        return  # its tasks count nothing
     fn = Sleeper()
     fn.clean_up = 3.0
     counts: list[int] = []
@@ -84,9 +93,7 @@ async def test_each_cancellation_of_its_task_is_counted(
             async with open_operator(OperatorConfig(), fn, Source("a99")) as results:
                 await read_all(results)
         finally:
-            task = asyncio.current_task()
-            assert task is not None
-            counts.append(task.cancelling())
+            counts.append(present_task().cancelling())
 
     user = asyncio.create_task(use())
     await asyncio.sleep(1)
@@ -100,18 +107,15 @@ async def test_each_cancellation_of_its_task_is_counted(
     assert seconds_now() == 4
 
 
+@on_asyncio
 async def test_a_call_that_cancels_its_own_task_fails_by_that(
-    open_operator: OpenOperator, anyio_backend: Any
+    open_operator: OpenOperator,
 ) -> None:
     """Also if it awaits nothing behind that; nobody else is cancelled by it."""
-    if anyio_backend[0] == "trio":
-        return  # there only scopes can be cancelled
 
     async def fn(value: str) -> list[str]:
         if value == "b":
-            task = asyncio.current_task()
-            assert task is not None
-            task.cancel()
+            present_task().cancel()
         return [value]
 
     for capacity in (1, 2, 100):
@@ -125,17 +129,14 @@ async def test_a_call_that_cancels_its_own_task_fails_by_that(
         assert type(error.__cause__) is asyncio.CancelledError
 
 
+@on_asyncio
 async def test_a_call_that_cancels_its_own_task_and_raises_fails_by_what_it_raised(
-    open_operator: OpenOperator, anyio_backend: Any
+    open_operator: OpenOperator,
 ) -> None:
     """The cancellation goes with it."""
-    if anyio_backend[0] == "trio":
-        return  # there only scopes can be cancelled
 
     async def fn(value: str) -> list[str]:
-        task = asyncio.current_task()
-        assert task is not None
-        task.cancel()
+        present_task().cancel()
         raise ValueError(value)
 
     fn.failure = lambda value, error: [value, repr(error.__cause__)]  # type: ignore[attr-defined]
@@ -143,17 +144,14 @@ async def test_a_call_that_cancels_its_own_task_and_raises_fails_by_what_it_rais
         assert await read_all(results) == ["a", "ValueError('a')", "b", "ValueError('b')"]
 
 
+@on_asyncio
 async def test_a_task_that_is_cancelled_when_its_call_has_ended_harms_nobody(
-    open_operator: OpenOperator, anyio_backend: Any
+    open_operator: OpenOperator,
 ) -> None:
     """As a watchdog does that fires late; nothing else runs in that task then."""
-    if anyio_backend[0] == "trio":
-        return  # there only scopes can be cancelled
 
     async def fn(value: str) -> list[str]:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().call_later(1, task.cancel)
+        asyncio.get_running_loop().call_later(1, present_task().cancel)
         return [value]
 
     async with open_operator(OperatorConfig("ordered"), fn, Source("a", 3, "b", "c")) as results:
