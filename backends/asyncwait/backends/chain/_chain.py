@@ -87,6 +87,12 @@ class Chain:
         Raises:
             InvalidConfig: one of them is not what it should be.
         """
+        return ChainResults(*self.parts(config, fn, elements, restore))
+
+    def parts(
+        self, config: Configs, fn: Any, elements: AsyncIterable[Element], restore: Snapshot | None
+    ) -> tuple[Any, Any, Between]:
+        """Return both operators, which are not open yet, and what is between; see above."""
         pair = "a pair, one for each operator of the chain"
         configs: Any = config if isinstance(config, tuple) else (config, config)
         if len(configs) != _LINKED or not isinstance(configs[0], OperatorConfig):
@@ -104,7 +110,7 @@ class Chain:
             first = self.first(of_first, batching(fn[0]), gate, upstream)
         with _named("second"):
             second = self.second(configs[1], fn[1], between, restore)
-        return ChainResults(first, second, between)
+        return first, second, between
 
     def _restored_upstream(self, restore: Any) -> Snapshot | None:
         """Return the part of a snapshot that is the first operator's.
