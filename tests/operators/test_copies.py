@@ -5,7 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Source, read_all
+from operators import PLAIN_FORMS, Source, read_all
 
 from asyncwait.spec import (
     Barrier,
@@ -17,7 +17,6 @@ from asyncwait.spec import (
     Record,
     Retry,
     Snapshot,
-    plain_wait,
 )
 
 pytestmark = pytest.mark.anyio
@@ -178,8 +177,8 @@ async def test_functions_in_callback_form_are_given_copies(open_operator: OpenOp
     assert read == order()
 
 
-@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-async def test_the_plain_form_makes_copies(operator: OpenOperator) -> None:
+@pytest.mark.parametrize("operator", PLAIN_FORMS)
+async def test_the_plain_form_makes_copies(operator: str) -> None:
     """For each attempt."""
 
     async def fail_once(values: list[int]) -> int:
@@ -189,11 +188,11 @@ async def test_the_plain_form_makes_copies(operator: OpenOperator) -> None:
         raise AssertionError
 
     shared: list[int] = []
-    async with plain_wait(operator, "ordered")(
+    async with PLAIN_FORMS[operator]["ordered"](
         [shared], fail_once, retry=Retry(max_attempts=3, initial=1), on_error="skip", copy=list
     ) as results:
         apart = [value async for value in results]
-    async with plain_wait(operator, "ordered")(
+    async with PLAIN_FORMS[operator]["ordered"](
         [shared], fail_once, retry=Retry(max_attempts=3, initial=1)
     ) as results:
         together = [value async for value in results]

@@ -5,7 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS
+from operators import OPERATORS, PLAIN_FORMS
 
 from asyncwait.spec import (
     CallFailed,
@@ -18,7 +18,6 @@ from asyncwait.spec import (
     PlainWait,
     Record,
     Retry,
-    plain_wait,
 )
 
 pytestmark = pytest.mark.anyio
@@ -147,7 +146,7 @@ async def test_the_error_of_a_handler_that_raises_tells_of_both(
 @pytest.fixture(params=OPERATORS)
 def ordered_wait(request: pytest.FixtureRequest) -> PlainWait:
     """The plain form of every shipped operator."""
-    return plain_wait(OPERATORS[request.param], "ordered")
+    return PLAIN_FORMS[request.param]["ordered"]
 
 
 async def halve(value: int) -> int:

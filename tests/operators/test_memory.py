@@ -128,6 +128,26 @@ async def test_what_was_emitted_dies_while_others_run(open_operator: OpenOperato
 
 
 @pytest.mark.parametrize("mode", MODES)
+async def test_what_was_emitted_dies_while_a_later_call_runs(
+    open_operator: OpenOperator, mode: Mode
+) -> None:
+    """Whatever the two calls share, a task for example."""
+    watched = Watched()
+
+    async def source() -> AsyncIterator[Element]:
+        yield Record(watched.make())
+        await anyio.sleep(1)
+        yield Record(watched.make(10**6))
+        await anyio.sleep(50)
+
+    async with open_operator(OperatorConfig(mode), watched, source()) as results:
+        await drop(results, 2)
+        await anyio.sleep(2)
+        assert len(watched.references) == 4
+        assert watched.alive() == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
 async def test_records_without_results_die(open_operator: OpenOperator, mode: Mode) -> None:
     """Nobody takes them."""
     watched = Watched()

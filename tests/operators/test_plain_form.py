@@ -5,7 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Sleeper, seconds_now
+from operators import OPERATORS, PLAIN_FORMS, Sleeper, seconds_now
 
 from asyncwait.spec import (
     CallFailed,
@@ -14,7 +14,6 @@ from asyncwait.spec import (
     InvalidResult,
     PlainWait,
     Retry,
-    plain_wait,
 )
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture(params=OPERATORS)
 def ordered_wait(request: pytest.FixtureRequest) -> PlainWait:
     """The plain form of every shipped operator."""
-    return plain_wait(OPERATORS[request.param], "ordered")
+    return PLAIN_FORMS[request.param]["ordered"]
 
 
 class Iterated:
@@ -232,7 +231,7 @@ async def test_an_error_of_a_key_is_never_the_end(operator: str, error: Exceptio
             raise error
         return value
 
-    wait = plain_wait(OPERATORS[operator], "key-ordered")
+    wait = PLAIN_FORMS[operator]["key-ordered"]
     async with wait(range(5), skipping, key=key) as results:
         assert [await anext(results) for _ in range(3)] == [0, 1, 2]
         with pytest.raises(RuntimeError) as caught:
@@ -283,5 +282,5 @@ async def test_coroutine_functions_are_refused_where_nothing_awaits_them(operato
     for mode, name in (("key-ordered", "key"), ("ordered", "copy")):
         arguments: dict[str, Any] = {name: wrong}
         with pytest.raises(InvalidConfig, match=f"^{name} must be a plain function"):
-            async with plain_wait(OPERATORS[operator], mode)([], skipping, **arguments):  # type: ignore[arg-type]
+            async with PLAIN_FORMS[operator][mode]([], skipping, **arguments):
                 pass

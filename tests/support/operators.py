@@ -15,13 +15,32 @@ import asyncwait.backends.emitter
 import asyncwait.backends.pool
 import asyncwait.reference
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import Element, Mode, OpenOperator, Record, ResultFuture
+from asyncwait.spec import Element, Mode, OpenOperator, PlainWait, Record, ResultFuture
 
 OPERATORS: dict[str, OpenOperator] = {
     "reference": asyncwait.reference.open_operator,
     "pool": asyncwait.backends.pool.open_operator,
     "emitter": asyncwait.backends.emitter.open_operator,
 }
+
+PLAIN_FORMS: dict[str, dict[Mode, PlainWait]] = {
+    "reference": {
+        "ordered": asyncwait.reference.ordered_wait,
+        "unordered": asyncwait.reference.unordered_wait,
+        "key-ordered": asyncwait.reference.key_ordered_wait,
+    },
+    "pool": {
+        "ordered": asyncwait.backends.pool.ordered_wait,
+        "unordered": asyncwait.backends.pool.unordered_wait,
+        "key-ordered": asyncwait.backends.pool.key_ordered_wait,
+    },
+    "emitter": {
+        "ordered": asyncwait.backends.emitter.ordered_wait,
+        "unordered": asyncwait.backends.emitter.unordered_wait,
+        "key-ordered": asyncwait.backends.emitter.key_ordered_wait,
+    },
+}
+"""For plain values, as each package has it: the pool does without the detour through records."""
 
 SIDE_BY_SIDE: tuple[Mode, ...] = ("ordered", "unordered")
 """Modes in which records without keys of their own are called beside each other."""

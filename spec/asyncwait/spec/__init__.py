@@ -51,6 +51,7 @@ from asyncwait.spec._loop import (
     let_pass,
     plain_error,
     running_loop,
+    running_trio,
     was_asked_for,
 )
 from asyncwait.spec._operator import (
@@ -62,7 +63,8 @@ from asyncwait.spec._operator import (
     check_restore,
     close_source,
 )
-from asyncwait.spec._plain import PlainResults, PlainWait, plain_wait
+from asyncwait.spec._plain import OpenPlain, PlainResults, PlainWait, plain_wait
+from asyncwait.spec._plain_parts import PlainFunction, PlainSource, no_end_in_disguise
 from asyncwait.spec._retry import BackOffs, Retry, RetryAfter, attempt_timed_out
 from asyncwait.spec._snapshot import (
     Codec,
@@ -101,10 +103,13 @@ __all__ = [
     "Mode",
     "NotPortable",
     "OpenOperator",
+    "OpenPlain",
     "OperatorConfig",
     "OperatorError",
     "OperatorResults",
+    "PlainFunction",
     "PlainResults",
+    "PlainSource",
     "PlainWait",
     "Record",
     "ResultFuture",
@@ -137,6 +142,7 @@ __all__ = [
     "join_tasks",
     "let_pass",
     "merge_snapshots",
+    "no_end_in_disguise",
     "outcome_of",
     "own_cancellation",
     "plain_error",
@@ -145,6 +151,7 @@ __all__ = [
     "results_despite",
     "run_hook",
     "running_loop",
+    "running_trio",
     "split_snapshot",
     "supplied",
     "was_asked_for",

@@ -1,14 +1,6 @@
 """Plain values in, plain values out: the contract without its elements."""
 
-import inspect
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import wraps
 from types import TracebackType
@@ -16,10 +8,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from asyncwait.spec._checks import is_plain_function
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import InvalidConfig, OperatorError
-from asyncwait.spec._function import FailureHandler, FunctionParts, not_awaitable, skip
-from asyncwait.spec._operator import OpenOperator, OperatorResults, Statistics, close_source
+from asyncwait.spec._function import FailureHandler, skip
+from asyncwait.spec._operator import OpenOperator, Statistics
+from asyncwait.spec._plain_parts import PlainFunction, PlainOne, PlainSource, PlainValues
 from asyncwait.spec._retry import Retry
 from asyncwait.spec._visit import Visit
 
@@ -95,13 +88,27 @@ class PlainWait(Protocol):
         ...
 
 
-def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
+class OpenPlain(Protocol):
+    """How an operator is opened that takes plain values, and gives them, without a detour."""
+
+    def __call__(
+        self, config: OperatorConfig, function: PlainFunction, source: PlainSource
+    ) -> AbstractAsyncContextManager[PlainResults]:
+        """Open an operator; see `OpenOperator`, to which it could be handed just so."""
+        ...
+
+
+def plain_wait(
+    open_operator: OpenOperator, mode: Mode, open_plain: OpenPlain | None = None
+) -> PlainWait:
     """Build the plain-value form of an operator.
 
     Args:
         open_operator: the operator.
         mode: of the function to build.
+        open_plain: the same operator without the detour through records, if it has that.
     """
+    open_values = _through_records(open_operator) if open_plain is None else open_plain
 
     @asynccontextmanager
     async def wait(
@@ -117,19 +124,32 @@ def plain_wait(open_operator: OpenOperator, mode: Mode) -> PlainWait:
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
     ) -> AsyncGenerator[PlainResults]:
-        async with aclosing(_Records(source)) as records:
+        async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy)
-            wrapped = _Many(fn) if many else _One(fn)
+            wrapped = PlainFunction(fn) if many else PlainOne(fn)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
-            async with open_operator(config, wrapped, records) as results:
-                yield _Values(results)
+            async with open_values(config, wrapped, records) as results:
+                yield results
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
     wait.__doc__ = PlainWait.__call__.__doc__
     return _entered_once(wait)
+
+
+def _through_records(open_operator: OpenOperator) -> OpenPlain:
+    """Return how an operator is opened for plain values that knows elements alone."""
+
+    @asynccontextmanager
+    async def open_plain(
+        config: OperatorConfig, function: PlainFunction, source: PlainSource
+    ) -> AsyncGenerator[PlainResults]:
+        async with open_operator(config, function, source) as results:
+            yield PlainValues(results)
+
+    return open_plain
 
 
 def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults]]) -> PlainWait:
@@ -176,62 +196,7 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
     return lambda value: Record(value, key=key(value))
 
 
-class _Dict:
-    """A dict, which would lose its values as a collection, made something that is none."""
-
-    def __init__(self, given: dict[Any, Any]) -> None:
-        self._given = given
-
-    def __repr__(self) -> str:
-        return repr(self._given)
-
-
-_Dict.__name__ = "dict"  # as the error has to call it
-
-
-class _Many:
-    """Gives the function's own results, and lets no dict pass for a collection."""
-
-    def __init__(self, fn: Any) -> None:
-        parts = FunctionParts.of(fn)
-        if parts.call is None:
-            raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")
-        self._call = parts.call
-        for name in ("open", "close"):
-            if (hook := getattr(parts, name)) is not None:
-                setattr(self, name, hook)
-        if (handler := parts.timeout) is not None:
-            self.timeout = lambda value: self._wrap_fallback(handler(value))
-        self.failure: FailureHandler | None = None
-        if (failed := parts.failure) is not None:
-            self.failure = lambda value, error: self._wrap_fallback(failed(value, error))
-
-    async def __call__(self, value: Any) -> Any:
-        returned = self._call(value)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        return self.wrap(await returned)
-
-    def wrap(self, result: Any) -> Any:
-        """Return what the function gives as a collection of results, unless it is none."""
-        return _Dict(result) if isinstance(result, dict) else result
-
-    def _wrap_fallback(self, result: Any) -> Any:
-        return self.wrap(result)
-
-
-class _One(_Many):
-    """Gives one result for each value, whatever it is; a handler's None still means none."""
-
-    def wrap(self, result: Any) -> Any:
-        """Return the one result as a collection."""
-        return (result,)
-
-    def _wrap_fallback(self, result: Any) -> Any:
-        return None if result is None else self.wrap(result)
-
-
-def _failure_handler(on_error: OnError, function: _Many) -> FailureHandler | None:
+def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:
     """Return what handles failures as `on_error` says; None for nothing.
 
     Raises:
@@ -245,70 +210,3 @@ def _failure_handler(on_error: OnError, function: _Many) -> FailureHandler | Non
     if not is_plain_function(handler):
         raise InvalidConfig.of("on_error", on_error, '"fail", "skip" or a plain function')
     return lambda value, error: function.wrap(handler(value, error))
-
-
-class _Records:
-    """The values of a source as records.
-
-    It is no generator: the operator may close it before it is started, and the source with it.
-    """
-
-    def __init__(self, source: Iterable[Any] | AsyncIterable[Any]) -> None:
-        if not isinstance(source, AsyncIterable | Iterable):
-            raise InvalidConfig.of("source", source, "an iterable or async iterable")
-        self._source = source
-        self.record: Callable[[Any], Record] = Record
-        self._values: Iterator[Any] | AsyncIterator[Any] | None = None
-        self._closed = False
-
-    def __aiter__(self) -> AsyncIterator[Record]:
-        return self
-
-    async def __anext__(self) -> Record:
-        if self._values is None:  # not before: what iterating raises is an error of the source
-            source = self._source
-            self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
-        if isinstance(self._values, AsyncIterator):
-            return self._record_of(await anext(self._values))
-        try:
-            for value in self._values:
-                return self._record_of(value)
-        except StopAsyncIteration as error:
-            raise RuntimeError("a source that is not async raised StopAsyncIteration") from error
-        raise StopAsyncIteration
-
-    def _record_of(self, value: Any) -> Record:
-        """Return a value as a record; an error of its key is never taken for the end."""
-        try:
-            return self.record(value)
-        except (StopIteration, StopAsyncIteration) as error:
-            raise RuntimeError(f"the key of {shown(value)} raised {shown(error)}") from error
-
-    async def aclose(self) -> None:
-        closed, self._closed = self._closed, True
-        error = None if closed else await close_source(self._values, self._source)
-        if error is not None:
-            raise error
-
-
-class _Values:
-    """The values of the records that come out.
-
-    It is no generator: one ends when a wait for its next value is cancelled.
-    """
-
-    def __init__(self, results: OperatorResults) -> None:
-        self._results = results
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        while True:
-            element = await self._results.__anext__()
-            if isinstance(element, Record):
-                return element.value
-
-    def statistics(self) -> Statistics:
-        """Return the figures of the operator."""
-        return self._results.statistics()

@@ -59,7 +59,7 @@ class Inbox:
         """Hand in an outcome, from any thread."""
         if self._closed:
             return
-        at = 0.0 if entry.deadline is None else self._clock()
+        at = self._clock()
         self._outcomes.append((entry, outcome, at))
         if not self._armed:
             self._armed = True

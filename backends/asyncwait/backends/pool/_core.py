@@ -1,11 +1,13 @@
 """The state of one operator: admission, decision, emission, snapshots. Nothing here awaits."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from msgspec import Struct
+
 from asyncwait.backends.pool._bell import Bell
-from asyncwait.backends.pool._order import Entry, Lines, Ordered, Unordered
+from asyncwait.backends.pool._order import Entry, Lines, Unordered, let_go
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -26,39 +28,108 @@ from asyncwait.spec import (
 )
 
 
+class PlainEdge(Struct, frozen=True):
+    """That values come in and go out, not elements.
+
+    Args:
+        record_of: makes the record of a value.
+        single: whether what a call gives is the one result, and no collection.
+    """
+
+    record_of: Callable[[Any], Record]
+    single: bool
+
+
+NOTHING = object()
+"""What there is when there is nothing to take: None may be a result."""
+
+
 class Core:
     """What is in flight, and what may happen next.
 
-    An element goes through the backlog (no room yet) to `admitted` (holds a slot) and `pending`
-    (its call has not started; before that, in key-ordered mode, it may wait for its key), and
-    when it is decided and in its turn to the ready ones, from
-    where the consumer takes it. Markers and snapshots overtake by a way of their own.
+    An element goes through the backlog (no room yet) to the line of those that hold a slot, and to
+    `pending` (its call has not started; before that, in key-ordered mode, it may wait for its key).
+    When it is decided and in its turn, it is the first of the ready ones, from where the consumer
+    takes it. Markers and snapshots overtake by a way of their own.
+
+    What is done for each record is written out rather than called, where a call would cost as much.
 
     Args:
         config: of the operator.
         restore: what goes first.
+        plain: if values come in and go out; None for elements.
     """
 
-    def __init__(self, config: OperatorConfig, restore: Snapshot | None) -> None:
+    # More than thirty attributes, and in an instance without slots each access would cost more.
+    __slots__ = (
+        "_backlog",
+        "_capacity",
+        "_decided",
+        "_empty",
+        "_ended",
+        "_express",
+        "_fences",
+        "_final",
+        "_gives_values",
+        "_inside",
+        "_interrupted",
+        "_line",
+        "_lines",
+        "_max_held",
+        "_most_held",
+        "_most_in_flight",
+        "_read",
+        "_ready",
+        "_record_of",
+        "_requested",
+        "_restoring",
+        "_single",
+        "_source_error",
+        "_traceback",
+        "_unordered",
+        "abandoned",
+        "called",
+        "calls",
+        "clock",
+        "closed",
+        "failure_handler",
+        "failures_handled",
+        "on_close",
+        "on_failure",
+        "on_pending",
+        "on_results",
+        "output",
+        "pending",
+        "retries",
+        "room",
+        "timeouts",
+    )
+
+    def __init__(
+        self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
+    ) -> None:
+        self._gives_values = plain is not None
+        self._single = plain is not None and plain.single
+        self._record_of = Record if plain is None else plain.record_of
         self.failure_handler: FailureHandler | None = None
         """The function's, if it has one."""
         self._capacity = config.capacity
         self._max_held = config.max_held or 0
-        self._decided = 0
-        """How many of the admitted are decided."""
-        self.admitted: dict[Entry, None] = {}
-        """Whatever holds a slot, in input order; with a dict, each can go without a search."""
-        # In a plain dict the first is found ever slower, as those before it go.
-        self.called: OrderedDict[Entry, float] = OrderedDict()
-        """When the first calls of the admitted records began, in that order."""
+        self._line: deque[Entry] = deque()
+        """Whatever holds a slot, in input order, and some that have left (see `let_go`)."""
+        self.called: deque[Entry] = deque()
+        """The records among them that were called, in the order of their first calls; the same."""
+        self._inside = self._fences = self._decided = self._empty = 0
+        """How many hold a slot; of these, how many are fences, decided, and without results."""
         self.pending: deque[Entry] = deque()
         """Admitted records whose calls have not started, or are to be repeated now."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         self._restoring = bool(self._backlog)
-        order = Ordered if config.mode == "ordered" else Unordered
-        self._order = order(self._promote)
+        ordered = config.mode == "ordered"
+        self._ready: deque[Entry] = self._line if ordered else deque()
+        """Whose first goes out next, as soon as it is decided."""
+        self._unordered = None if ordered else Unordered(self._ready)
         self._lines = Lines() if config.mode == "key-ordered" else None
-        self._ready: deque[Entry] = deque()
         self._express: deque[Element] = deque()
         self._requested = 0  # snapshots on request, which stand first in there
         self._read = 0
@@ -68,7 +139,6 @@ class Core:
         """Nothing will be emitted any more."""
         self._interrupted = False
         self._final: BaseException | None = None
-        self._fences = 0
         self.calls = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
         self.output = Bell()
@@ -93,23 +163,34 @@ class Core:
         self._refill()
 
     def may_read(self) -> bool:
-        """Tell whether the next element of the source may be taken.
+        """Tell whether the next element of the source may be taken, and the operator is open.
 
         Markers and snapshots hold no slot, and a source of nothing else would fill the memory of
         a consumer that pauses; the second bound never holds while the consumer waits.
         """
-        return not self._backlog and len(self._express) - self._requested <= self._capacity
+        if self._backlog or self.closed:
+            return False
+        return not self._express or len(self._express) - self._requested <= self._capacity
 
-    def read(self, element: Element) -> None:
+    def read(self, element: Element) -> bool:
         """Take in the next element of the source; ignore it after the close.
+
+        Returns:
+            What `may_read` does then.
 
         Raises:
             TypeError: it is none.
         """
         if self.closed:
-            return
+            return False
         self._read += 1
-        if isinstance(element, Record | Watermark | WatermarkStatus):
+        if isinstance(element, Record):
+            if self._inside < self._capacity and not self._backlog:
+                self._admit(element)
+            else:
+                self._backlog.append(element)
+                self._refill()
+        elif isinstance(element, Watermark | WatermarkStatus):
             self._backlog.append(element)
             self._refill()
         elif isinstance(element, LatencyMarker):
@@ -121,6 +202,19 @@ class Core:
             self._overtake(Snapshot(element.checkpoint_id, held, upstream=element))
         else:
             raise TypeError(_no_element(element))
+        return self.may_read()
+
+    def read_value(self, value: Any) -> bool:
+        """Take in the next plain value of the source, as `read` does."""
+        if self.closed:
+            return False
+        record = self._record_of(value)
+        if self._inside < self._capacity and not self._backlog:
+            self._admit(record)
+            return not self.closed
+        self._backlog.append(record)
+        self._refill()
+        return self.may_read()
 
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
@@ -132,30 +226,49 @@ class Core:
         """Admit as many waiting elements as there is room for."""
         backlog = self._backlog
         while backlog and self._has_room():
-            self._admit(backlog.popleft())
-        if not backlog:
-            self._restoring = False
-            self.room.ring()
+            element = backlog.popleft()
+            if not backlog:
+                self._restoring = False
+                self.room.ring()  # before a worker is woken, which finds more to do then
+            if isinstance(element, Record):
+                self._admit(element)
+            else:
+                self._admit_fence(element)
 
     def _has_room(self) -> bool:
         """Tell whether one more may be admitted; a few that are decided need no room."""
-        return len(self.admitted) - min(self._decided, self._max_held) < self._capacity
+        if self._inside < self._capacity:
+            return True
+        return self._inside - min(self._decided, self._max_held) < self._capacity
 
-    def _admit(self, element: Stored) -> None:
-        entry = Entry(element, self._order.segment)
-        self.admitted[entry] = None
-        if isinstance(element, Record):
-            self._order.add(entry)
-            in_flight = len(self.admitted) - self._fences
-            self._most_in_flight = max(in_flight, self._most_in_flight)
-            if self._lines is None or self._is_first(entry, self._lines):
-                self.pending.append(entry)
+    def _admit(self, record: Record) -> None:
+        entry = Entry(record)
+        self._line.append(entry)
+        self._inside += 1
+        in_flight = self._inside - self._fences
+        if in_flight > self._most_in_flight:  # noqa: PLR1730 - in half the time of `max`
+            self._most_in_flight = in_flight
+        if self._unordered is not None:
+            self._unordered.add(entry)
+        if self._lines is None or self._is_first(entry, self._lines):
+            self.pending.append(entry)
+            if len(self.pending) == 1:  # else whoever takes the first sees to the rest
                 self.on_pending()
-        else:
-            self._fences += 1
-            self._decided += 1
-            entry.results = (element,)
-            self._order.add(entry)
+
+    def wait_for_call(self, entry: Entry) -> None:
+        """Have `entry` called, or called again, as soon as a worker comes to it."""
+        self.pending.append(entry)
+        self.on_pending()
+
+    def _admit_fence(self, fence: Stored) -> None:
+        entry = Entry(fence, (fence,))
+        self._line.append(entry)
+        self._inside += 1
+        self._fences += 1
+        self._decided += 1
+        if self._unordered is not None:
+            self._unordered.add_fence(entry)
+        self.output.ring()
 
     def _is_first(self, entry: Entry, lines: Lines) -> bool:
         """Put `entry` into the line of its key; tell whether it may be called at once."""
@@ -170,6 +283,9 @@ class Core:
     def settle(self, entry: Entry, returned: Any) -> None:
         """Decide `entry` with what its call returned; ignore it if the record is decided."""
         if entry.results is not None or self.closed:
+            return
+        if self._single:
+            self.on_results(entry, (returned,))
             return
         try:
             results = collect_results(entry.element, returned)
@@ -206,63 +322,71 @@ class Core:
         held = self._decided - self._fences
         if held > self._most_held:  # noqa: PLR1730 - in half the time of `max`
             self._most_held = held
-        self._order.decided(entry)
         if self._lines is not None and (following := self._lines.leave(entry)) is not None:
-            self.pending.append(following)
-            self.on_pending()
-        if self._backlog:
+            self.wait_for_call(following)
+        if self._unordered is not None:
+            self._unordered.decided(entry)
+        if not results:
+            self._empty += 1
+            self._drop_ready()
+            self.output.ring()  # It may have been the last one.
+        elif self.output.wake is not None and self._ready and self._ready[0].results is not None:
+            self.output.ring()
+        if self._backlog and (self._max_held or not results):
             self._refill()
-
-    def _promote(self, entry: Entry) -> None:
-        """Let `entry` go out: it is decided and in its turn.
-
-        A record without results goes by itself, but not before what is in front of it.
-        """
-        if entry.results or self._ready:
-            self._ready.append(entry)
-        else:
-            self._leave(entry)
-        self.output.ring()
-
-    def _leave(self, entry: Entry) -> None:
-        """Let go of `entry`, of which nothing is left to be taken."""
-        del self.admitted[entry]
-        self._decided -= 1
-        if isinstance(entry.element, Record):
-            del self.called[entry]
-        else:
-            self._fences -= 1
 
     # To the consumer.
 
-    def poll(self) -> Element | None:
-        """Take the next element out; None if there is none now."""
+    def poll(self) -> Any:
+        """Take the next element out; NOTHING if there is none now."""
         ready = self._ready
         if self._express and not (ready and ready[0].given):
             self.room.ring()
             self._requested = max(self._requested - 1, 0)
             return self._express.popleft()
-        return self._next_result(ready[0]) if ready else None
-
-    def _next_result(self, entry: Entry) -> Element:
-        results, given = entry.results or (), entry.given
-        entry.given = given + 1
-        if entry.given == len(results):
-            self._emitted(entry)
+        if not ready or (results := ready[0].results) is None:
+            return NOTHING
+        entry = ready[0]
         source: Stored = entry.element
+        if len(results) == 1 or entry.given == len(results) - 1:
+            result = results[-1]
+            self._leave(entry)
+            if self._empty:
+                self._drop_ready()
+            if self._backlog:
+                self._refill()
+        else:
+            result = results[entry.given]
+            entry.given += 1
+        if self._gives_values:
+            return result
         if isinstance(source, Record):
-            return Record(results[given], source.timestamp, source.key)
+            return Record(result, source.timestamp, source.key)
         return source
 
-    def _emitted(self, entry: Entry) -> None:
-        """Free the slot of `entry`, the first that is ready, and of what goes by itself."""
+    def _leave(self, entry: Entry) -> None:
+        """Let go of `entry`, which goes out next, and of which nothing is left to be taken."""
+        self._inside -= 1
+        self._decided -= 1
+        entry.element, entry.results = None, ()
+        if entry.started is None:
+            self._fences -= 1
+        if self._unordered is None:
+            self._line.popleft()
+            if entry.started is not None:
+                self.called.popleft()
+        else:
+            self._ready.popleft()
+            let_go(self._line, entry, self._inside)
+            if entry.started is not None:
+                let_go(self.called, entry, self._inside)
+
+    def _drop_ready(self) -> None:
+        """Let go of what goes out next and has no results."""
         ready = self._ready
-        ready.popleft()
-        self._leave(entry)
-        while ready and not ready[0].results:
-            self._leave(ready.popleft())
-        if self._backlog:
-            self._refill()
+        while ready and (results := ready[0].results) is not None and not results:
+            self._empty -= 1
+            self._leave(ready[0])
 
     @property
     def is_interrupted(self) -> bool:
@@ -271,7 +395,7 @@ class Core:
 
     def raise_if_over(self) -> None:
         """Raise what the consumer gets when nothing more will come; return if something may."""
-        if not self.closed and self._ended and not self.admitted and not self._backlog:
+        if not self.closed and self._ended and not self._inside and not self._backlog:
             self._close(self._source_error)
         if self.closed:
             self._raise_final()
@@ -298,13 +422,14 @@ class Core:
 
     def _in_flight(self) -> tuple[Stored, ...]:
         """What is admitted; a record partly handed out is over before the snapshot comes."""
-        return tuple(entry.element for entry in self.admitted if not entry.given)
+        line = self._line
+        return tuple(each.element for each in line if each.element is not None and not each.given)
 
     def statistics(self) -> Statistics:
         """Return the present figures."""
-        oldest = next(iter(self.called.values()), None)
+        oldest = self.called[0].started if self.called else None
         return Statistics(
-            in_flight=len(self.admitted) - self._fences,
+            in_flight=self._inside - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
             held=self._decided - self._fences,
             calls=self.calls,
@@ -345,13 +470,12 @@ class Core:
         self.closed = True
         self._final = final
         self._traceback = None if final is None else final.__traceback__
-        self.admitted.clear()
-        self.called.clear()
-        for held in (self.pending, self._backlog, self._ready, self._express):
+        for held in (self._line, self.called, self.pending, self._backlog, self._ready):
             held.clear()
+        self._express.clear()
         if self._lines is not None:
             self._lines.clear()
-        self._fences = self._requested = self._decided = 0
+        self._inside = self._fences = self._decided = self._empty = self._requested = 0
         self.on_close()
         self.output.ring()
         self.room.ring()

@@ -1,11 +1,18 @@
 """The task that reads the source, and closes it."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import Any
 
 import anyio
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.spec import Element, close_source, let_pass, was_asked_for
+from asyncwait.spec import (
+    PlainSource,
+    close_source,
+    let_pass,
+    no_end_in_disguise,
+    was_asked_for,
+)
 
 
 class Feeder:
@@ -19,10 +26,10 @@ class Feeder:
         elements: the source.
     """
 
-    def __init__(self, core: Core, elements: AsyncIterable[Element]) -> None:
+    def __init__(self, core: Core, elements: AsyncIterable[Any]) -> None:
         self._core = core
         self._elements = elements
-        self._iterator: AsyncIterator[Element] | None = None
+        self._iterator: AsyncIterator[Any] | None = None
         self._scope = anyio.CancelScope()
         self._asking = False
         self._closed = False
@@ -62,15 +69,20 @@ class Feeder:
 
     async def _feed(self) -> None:
         self._core.begin()
-        if not await self._room():
-            return
+        if await self._room():
+            await self._read_all()
+
+    async def _read_all(self) -> None:
         self._iterator = aiter(self._elements)
+        await self._iterate(self._iterator, self._core.read)
+
+    async def _iterate(self, iterator: AsyncIterator[Any], read: Callable[[Any], bool]) -> None:
         self._asking = True
-        async for element in self._iterator:
+        async for element in iterator:
             self._asking = False
-            self._core.read(element)
+            goes_on = read(element)
             del element  # It may be emitted long before the next one comes.
-            if not await self._room():
+            if not (goes_on or await self._room()):
                 return
             self._asking = True
 
@@ -86,7 +98,7 @@ class Feeder:
         return not self._core.closed
 
     async def _until_room(self) -> None:
-        while not self._core.may_read():
+        while not (self._core.may_read() or self._core.closed):
             await self._core.room.wait()
 
     async def close(self) -> None:
@@ -94,3 +106,28 @@ class Feeder:
         if not self._closed:
             self._closed = True
             self.trouble = await close_source(self._iterator, self._elements)
+
+
+class PlainFeeder(Feeder):
+    """Reads a source of plain values, async or not.
+
+    Args:
+        core: takes the values.
+        source: of them.
+    """
+
+    def __init__(self, core: Core, source: PlainSource) -> None:
+        super().__init__(core, source)
+        self._source = source
+
+    async def _read_all(self) -> None:
+        read, values = self._core.read_value, self._source.values()
+        if isinstance(values, AsyncIterator):
+            await self._iterate(values, read)
+            return
+        with no_end_in_disguise():
+            for value in values:
+                goes_on = read(value)
+                del value
+                if not (goes_on or await self._room()):
+                    return

@@ -1,16 +1,18 @@
 """Opening and closing an operator."""
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack
 from contextvars import Context, copy_context
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+from msgspec.structs import replace
 
-from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._feeder import Feeder
-from asyncwait.backends.pool._results import PoolResults
+from asyncwait.backends.pool._core import Core, PlainEdge
+from asyncwait.backends.pool._feeder import Feeder, PlainFeeder
+from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.backends.pool._workers import CallbackCrew, CoroutineCrew, Crew
@@ -18,6 +20,8 @@ from asyncwait.spec import (
     Element,
     FunctionParts,
     OperatorConfig,
+    PlainFunction,
+    PlainSource,
     Snapshot,
     Visit,
     check_arguments,
@@ -26,6 +30,8 @@ from asyncwait.spec import (
     plain_wait,
     run_hook,
 )
+
+R = TypeVar("R")
 
 
 def open_operator(
@@ -43,33 +49,56 @@ def open_operator(
         InvalidConfig: an argument is not what it should be.
     """
     parts = check_arguments(config, fn, elements, restore, "pool", "retry", "max_held")
-    return _Pool(config, parts, elements, restore)
+    core = Core(config, restore)
+    return _Pool(config, parts, core, partial(Feeder, core, elements), PoolResults(core))
 
 
-ordered_wait = plain_wait(open_operator, "ordered")
-unordered_wait = plain_wait(open_operator, "unordered")
-key_ordered_wait = plain_wait(open_operator, "key-ordered")
+def open_plain(
+    config: OperatorConfig, function: PlainFunction, source: PlainSource
+) -> AbstractAsyncContextManager[PoolValues]:
+    """Open a pool operator for plain values; see `asyncwait.spec.OpenPlain`."""
+    parts = check_arguments(config, function, source, None, "pool", "retry", "max_held")
+    if function.single:
+        own = replace(FunctionParts.of(function), call=function.call)
+        parts = own.with_copies(config.copy)
+    core = Core(config, None, PlainEdge(source.making, function.single))
+    return _Pool(config, parts, core, partial(PlainFeeder, core, source), PoolValues(core))
 
 
-class _Pool(AbstractAsyncContextManager[PoolResults]):
-    """One operator from its opening to its close."""
+ordered_wait = plain_wait(open_operator, "ordered", open_plain)
+unordered_wait = plain_wait(open_operator, "unordered", open_plain)
+key_ordered_wait = plain_wait(open_operator, "key-ordered", open_plain)
+
+
+class _Pool(AbstractAsyncContextManager[R]):
+    """One operator from its opening to its close.
+
+    Args:
+        config: its own.
+        parts: of the user's function.
+        core: its state.
+        feed: builds what fills the core.
+        results: what empties it.
+    """
 
     def __init__(
         self,
         config: OperatorConfig,
         parts: FunctionParts,
-        elements: AsyncIterable[Element],
-        restore: Snapshot | None,
+        core: Core,
+        feed: Callable[[], Feeder],
+        results: R,
     ) -> None:
         self._visit = Visit()
         self._config = config
         self._parts = parts
-        self._elements = elements
-        self._core = Core(config, restore)
+        self._core = core
+        self._feed = feed
+        self._results = results
 
-    async def __aenter__(self) -> PoolResults:
+    async def __aenter__(self) -> R:
         self._visit.enter()
-        self._feeder = Feeder(self._core, self._elements)
+        self._feeder = self._feed()
         with ExitStack() as scopes:
             # Entered before `open`, which may leave a scope of its own open for `close`.
             self._guard = scopes.enter_context(anyio.CancelScope())
@@ -92,7 +121,7 @@ class _Pool(AbstractAsyncContextManager[PoolResults]):
         self._core.on_close = self._dismiss
         self._group.start_soon(self._heed)
         self._group.start_soon(self._feeder.run)
-        return PoolResults(self._core)
+        return self._results
 
     def _sweeper(self) -> Sweep:
         if self._config.retry is None:

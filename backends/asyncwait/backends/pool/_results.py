@@ -1,32 +1,33 @@
 """The consumer's side of an open operator."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio.lowlevel
 
-from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._core import NOTHING, Core
 from asyncwait.spec import Element, Statistics
 
 
-class PoolResults:
-    """The output of an open pool operator, for one consumer at a time.
+class PoolValues:
+    """The output of an open pool operator, for one consumer at a time: plain values.
 
-    See `asyncwait.spec.OperatorResults` and `SnapshotOnDemand`.
+    See `asyncwait.spec.PlainResults`.
     """
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._awaited = False
 
-    def __aiter__(self) -> AsyncIterator[Element]:
+    def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
-    async def __anext__(self) -> Element:
+    async def __anext__(self) -> Any:
         if self._awaited:
             raise RuntimeError("another task waits for the next element; there is one consumer")
         core = self._core
         # No await lies between taking an element and returning it: a cancellation loses nothing.
-        while (element := core.poll()) is None:
+        while (element := core.poll()) is NOTHING:
             if core.is_interrupted:
                 await anyio.lowlevel.checkpoint_if_cancelled()  # as its consumer mostly is
             core.raise_if_over()
@@ -40,6 +41,17 @@ class PoolResults:
         finally:
             self._awaited = False
 
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        return self._core.statistics()
+
+
+class PoolResults(PoolValues):
+    """The output of an open pool operator, for one consumer at a time.
+
+    See `asyncwait.spec.OperatorResults` and `SnapshotOnDemand`.
+    """
+
     def take_ready(self, limit: int) -> list[Element]:
         """Take up to `limit` elements that can be emitted now, without waiting.
 
@@ -47,13 +59,9 @@ class PoolResults:
         next `__anext__`.
         """
         batch: list[Element] = []
-        while len(batch) < limit and (element := self._core.poll()) is not None:
+        while len(batch) < limit and (element := self._core.poll()) is not NOTHING:
             batch.append(element)
         return batch
-
-    def statistics(self) -> Statistics:
-        """Return the present figures."""
-        return self._core.statistics()
 
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output, whether there is room or not.

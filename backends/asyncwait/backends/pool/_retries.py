@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.backends.pool._sweep import Sweep, deadline_of
+from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import (
     BackOffs,
     FunctionParts,
@@ -47,6 +47,7 @@ class Retries(Sweep):
         retry: Retry,
     ) -> None:
         super().__init__(core, parts, config, group)
+        self.watches = True
         self._back_offs = BackOffs(retry)
         self._limit = inf if retry.attempt_timeout is None else retry.attempt_timeout
         # In a plain dict the first is found ever slower, as those before it go.
@@ -70,10 +71,10 @@ class Retries(Sweep):
     def begin(self, entry: Entry) -> bool:
         """Note that a call of `entry` begins now, or tell that it may not any more."""
         now = self._clock()
-        if entry.deadline is None:
-            self._core.called[entry] = now
-            entry.deadline = now + self._timeout
-            self._due = min(self._due, entry.deadline)
+        if entry.started is None:
+            entry.started = now
+            self._core.called.append(entry)
+            self._due = min(self._due, now + self._timeout)
         elif self._is_over(entry, now):
             return False
         else:
@@ -81,14 +82,15 @@ class Retries(Sweep):
         self._core.calls += 1
         entry.attempts += 1
         limit = now + self._limit
-        if limit < entry.deadline:
+        deadline = self._deadline(entry)
+        if limit < deadline:
             self._limits[entry] = limit
-        self._wake_before(min(limit, entry.deadline))
+        self._wake_before(min(limit, deadline))
         return True
 
     def _is_over(self, entry: Entry, now: float) -> bool:
         """Tell whether `entry` is decided, or was to be while it waited for its next call."""
-        if deadline_of(entry) <= now:
+        if self._deadline(entry) <= now:
             self.before()
             self._decide_before(nextafter(now, inf))
         return entry.results is not None or self._core.closed
@@ -104,7 +106,7 @@ class Retries(Sweep):
             return True
         self._at = at = self._clock() if at is None else at
         if min(self._due, self._first_limit()) < at:
-            if min(deadline_of(entry), self._limits.get(entry, inf)) < at:
+            if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
                 entry.worker = None  # Its call is over: there is nothing to cancel.
             self._decide_before(at)
         return entry.worker is None or self._core.closed
@@ -155,15 +157,14 @@ class Retries(Sweep):
 
     def _pause(self, entry: Entry, until: float) -> None:
         """Have `entry` called again at a time, unless its deadline is earlier."""
-        if until < deadline_of(entry):
+        if until < self._deadline(entry):
             heappush(self._pauses, (until, next(self._numbers), entry))
             self._wake_before(until)
 
     def _resume_before(self, time: float) -> None:
         """Have all records called again that were to back off until before `time`."""
         while self._pauses and self._pauses[0][0] < time:
-            self._core.pending.append(heappop(self._pauses)[-1])
-            self._core.on_pending()
+            self._core.wait_for_call(heappop(self._pauses)[-1])
 
     # Time.
 

@@ -61,7 +61,8 @@ class Sweep:
     """Decides records at their deadlines.
 
     The timeout is the same for all, so that records are due in the order in which they were called,
-    whatever that is, and the next deadline is that of the first undecided one.
+    whatever that is, and the next deadline is that of the first undecided one. Nothing is done for
+    a record whose deadline does not come; when one comes, all that are in flight may be looked at.
 
     Args:
         core: whose records they are.
@@ -88,6 +89,8 @@ class Sweep:
         """When the task goes on, if nothing wakes it before."""
         self._due = inf
         """No undecided record has an earlier deadline."""
+        self.watches = config.timeout is not None
+        """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
         self._abandoned: list[_Cancelled] = []
         self.before: Callable[[], object] = _nothing
@@ -97,12 +100,11 @@ class Sweep:
         """Note that the call of `entry` begins now, and tell that it may."""
         core = self._core
         core.calls += 1
-        core.called[entry] = now = self._clock()
-        if self._timeout != inf:
-            entry.deadline = now + self._timeout
-            if self._due == inf:
-                self._due = entry.deadline
-                self._wake()
+        entry.started = now = self._clock()
+        core.called.append(entry)
+        if self._due == inf and self.watches:
+            self._due = now + self._timeout
+            self._wake()
         return True
 
     def beat(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
@@ -111,16 +113,15 @@ class Sweep:
         Where something blocks the loop, a call may end late and yet before the sweep comes. A
         worker says who it is: where there are retries, its call may be an earlier one of `entry`.
         """
-        if entry.deadline is None:
-            return False
         if at is None:
             at = self._clock()
         if at <= self._due:
             return False
-        if entry.deadline < at:
+        is_late = self._deadline(entry) < at
+        if is_late:
             entry.worker = None  # Its call is over: there is nothing to cancel.
         self._decide_before(at)
-        return entry.deadline < at or self._core.closed
+        return is_late or self._core.closed
 
     def release(self, worker: Any) -> None:
         """Note that the cancelled call of `worker` has ended, or is abandoned."""
@@ -158,22 +159,28 @@ class Sweep:
 
     def _decide_before(self, time: float) -> None:
         """Decide all records that were due before `time`, in the order of their deadlines."""
-        self._due = inf
-        for entry in list(self._core.called):
-            if entry.results is not None:
-                continue
+        self._due, late = inf, []
+        for entry in self._core.called:
+            if entry.results is None:
+                if (deadline := self._deadline(entry)) >= time:
+                    self._due = deadline
+                    break
+                late.append(entry)
+        for entry in late:
             if self._core.closed:
-                break
-            if (deadline := deadline_of(entry)) >= time:
-                self._due = deadline
                 break
             self._cancel(entry)
             self._decide(entry)
 
+    def _deadline(self, entry: Entry) -> float:
+        """Return when an entry that was called is decided at the latest, by the loop's clock."""
+        assert entry.started is not None
+        return entry.started + self._timeout
+
     def _cancel(self, entry: Entry) -> None:
         worker = entry.worker
         if worker is not None and worker.scope is not None:
-            worker.scope.cancel()
+            worker.cancel()
             self._cancelled.append(_Cancelled(worker, self._clock()))
 
     def _decide(self, entry: Entry) -> None:
@@ -205,12 +212,6 @@ class Sweep:
                 f"is {self._capacity}; do they swallow their cancellation?"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))
-
-
-def deadline_of(entry: Entry) -> float:
-    """Return the deadline of an entry that was called, in seconds of the loop's clock."""
-    assert entry.deadline is not None
-    return entry.deadline
 
 
 def _nothing() -> None:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from types import CoroutineType
 from typing import Any
 
 import anyio
@@ -29,7 +30,7 @@ from asyncwait.spec import (
 class Worker:
     """One task of a crew, from its first call to one after which it is of no more use."""
 
-    __slots__ = ("bell", "cancelling", "entry", "opened", "scope")
+    __slots__ = ("bell", "cancelling", "entry", "opened", "scope", "was_cancelled")
 
     def __init__(self) -> None:
         self.opened = copy_context()
@@ -42,28 +43,13 @@ class Worker:
         """The record whose call it runs."""
         self.scope = call_scope()
         """Ends the call, and with it the worker: a scope serves once."""
+        self.was_cancelled = False
+        """Whether the call that it runs was; trio's scope looks at the clock to tell."""
 
-    @property
-    def was_cancelled(self) -> bool:
-        """Whether the call that it runs was."""
-        return self.scope.cancel_called
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether its next call can't notice the last one, by a cancellation or a context."""
-        return not (self.scope.cancel_called or self.cancelling() or self.is_marked)
-
-    @property
-    def is_marked(self) -> bool:
-        """Whether the last call has set a variable.
-
-        Two contexts that share all they hold are compared at once, however much that is. Else the
-        values are: one for one that is equal to it is no difference.
-        """
-        try:
-            return copy_context() != self.opened
-        except Exception:  # what the comparison of two values raised: they are not the same
-            return True
+    def cancel(self) -> None:
+        """Cancel the call that it runs."""
+        self.was_cancelled = True
+        self.scope.cancel()
 
 
 def _cancelling() -> Callable[[], int]:
@@ -116,7 +102,7 @@ class Crew(ABC):
             if worker.entry is None:
                 worker.bell.ring()
             else:
-                worker.scope.cancel()
+                worker.cancel()
 
     async def _work(self) -> None:
         worker = Worker()
@@ -168,44 +154,54 @@ class CoroutineCrew(Crew):
     _isolates = False
 
     async def _shift(self, worker: Worker) -> None:
-        core, pending = self._core, self._core.pending
+        core, pending, watches = self._core, self._core.pending, self._sweep.watches
         while not core.closed:
-            if pending:
-                worker.entry = pending.popleft()
-                await self._call(worker, worker.entry)
-                worker.entry = None
-                if not worker.is_fresh:
-                    self._isolates = self._isolates or worker.is_marked
-                    return
-            elif not await self._park(worker):
+            if not pending:
+                entry = record = None
+                if await self._park(worker):
+                    continue
+                return
+            worker.entry = entry = pending.popleft()
+            if pending and not self._on_its_way:
+                self.help()
+            if self._sweep.begin(entry):
+                entry.worker = worker
+                record = entry.element
+                try:
+                    if self._isolates:
+                        returned = await within(self._opened.copy(), self._returned(record))
+                    else:
+                        call = self._function(record.value)
+                        if type(call) is not CoroutineType:
+                            call = awaitable_of(record, call)
+                        returned = await call
+                    if worker.cancelling():
+                        await own_cancellation(worker.scope)
+                    if not (watches and self._sweep.beat(entry, None, worker)):
+                        core.settle(entry, returned)
+                except BaseException as error:
+                    await self._raised(worker, entry, error)
+            worker.entry = call = returned = None  # what they hold may be emitted
+            try:
+                is_marked = copy_context() != worker.opened
+            except Exception:  # what the comparison of two values raised: they are not the same
+                is_marked = True
+            # Would the next call notice the last one, by a cancellation or a context?
+            if is_marked or worker.was_cancelled or worker.cancelling():
+                self._isolates = self._isolates or is_marked
                 return
 
-    async def _call(self, worker: Worker, entry: Entry) -> None:
-        if self._core.pending:
-            self.help()
-        if not self._sweep.begin(entry):
-            return
-        entry.worker = worker
-        record = entry.element
-        try:
-            if self._isolates:
-                returned = await within(self._opened.copy(), self._returned(record))
-            else:
-                returned = await awaitable_of(record, self._function(record.value))
-            if worker.cancelling():
-                await own_cancellation(worker.scope)
-            if entry.deadline is None or not self._sweep.beat(entry, None, worker):
-                self._core.settle(entry, returned)
-        except BaseException as error:
-            let_pass(error)
-            with suppress(asyncio.CancelledError):
-                await own_cancellation(worker.scope)
-            if worker.scope.cancel_called:
-                return  # Its time is over, or the operator closed: nobody asks any more.
-            if was_asked_for(error):
-                raise
-            if not self._sweep.beat(entry):
-                self._core.call_raised(entry, error)
+    async def _raised(self, worker: Worker, entry: Entry, error: BaseException) -> None:
+        """File what a call has raised, unless it is not meant for the operator."""
+        let_pass(error)
+        with suppress(asyncio.CancelledError):
+            await own_cancellation(worker.scope)
+        if worker.was_cancelled:
+            return  # Its time is over, or the operator closed: nobody asks any more.
+        if was_asked_for(error):
+            raise error
+        if not (self._sweep.watches and self._sweep.beat(entry)):
+            self._core.call_raised(entry, error)
 
     async def _returned(self, record: Any) -> Any:
         return await awaitable_of(record, self._function(record.value))
@@ -240,10 +236,11 @@ class CallbackCrew(Crew):
     def _call(self, entry: Entry) -> None:
         if not self._sweep.begin(entry):
             return
+        record = entry.element
         try:
-            self._function(entry.element.value, self._inbox.future(entry))
+            self._function(record.value, self._inbox.future(entry))
         except BaseException as error:
             let_pass(error)
             self._inbox.process(self._core)  # What came before goes first.
-            if not self._sweep.beat(entry):
-                self._core.on_failure(entry, call_failed(entry.element, error))
+            if not (self._sweep.watches and self._sweep.beat(entry)):
+                self._core.on_failure(entry, call_failed(record, error))
