@@ -23,7 +23,7 @@ from asyncwait.conformance.evidence import (
 )
 from asyncwait.conformance.judging import impossible
 from asyncwait.spec import Record, Watermark
-from asyncwait.spec.scenario import Blocked, Scenario, SinkStep, SourceClosed
+from asyncwait.spec.scenario import Blocked, Scenario, SinkLeft, SinkStep, SourceClosed
 
 A, B = Record("a"), Record("b")
 _PLANS = (replies("a", 40, "a1"), replies("b", 40))
@@ -111,6 +111,23 @@ def test_a_blocked_loop_admits_a_record_before_its_call_begins(
     ended = (*answered(80, 0, "a1"), *took(80, Record("a1")))
 
     assert complaints(run(scenario, leg(ends("finished", 80), begun, ended, input_ended(80)))) == []
+
+
+@pytest.mark.parametrize(("blocked", "found"), [(40, []), (20, ["in_flight is 1, expected 0"])])
+def test_a_record_is_admitted_whose_call_had_no_turn_before_all_was_over(
+    blocked: int, found: list[str]
+) -> None:
+    """If the loop was blocked all the time; else the call would have begun."""
+    scenario = Scenario(
+        inputs=at(0, A),
+        plans=_PLANS,
+        sink=(SinkStep("block", blocked), SinkStep("leave")),
+        figures_at=(0,),
+    )
+    read = figures(0, in_flight=1, max_in_flight=1)
+    events = (*taken(0, 0), *read, Blocked(0, blocked), SinkLeft(40))
+
+    assert complaints(run(scenario, leg(ends("left", 40), events)))[:1] == found
 
 
 @pytest.mark.parametrize("waiting", [0, 1])

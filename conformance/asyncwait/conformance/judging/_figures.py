@@ -151,19 +151,23 @@ def _stays(leg: "LegHistory") -> Iterator[_Stay]:
         if item.is_fence or leg.ordered:
             turn = max(turn[0], gone[0]), max(turn[1], gone[1])
         gone_of[item] = gone[1] if item not in before else max(gone[1], gone_of[before[item]])
-        if item.call is not None or (leg.key_ordered and item.is_record):
-            yield _Stay(item, _admitted(leg, item), decided, gone)
+        if item.is_record and (admitted := _admitted(leg, item))[0] < NEVER:
+            yield _Stay(item, admitted, decided, gone)
 
 
 def _admitted(leg: "LegHistory", item: Item) -> Bounds:
     """Return from when on a record may be admitted, and must, in ms.
 
-    If the loop is blocked between the two, the call begins later than its record was admitted. In
-    key-ordered mode it may wait for its key in between, and nobody sees when that begins.
+    If the loop is blocked between the two, the call begins later than its record was admitted, or
+    never if all is over by then. In key-ordered mode it may wait for its key in between, and nobody
+    sees when that begins.
     """
     called_at = NEVER if item.call is None else item.call.at
-    if leg.key_ordered or called_at == NEVER:
-        return item.at if leg.key_ordered else NEVER, called_at
+    if leg.key_ordered:
+        return item.at, called_at
+    if called_at == NEVER:
+        had_no_turn = leg.over_at <= leg.facts.instants(item.at)[-1]
+        return item.at if had_no_turn else NEVER, NEVER
     began, blocks = called_at, leg.facts.blocks
     number = bisect_right(blocks, began, key=_over) - 1
     while number >= 0 and blocks[number][1] == began:
