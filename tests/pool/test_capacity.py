@@ -3,6 +3,7 @@
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from asyncwait.backends.pool import open_operator
@@ -23,6 +24,19 @@ async def test_no_more_calls_run_than_capacity_allows(
 
     assert sleeper.most == capacity
     assert out[-1][0] == 28 / capacity
+
+
+async def test_calls_that_wait_begin_together(feed: Any, sleeper: Any) -> None:
+    """Fifty tasks that have run a call each are not woken one by one, a turn of the loop each."""
+    source = feed(*[f"{number}2" for number in range(100)])
+
+    async with open_operator(OperatorConfig("unordered", 50), sleeper, source) as results:
+        await anyio.sleep(3)
+        for _ in range(50):
+            await anext(results)
+        for _ in range(10):
+            await anyio.lowlevel.checkpoint()
+        assert results.statistics().calls == 100
 
 
 async def test_finished_records_hold_their_slot_until_they_are_taken(

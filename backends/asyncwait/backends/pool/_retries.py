@@ -61,10 +61,12 @@ class Retries(Sweep):
 
         They join the heap when it is known that the call has ended, or is abandoned.
         """
-        self._at = 0.0
-        """When the outcome came that is looked at."""
-        core.on_results = self._on_results
-        core.on_failure = lambda entry, failure: self._on_failure(entry, failure, self._at)
+        self._is_timed = min(self._timeout, self._limit) < inf
+        self._at: float | None = None
+        """When the outcome came that is looked at; None for just now."""
+        if retry.on_result is not None or self._limit < inf:
+            core.on_results = self._on_results
+        core.on_failure = lambda entry, failure: self._on_failure(entry, failure, self._came_at())
 
     # Calls begin.
 
@@ -74,19 +76,23 @@ class Retries(Sweep):
         if entry.started is None:
             entry.started = now
             self._core.called.append(entry)
-            self._due = min(self._due, now + self._timeout)
         elif self._is_over(entry, now):
             return False
         else:
             self._core.retries += 1
         self._core.calls += 1
         entry.attempts += 1
-        limit = now + self._limit
-        deadline = self._deadline(entry)
+        if self._is_timed:
+            self._set_limits(entry, now)
+        return True
+
+    def _set_limits(self, entry: Entry, now: float) -> None:
+        """See to it that a call of `entry` that begins now takes no longer than it may."""
+        limit, deadline = now + self._limit, self._deadline(entry)
         if limit < deadline:
             self._limits[entry] = limit
+        self._due = min(self._due, deadline)
         self._wake_before(min(limit, deadline))
-        return True
 
     def _is_over(self, entry: Entry, now: float) -> bool:
         """Tell whether `entry` is decided, or was to be while it waited for its next call."""
@@ -104,12 +110,18 @@ class Retries(Sweep):
         """
         if worker is not None and worker is not entry.worker:
             return True
-        self._at = at = self._clock() if at is None else at
-        if min(self._due, self._first_limit()) < at:
-            if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
-                entry.worker = None  # Its call is over: there is nothing to cancel.
-            self._decide_before(at)
+        self._at = at
+        if self._is_timed:
+            self._at = at = self._clock() if at is None else at
+            if min(self._due, self._first_limit()) < at:
+                if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
+                    entry.worker = None  # Its call is over: there is nothing to cancel.
+                self._decide_before(at)
         return entry.worker is None or self._core.closed
+
+    def _came_at(self) -> float:
+        """Return when the outcome came that is looked at."""
+        return self._clock() if self._at is None else self._at
 
     def release(self, worker: Any) -> None:
         """Note that the cancelled call of `worker` has ended, or is abandoned: a record goes on."""
@@ -126,7 +138,7 @@ class Retries(Sweep):
             if seconds is None:
                 self._core.decide(entry, results)
             else:
-                self._back_off(entry, self._at + seconds)
+                self._back_off(entry, self._came_at() + seconds)
 
     def _on_failure(self, entry: Entry, failure: OperatorError, at: float) -> None:
         self._limits.pop(entry, None)

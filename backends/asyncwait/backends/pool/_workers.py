@@ -61,9 +61,10 @@ def _cancelling() -> Callable[[], int]:
 class Crew(ABC):
     """The workers of one operator, grown on demand.
 
-    While records are pending, one worker is on its way. A worker that takes a record sees to that
+    While records are pending, a worker is on its way. A worker that takes a record sees to that
     before its call: if the call suspends, the other goes on; if it does not, the same worker loops
-    on, and a whole queue of records costs one switch of tasks.
+    on, and a whole queue of records costs one switch of tasks. New ones come one by one: calls that
+    let the loop turn once keep no more than a third of the capacity busy.
 
     Args:
         core: what the workers work on.
@@ -83,18 +84,32 @@ class Crew(ABC):
         self._opened = opened
         self._workers: dict[Worker, None] = {}
         self._idle: list[Worker] = []
-        self._on_its_way = False
+        self._on_their_way = 0
 
     def help(self) -> None:
         """See to it that a worker is on its way."""
-        if self._on_its_way or self._core.closed:
+        if self._on_their_way or self._core.closed:
             return
-        self._on_its_way = True
+        self._on_their_way = 1
         if self._idle:
             self._idle.pop().bell.ring()
         else:
             # Whoever is at work here, be it a call, the source or the consumer.
             _ = self._opened.copy().run(self._group.start_soon, self._work)
+
+    def _arrive(self) -> None:
+        """Note that a worker has come, and have idle ones follow if calls are seen to wait.
+
+        As many as there are records for which nobody will be back soon. If one woke the next, the
+        last of a hundred would begin a hundred turns of the loop later.
+        """
+        self._on_their_way -= 1
+        if self._idle:
+            busy = len(self._workers) - len(self._idle) - self._on_their_way - 1
+            if busy:
+                for _ in range(min(len(self._idle), len(self._core.pending) - 1 - busy)):
+                    self._on_their_way += 1
+                    self._idle.pop().bell.ring()
 
     def dismiss(self) -> None:
         """Send all workers home: the idle at once, the others as soon as their calls let them."""
@@ -107,7 +122,7 @@ class Crew(ABC):
     async def _work(self) -> None:
         worker = Worker()
         self._workers[worker] = None
-        self._on_its_way = False
+        self._arrive()
         try:
             with worker.scope:
                 await self._shift(worker)
@@ -139,7 +154,7 @@ class Crew(ABC):
             if worker in self._idle:
                 self._idle.remove(worker)
                 return False
-        self._on_its_way = False
+        self._arrive()
         return not worker.cancelling()
 
 
@@ -162,7 +177,7 @@ class CoroutineCrew(Crew):
                     continue
                 return
             worker.entry = entry = pending.popleft()
-            if pending and not self._on_its_way:
+            if pending and not self._on_their_way:
                 self.help()
             if self._sweep.begin(entry):
                 entry.worker = worker
