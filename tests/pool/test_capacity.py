@@ -28,7 +28,7 @@ async def test_no_more_calls_run_than_capacity_allows(
 
 async def test_calls_that_wait_begin_together(feed: Any, sleeper: Any) -> None:
     """Fifty tasks that have run a call each are not woken one by one, a turn of the loop each."""
-    source = feed(*[f"{number}2" for number in range(100)])
+    source = feed(*["a2"] * 100)
 
     async with open_operator(OperatorConfig("unordered", 50), sleeper, source) as results:
         await anyio.sleep(3)
