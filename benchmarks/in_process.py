@@ -1,0 +1,200 @@
+"""What a record costs in the pool, beside floors and peers that are measured in the same process.
+
+    python benchmarks/in_process.py [--runs 5] [--only W0] [--json FILE] [--plot FILE]
+
+Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
+a figure is the median over the rounds of what is computed within one. Where calls take no time of
+their own, it is processor time that counts. Needs the dependency group `benchmarks`.
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+from _bounds import in_order
+from _flows import FLOWS, SLOW, Flow, tail
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+Costs = Mapping[str, float]
+"""Microseconds a record, by flow, in one round."""
+
+
+class Goal(NamedTuple):
+    """What a figure must be, and what it ought to be.
+
+    Args:
+        must: no more than that, or no less.
+        aim: the same.
+        unit: of both.
+        at_most: whether less is better.
+    """
+
+    must: float
+    aim: float
+    unit: str = "x"
+    at_most: bool = False
+
+
+class Row(NamedTuple):
+    """A figure.
+
+    Args:
+        name: what is told.
+        figure: computes it from the costs of a round.
+        goal: what it should be.
+    """
+
+    name: str
+    figure: Callable[[Costs], float]
+    goal: Goal
+
+
+def at_most(must: float, aim: float, unit: str = "x") -> Goal:
+    """Return the goal of something of which less is better."""
+    return Goal(must, aim, unit, at_most=True)
+
+
+def over(one: str, other: str) -> Callable[[Costs], float]:
+    """Return what tells how many times as much one flow costs as another."""
+    return lambda costs: costs[one] / costs[other]
+
+
+def beyond(one: str, other: str) -> Callable[[Costs], float]:
+    """Return what tells how much more one flow costs than another."""
+    return lambda costs: costs[one] - costs[other]
+
+
+def share_of_bound(costs: Costs) -> float:
+    """Return which part of what order itself admits the pool reaches with long tails."""
+    return in_order(tail(SLOW), capacity=100, held=5_000) / SLOW * 1e6 / costs["pool W3, held"]
+
+
+ALL_ON = "pool W0, timeout"
+FLOOR = "generator W0"
+SOURCE = "pool W0, async source"
+NEVER = at_most(0.15, 0.07, "us")
+ROWS = (
+    Row("W0, async source, timeout; generators", over(ALL_ON, FLOOR), at_most(5, 3.5)),
+    Row("W0, nothing optional; generators", over("pool W0, nothing", FLOOR), at_most(2.2, 1.6)),
+    Row("W0, elements", lambda c: c["pool W0, elements"], at_most(1.5, 1.0, "us")),
+    Row("W1, timeout; bare workers", over("pool W1", "workers W1"), at_most(1.7, 1.5)),
+    Row("W2, throughput of bare workers", over("workers W2", "pool W2"), Goal(0.85, 0.90)),
+    Row("the same, max_held", over("workers W2", "pool W2, held"), Goal(0.93, 0.97)),
+    Row("a timeout that never fires", beyond(ALL_ON, SOURCE), NEVER),
+    Row("a retry policy that never fires", beyond("pool W0, retry", SOURCE), NEVER),
+    Row("aiostream, W0", over("aiostream W0", ALL_ON), Goal(40, 60)),
+    Row("aiostream, W1", over("aiostream W1", "pool W1"), Goal(18, 25)),
+    Row("aiostream, W2, 1000", over("aiostream W2, 1000", "pool W2, 1000"), Goal(10, 19)),
+    Row("window of tasks, W0", over("window W0, timeout", ALL_ON), Goal(5, 8)),
+    Row("window of tasks, W1", over("window W1, timeout", "pool W1"), Goal(3, 3.7)),
+    Row("trio's limiter, W0", over("limiter W0", "pool W0 on trio"), Goal(15, 35)),
+    Row("trio's limiter, W1", over("limiter W1", "pool W1 on trio"), Goal(5, 8)),
+    Row("W3 in order, max_held, of its bound", share_of_bound, Goal(0.95, 0.98)),
+)
+
+
+def main() -> None:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
+    parser.add_argument("--only", default="", help="rows whose names hold this")
+    parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
+    parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
+    arguments = parser.parse_args()
+    rows = [row for row in ROWS if arguments.only in row.name]
+    flows = FLOWS if len(rows) == len(ROWS) else _needed(rows)
+    console = Console()
+    rounds = [_round(flows, f"round {n + 1}") for n in range(arguments.runs)]
+    console.print(_costs(rounds))
+    console.print(_figures(rows, rounds))
+    if arguments.json:
+        _write_json(arguments.json, rounds)
+    if arguments.plot:
+        from _picture import draw  # matplotlib is needed for nothing else
+
+        draw({name: _median(name, rounds) for name in rounds[0]}, arguments.plot)
+
+
+def _needed(rows: Iterable[Row]) -> dict[str, Flow]:
+    """Return the flows that the figures look at."""
+    seen: set[str] = set()
+
+    class Asked(dict[str, float]):
+        def __missing__(self, name: str) -> float:
+            seen.add(name)
+            return 1.0
+
+    for row in rows:
+        row.figure(Asked())
+    return {name: flow for name, flow in FLOWS.items() if name in seen}
+
+
+def _round(flows: Mapping[str, Flow], title: str) -> dict[str, float]:
+    return {name: cost(flow) for name, flow in track(flows.items(), title, transient=True)}
+
+
+def cost(flow: Flow) -> float:
+    """Return microseconds a record; a short run goes before, for what is done once."""
+    _run(flow, flow.count // 20)
+    gc.collect()
+    clock = time.process_time if flow.clock == "processor" else time.perf_counter
+    began = clock()
+    _run(flow, flow.count)
+    return (clock() - began) / flow.count * 1e6
+
+
+def _run(flow: Flow, count: int) -> None:
+    if flow.loop == "trio":
+        trio.run(flow.run, count)
+    else:
+        asyncio.run(flow.run(count))  # type: ignore[arg-type]
+
+
+def _median(name: str, rounds: list[dict[str, float]]) -> float:
+    return statistics.median(costs[name] for costs in rounds)
+
+
+def _costs(rounds: list[dict[str, float]]) -> Table:
+    table = Table("flow", "us a record", "from", "to", title=f"medians of {len(rounds)} rounds")
+    for name in rounds[0]:
+        each = [costs[name] for costs in rounds]
+        table.add_row(name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each))))
+    return table
+
+
+def _figures(rows: Iterable[Row], rounds: list[dict[str, float]]) -> Table:
+    table = Table("figure", "is", "must", "aim", "")
+    for name, compute, goal in rows:
+        figure = statistics.median(compute(costs) for costs in rounds)
+        sign = "<=" if goal.at_most else ">="
+        goals = (f"{sign} {each:g} {goal.unit}" for each in (goal.must, goal.aim))
+        table.add_row(name, f"{figure:.2f} {goal.unit}", *goals, _reached(goal, figure))
+    return table
+
+
+def _reached(goal: Goal, figure: float) -> str:
+    for limit, word in ((goal.aim, "aim"), (goal.must, "must")):
+        if figure <= limit if goal.at_most else figure >= limit:
+            return word
+    return "missed"
+
+
+def _write_json(path: Path, rounds: list[dict[str, float]]) -> None:
+    """Write a line that describes the machine, and one for each round."""
+    machine = {"python": platform.python_version(), "machine": platform.machine()}
+    lines = [machine, *rounds]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    main()
