@@ -1,10 +1,30 @@
 """What the checks of the end say where a witness says something else."""
 
+import pytest
 from judged import texts
 
-from asyncwait.conformance.evidence import answered, called, ends, input_ended, leg, run, taken
+from asyncwait.conformance.evidence import (
+    answered,
+    called,
+    ends,
+    input_ended,
+    leg,
+    run,
+    taken,
+    waits,
+)
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Closed, Scenario, SinkStep, SourceClosed, Timed
+from asyncwait.spec.scenario import (
+    CallEnded,
+    Closed,
+    Plan,
+    Scenario,
+    SinkLeft,
+    SinkStep,
+    SourceClosed,
+    Step,
+    Timed,
+)
 
 HOOKS = Scenario(inputs=(Timed(0, Record("a")),), hooks="plain")
 
@@ -33,3 +53,30 @@ def test_hooks_that_never_run_are_none() -> None:
     )
 
     assert texts("END-6", finished) == ["expected open, then close, got none"]
+
+
+@pytest.mark.parametrize(
+    ("shields", "said"), [(True, []), (False, ["after leaving, a further read raised CallFailed"])]
+)
+def test_what_fails_while_a_consumer_shields_itself_may_be_told(
+    *, shields: bool, said: list[str]
+) -> None:
+    """It was cancelled at 40, and leaves when its wait is over; an operator may work until then."""
+    scenario = Scenario(
+        inputs=(Timed(0, Record("a")),),
+        plans=(Plan("a", (Step("raise", 80, error="ValueError"),)),),
+        cancel_at=40,
+        shields=shields,
+    )
+    left = run(
+        scenario,
+        leg(
+            ends("left", 40, after="raised CallFailed"),
+            taken(0, 0),
+            called(0, "a"),
+            waits(0),
+            (SinkLeft(40), CallEnded(80, 0, "raised"), SourceClosed(80), Closed(80)),
+        ),
+    )
+
+    assert texts("END-7", left) == said

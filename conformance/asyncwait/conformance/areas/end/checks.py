@@ -136,8 +136,13 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
-    """Whether the operator failed before its consumer left, which a read after that may tell."""
-    noticed = leg.facts.instants(leg.end_at)[-1]
+    """Whether the operator failed before its consumer left, which a read after that may tell.
+
+    A consumer that shields itself goes on waiting, and leaves when that is over; an operator that
+    no scope of the consumer's reaches works on until then.
+    """
+    shielded = _is_shielded(leg) and leg.events
+    noticed = leg.events[-1].at if shielded else leg.facts.instants(leg.end_at)[-1]
     wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
     if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
         wrong.add("CallTimedOut")
