@@ -62,7 +62,7 @@ async def test_timeout_and_capacity_are_the_operators() -> None:
     async with ordered_wait([1, 2, 9], double, timeout=5, capacity=1) as results:
         assert await anext(results) == 2
         assert await anext(results) == 4
-        with pytest.raises(CallTimedOut, match=r"^Record 9: no results after 5 s, "):
+        with pytest.raises(CallTimedOut, match=r"^value 9: no results after 5 s, "):
             await anext(results)
 
     assert anyio.current_time() == 8
@@ -74,7 +74,7 @@ async def test_a_failure_is_the_plain_error() -> None:
     async def fails(value: int) -> int:
         raise ValueError(value)
 
-    with pytest.raises(CallFailed, match=r"^Record 7: the call failed: ValueError\(7\)$"):
+    with pytest.raises(CallFailed, match=r"^value 7: the call failed: ValueError\(7\)$"):
         async with unordered_wait([7], fails) as results:
             await anext(results)
 

@@ -1,7 +1,8 @@
 """The plain form hides the elements of the contract and keeps what it promises."""
 
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from asyncwait.spec import (
     InvalidResult,
     OperatorConfig,
     OperatorResults,
+    PlainResults,
     PlainWait,
     Record,
     Snapshot,
@@ -142,7 +144,7 @@ def test_many_takes_a_collection_for_each_value() -> None:
 def test_many_refuses_what_is_no_collection_of_results(value: Any) -> None:
     """A dict would lose its values, a str come out letter by letter."""
     assert failure(InvalidResult, [value], echo, many=True) == (
-        f"Record {value!r}: expected an iterable of results, got {value!r} "
+        f"value {value!r}: expected an iterable of results, got {value!r} "
         f"({type(value).__name__}); return [] for none and [result] for one"
     )
 
@@ -169,7 +171,7 @@ def test_a_handler_that_gives_nothing_gives_nothing() -> None:
     """Its None is not taken for a result: the record has timed out."""
     message = failure(InvalidResult, [1], slow(lambda _: None), timeout=0.001)
 
-    assert message.startswith("Record 1: expected an iterable of results, got None (NoneType)")
+    assert message.startswith("value 1: expected an iterable of results, got None (NoneType)")
 
 
 def test_hooks_run_round_the_calls() -> None:
@@ -425,8 +427,9 @@ def test_the_forms_have_names() -> None:
 
 
 def test_the_plain_form_says_what_it_takes() -> None:
-    """`help(ordered_wait)` tells of each argument."""
+    """`help(ordered_wait)` tells of each argument, and of what it gives."""
     wait: Any = plain_wait(OneAtATime, "ordered")  # type: ignore[arg-type]
 
-    assert wait.__doc__ == PlainWait.__call__.__doc__
-    assert "retry: how calls are repeated" in wait.__doc__
+    shown = inspect.signature(wait)
+    assert {f"{name}: " in wait.__doc__ for name in shown.parameters} == {True}
+    assert shown.return_annotation == AbstractAsyncContextManager[PlainResults[Any]]

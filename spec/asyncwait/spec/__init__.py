@@ -63,8 +63,9 @@ from asyncwait.spec._operator import (
     check_restore,
     close_source,
 )
-from asyncwait.spec._plain import OpenPlain, PlainResults, PlainWait, plain_wait
+from asyncwait.spec._plain import plain_wait
 from asyncwait.spec._plain_parts import PlainFunction, PlainSource, no_end_in_disguise
+from asyncwait.spec._plain_types import KeyedWait, OpenPlain, PlainResults, PlainWait
 from asyncwait.spec._retry import BackOffs, Retry, RetryAfter, attempt_timed_out
 from asyncwait.spec._snapshot import (
     Codec,
@@ -97,6 +98,7 @@ __all__ = [
     "InvalidKey",
     "InvalidResult",
     "JsonCodec",
+    "KeyedWait",
     "LatencyMarker",
     "Loop",
     "MissingExtra",

@@ -1,106 +1,49 @@
 """Plain values in, plain values out: the contract without its elements."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import wraps
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, overload
 
 from asyncwait.spec._checks import is_plain_function
 from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import InvalidConfig, OperatorError
+from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec._function import FailureHandler, skip
-from asyncwait.spec._operator import OpenOperator, Statistics
-from asyncwait.spec._plain_parts import PlainFunction, PlainOne, PlainSource, PlainValues
+from asyncwait.spec._operator import OpenOperator
+from asyncwait.spec._plain_parts import PlainFunction, PlainOne, PlainSource, PlainValues, Value
+from asyncwait.spec._plain_types import (
+    KeyedWait,
+    OnError,
+    OpenPlain,
+    PlainResults,
+    PlainWait,
+)
 from asyncwait.spec._retry import Retry
 from asyncwait.spec._visit import Visit
 
-OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], Any]
-"""What becomes of a value for which everything has failed; see `PlainWait`."""
+
+@overload
+def plain_wait(
+    open_operator: OpenOperator,
+    mode: Literal["ordered", "unordered"],
+    open_plain: OpenPlain | None = None,
+) -> PlainWait: ...
 
 
-class PlainResults(Protocol):
-    """The results of a stream of plain values, for one consumer at a time."""
-
-    def __aiter__(self) -> AsyncIterator[Any]: ...
-
-    async def __anext__(self) -> Any:
-        """Return the next result."""
-        ...
-
-    def statistics(self) -> Statistics:
-        """Return the present figures."""
-        ...
-
-
-class PlainWait(Protocol):
-    """An operator for plain values: an async context manager that gives an iterator of results.
-
-    It is no generator, because a task group must not stay open across the `yield` of one that
-    someone may drop. What holds of the operator holds here: cancelling a wait for the next result
-    loses none, and a failure is raised again by each further read.
-    """
-
-    def __call__(
-        self,
-        source: Iterable[Any] | AsyncIterable[Any],
-        fn: Any,
-        *,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: OnError | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[Any], Any] | None = None,
-        many: bool = False,
-        key: Callable[[Any], Any] | None = None,
-    ) -> AbstractAsyncContextManager[PlainResults]:
-        """Call `fn` for each value of `source`.
-
-        Args:
-            source: the values; closed on every way out, with the iterator that it makes, as far as
-                they have `aclose()`.
-            fn: a coroutine function; may have `timeout(value)`, `failure(value, error)`, `open()`
-                and `close()`. What a handler gives is read as what the function gives, but its None
-                is no result.
-            timeout: seconds from the start of the first call for a value to its deadline; None for
-                none.
-            retry: how calls are repeated; None for not at all. Its `on_result` is given what `fn`
-                gives for a value: the one result, or with `many` all of them as a tuple.
-            on_error: what becomes of a value for which everything has failed, its retries too:
-                "fail" ends the stream with the error; "skip" leaves the value out; a function of
-                value and error gives the result in its place, whatever it is (with `many`: the
-                results). None for what `fn.failure` says, or else "fail".
-            capacity: values called and not yet read by the consumer at most, but see `max_held`.
-            max_held: so many finished results take no room: one slow call in front then leaves no
-                other undone. None for none.
-            copy: makes the copy of a value that each call and each handler is given; None for the
-                very object.
-            key: gives the key of a value, which may be anything that can be compared; there must be
-                one in key-ordered mode, and only there. What it raises is an error of the source.
-            many: `fn` returns an iterable of results for each value (not str, bytes, dict or
-                None); without it there is exactly one result for each value, whatever it is.
-
-        Raises:
-            InvalidConfig: an argument is wrong; on entering, and the source is closed.
-        """
-        ...
-
-
-class OpenPlain(Protocol):
-    """How an operator is opened that takes plain values, and gives them, without a detour."""
-
-    def __call__(
-        self, config: OperatorConfig, function: PlainFunction, source: PlainSource
-    ) -> AbstractAsyncContextManager[PlainResults]:
-        """Open an operator; see `OpenOperator`, to which it could be handed just so."""
-        ...
+@overload
+def plain_wait(
+    open_operator: OpenOperator,
+    mode: Literal["key-ordered"],
+    open_plain: OpenPlain | None = None,
+) -> KeyedWait: ...
 
 
 def plain_wait(
     open_operator: OpenOperator, mode: Mode, open_plain: OpenPlain | None = None
-) -> PlainWait:
+) -> PlainWait | KeyedWait:
     """Build the plain-value form of an operator.
 
     Args:
@@ -123,7 +66,40 @@ def plain_wait(
         copy: Callable[[Any], Any] | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
-    ) -> AsyncGenerator[PlainResults]:
+    ) -> AsyncGenerator[PlainResults[Any]]:
+        """Call `fn` for each value of `source`, many at a time, and give what they come to.
+
+        Args:
+            source: the values; closed on every way out, with the iterator that it makes, as far as
+                they have `aclose()`.
+            fn: a coroutine function; may have `timeout(value)`, `failure(value, error)`, `open()`
+                and `close()`. What a handler gives is read as what the function gives, but its None
+                is no result.
+            timeout: seconds from the start of the first call for a value to its deadline; None for
+                none.
+            retry: how calls are repeated; None for not at all. Its `on_result` is given what `fn`
+                gives for a value: the one result, or with `many` all of them as a tuple.
+            on_error: what becomes of a value for which everything has failed, its retries too:
+                "fail" ends the stream with the error; "skip" leaves the value out; a function of
+                value and error gives the result in its place, whatever it is (with `many`: the
+                results). None for what `fn.failure` says, or else "fail".
+            capacity: values called and not yet read by the consumer at most, but see `max_held`.
+            max_held: so many finished results take no room: one slow call in front then leaves no
+                other undone. None for none.
+            copy: makes the copy of a value that each call and each handler is given; None for the
+                very object.
+            many: `fn` returns an iterable of results for each value (not str, bytes, dict or
+                None); without it there is exactly one result for each value, whatever it is.
+            key: gives the key of a value, which may be anything that can be compared; there must be
+                one in key-ordered mode, and only there. What it raises is an error of the source.
+
+        Returns:
+            An async context manager that gives an async iterator of the results: see
+            `asyncwait.spec.PlainWait`.
+
+        Raises:
+            InvalidConfig: an argument is wrong; on entering, and the source is closed.
+        """
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
@@ -135,8 +111,8 @@ def plain_wait(
                 yield results
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
-    wait.__doc__ = PlainWait.__call__.__doc__
-    return _entered_once(wait)
+    typed: PlainWait = _entered_once(wait)
+    return typed
 
 
 def _through_records(open_operator: OpenOperator) -> OpenPlain:
@@ -145,29 +121,34 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
     @asynccontextmanager
     async def open_plain(
         config: OperatorConfig, function: PlainFunction, source: PlainSource
-    ) -> AsyncGenerator[PlainResults]:
+    ) -> AsyncGenerator[PlainResults[Any]]:
         async with open_operator(config, function, source) as results:
             yield PlainValues(results)
 
     return open_plain
 
 
-def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults]]) -> PlainWait:
+def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
+    """Return `wait` with a context that says what is wrong with a second visit."""
+    given = AbstractAsyncContextManager[PlainResults[Any]]
+
     @wraps(wait)
-    def visit(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults]:
+    def visit(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
         return _EnteredOnce(wait(*args, **kwargs))
 
+    signature = inspect.signature(wait).replace(return_annotation=given)
+    visit.__signature__ = signature  # type: ignore[attr-defined]
     return visit
 
 
-class _EnteredOnce(AbstractAsyncContextManager[PlainResults]):
+class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
     """Says plainly what is wrong with a second visit to a context."""
 
-    def __init__(self, context: AbstractAsyncContextManager[PlainResults]) -> None:
+    def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]]) -> None:
         self._context = context
         self._visit = Visit()
 
-    async def __aenter__(self) -> PlainResults:
+    async def __aenter__(self) -> PlainResults[Any]:
         self._visit.enter()
         return await self._context.__aenter__()
 
@@ -190,10 +171,10 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
     if mode != "key-ordered":
         if key is not None:
             raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")
-        return Record
+        return Value
     if key is None or not is_plain_function(key):
         raise InvalidConfig.of("key", key, "a plain function that gives the key of a value")
-    return lambda value: Record(value, key=key(value))
+    return lambda value: Value(value, key=key(value))
 
 
 def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:

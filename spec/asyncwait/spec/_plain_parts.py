@@ -76,6 +76,13 @@ class PlainOne(PlainFunction):
         return None if result is None else self.wrap(result)
 
 
+class Value(Record, frozen=True):
+    """A plain value as the record that it is inside; whoever reads of it in an error has values."""
+
+    def __str__(self) -> str:
+        return f"value {super().__str__().removeprefix('Record ')}"
+
+
 class PlainSource:
     """The values of a source as records.
 
@@ -92,7 +99,7 @@ class PlainSource:
         if not isinstance(source, AsyncIterable | Iterable):
             raise InvalidConfig.of("source", source, "an iterable or async iterable")
         self._source = source
-        self.record: Callable[[Any], Record] = Record
+        self.record: Callable[[Any], Record] = Value
         """Makes the record of a value; what that raises is an error of the source."""
         self._values: Iterator[Any] | AsyncIterator[Any] | None = None
         self._closed = False
@@ -119,7 +126,7 @@ class PlainSource:
     @property
     def making(self) -> Callable[[Any], Record]:
         """What does as `record_of` does."""
-        return Record if self.record is Record else self.record_of
+        return Value if self.record is Value else self.record_of
 
     def record_of(self, value: Any) -> Record:
         """Return a value as a record; an error of its key is never taken for the end."""

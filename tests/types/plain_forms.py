@@ -1,0 +1,86 @@
+"""What type checkers make of the plain forms: mypy and basedpyright read this, nobody runs it.
+
+Each line with an `ignore` is refused by both: an ignore that is of no use is an error, too.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import assert_type
+
+from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
+from asyncwait.reference import ordered_wait as reference_wait
+from asyncwait.spec import OperatorError, PlainResults, Retry
+
+
+async def length(text: str) -> int:
+    """One result for each value."""
+    return len(text)
+
+
+async def words(text: str) -> list[bytes]:
+    """Any number of results for each value."""
+    return text.encode().split()
+
+
+class Client:
+    """A function with a resource, and handlers."""
+
+    async def open(self) -> None:
+        """Connect."""
+
+    async def __call__(self, text: str) -> float:
+        """Ask."""
+        return float(text)
+
+    def timeout(self, text: str) -> float:
+        """Give up."""
+        return 0.0
+
+
+def plain(text: str) -> int:
+    """No coroutine function."""
+    return len(text)
+
+
+def nothing(_: str, __: OperatorError) -> None:
+    """Say that there is none."""
+
+
+async def texts() -> AsyncIterator[str]:
+    """An async source."""
+    yield "text"
+
+
+async def results() -> None:
+    """What goes in as str comes out as what the function gives."""
+    async with ordered_wait(["a"], length) as one:
+        assert_type(one, PlainResults[int])
+        assert_type([result async for result in one], list[int])
+        assert_type(await anext(one), int)
+    async with unordered_wait(texts(), words, many=True, timeout=1, retry=Retry()) as several:
+        assert_type(await anext(several), bytes)
+    async with ordered_wait(texts(), words) as lists:
+        assert_type(await anext(lists), list[bytes])
+    async with reference_wait(texts(), Client(), on_error="skip") as from_client:
+        assert_type(await anext(from_client), float)
+    async with ordered_wait(texts(), length, on_error=nothing) as with_gaps:
+        assert_type(await anext(with_gaps), int | None)
+    async with key_ordered_wait(texts(), length, key=len) as by_key:
+        assert_type(await anext(by_key), int)
+
+
+def slips() -> None:
+    """What would fail on entering, or later."""
+    ordered_wait(["a"], plain)  # type: ignore[arg-type]
+    ordered_wait([1], length)  # type: ignore[arg-type]
+    ordered_wait(["a"], length, many=True)  # type: ignore[call-overload]
+    ordered_wait(["a"], length, capacity="9")  # type: ignore[call-overload]
+    ordered_wait(["a"], length, key=len)  # type: ignore[call-overload]
+    ordered_wait(["a"], length, on_error="drop")  # type: ignore[call-overload]
+    ordered_wait(["a"], length, time_out=1)  # type: ignore[call-overload]
+    key_ordered_wait(["a"], length)  # type: ignore[call-overload]
+
+
+def returned() -> AbstractAsyncContextManager[PlainResults[int]]:
+    """What to write where a function passes the operator on."""
+    return ordered_wait(["a"], length)
