@@ -183,7 +183,7 @@ class Flow(NamedTuple):
     run: Callable[[int], Awaitable[None]]
     count: int = 50_000
     clock: Literal["processor", "wall"] = "processor"
-    loop: Literal["asyncio", "trio"] = "asyncio"
+    loop: Literal["asyncio", "uvloop", "trio"] = "asyncio"
 
 
 ON: dict[str, Any] = {"timeout": 10.0}
@@ -215,6 +215,9 @@ FLOWS: dict[str, Flow] = {
     ),
     "pool W2, 1000": Flow(lambda n: plain(values(n), slow, capacity=1000, **ON), SLOW, "wall"),
     "pool W3, held": Flow(lambda n: plain(tail(n), as_long, max_held=5_000), SLOW, "wall"),
+    "workers W1 on uvloop": Flow(lambda n: workers(range(n), one_turn), loop="uvloop"),
+    "pool W0 on uvloop": Flow(lambda n: plain(values(n), at_once, **ON), loop="uvloop"),
+    "pool W1 on uvloop": Flow(lambda n: plain(values(n), one_turn, **ON), loop="uvloop"),
     "pool W0 on trio": Flow(lambda n: plain(values(n), at_once, **ON), loop="trio"),
     "pool W1 on trio": Flow(lambda n: plain(values(n), trio_turn, **ON), loop="trio"),
 }

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import trio
+import uvloop
 from _bounds import in_order
 from _flows import FLOWS, SLOW, Flow, tail
 from rich.console import Console
@@ -157,7 +158,8 @@ def _run(flow: Flow, count: int) -> None:
     if flow.loop == "trio":
         trio.run(flow.run, count)
     else:
-        asyncio.run(flow.run(count))  # type: ignore[arg-type]
+        run = uvloop.run if flow.loop == "uvloop" else asyncio.run
+        run(flow.run(count))
 
 
 def _median(name: str, rounds: list[dict[str, float]]) -> float:
