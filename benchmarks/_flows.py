@@ -8,13 +8,14 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
 
 import aiostream
 import trio
 
-from asyncwait.backends.pool import open_operator, ordered_wait, unordered_wait
-from asyncwait.spec import Element, OperatorConfig, PlainWait, Record, Retry, Watermark
+from asyncwait.backends.pool import key_ordered_wait, open_operator, ordered_wait, unordered_wait
+from asyncwait.spec import Barrier, Element, OperatorConfig, PlainWait, Record, Retry, Watermark
 
 CAPACITY = 100
 """Calls at a time, where a flow has no other."""
@@ -24,9 +25,17 @@ SHORT = 0.001
 
 Fn = Callable[[Any], Awaitable[Any]]
 
+_variable: ContextVar[Any] = ContextVar("_variable")
+
 
 async def at_once(value: Any) -> Any:
     """W0: return without a wait."""
+    return value
+
+
+async def sets_a_variable(value: Any) -> Any:
+    """W0, in a context of its own: the next call must not see what this one sets."""
+    _variable.set(value)
     return value
 
 
@@ -157,12 +166,13 @@ async def elements(source: AsyncIterator[Element], fn: Any, config: OperatorConf
             pass
 
 
-async def fenced(count: int, every: int = 100) -> AsyncIterator[Element]:
-    """Give records, and a watermark behind so many of them."""
+async def stream(count: int, *between: Element, every: int = 100) -> AsyncIterator[Element]:
+    """Give records, and some elements behind so many of them."""
     for number in range(count):
         yield Record(number, number)
         if number % every == every - 1:
-            yield Watermark(number)
+            for element in between:
+                yield element
 
 
 async def listed(value: Any) -> list[Any]:
@@ -188,7 +198,9 @@ class Flow(NamedTuple):
 
 ON: dict[str, Any] = {"timeout": 10.0}
 NEVER = Retry(max_attempts=3)
+BARE = OperatorConfig("ordered", CAPACITY)
 EVERYTHING = OperatorConfig("ordered", CAPACITY, 10.0, NEVER)
+FENCE, BARRIER = Watermark(0), Barrier(0)
 SLOW = 20_000
 
 FLOWS: dict[str, Flow] = {
@@ -207,7 +219,15 @@ FLOWS: dict[str, Flow] = {
     "pool W0, async source": Flow(lambda n: plain(values(n), at_once)),
     "pool W0, timeout": Flow(lambda n: plain(values(n), at_once, **ON)),
     "pool W0, retry": Flow(lambda n: plain(values(n), at_once, retry=NEVER)),
-    "pool W0, elements": Flow(lambda n: elements(fenced(n), listed, EVERYTHING)),
+    "pool W0, max_held": Flow(lambda n: plain(values(n), at_once, max_held=100)),
+    "pool W0, keys": Flow(
+        lambda n: plain(values(n), at_once, key_ordered_wait, key=lambda value: value % 1000)
+    ),
+    "pool W0, sets a variable": Flow(lambda n: plain(values(n), sets_a_variable)),
+    "pool W0, bare elements": Flow(lambda n: elements(stream(n), listed, BARE)),
+    "pool W0, watermarks": Flow(lambda n: elements(stream(n, FENCE), listed, BARE)),
+    "pool W0, barriers": Flow(lambda n: elements(stream(n, BARRIER), listed, BARE)),
+    "pool W0, elements": Flow(lambda n: elements(stream(n, FENCE, BARRIER), listed, EVERYTHING)),
     "pool W1": Flow(lambda n: plain(values(n), one_turn, **ON)),
     "pool W2": Flow(lambda n: plain(values(n), slow, unordered_wait, **ON), SLOW, "wall"),
     "pool W2, held": Flow(
