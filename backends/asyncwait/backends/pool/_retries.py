@@ -82,17 +82,13 @@ class Retries(Sweep):
             self._core.retries += 1
         self._core.calls += 1
         entry.attempts += 1
-        if self._is_timed:
-            self._set_limits(entry, now)
-        return True
-
-    def _set_limits(self, entry: Entry, now: float) -> None:
-        """See to it that a call of `entry` that begins now takes no longer than it may."""
-        limit, deadline = now + self._limit, self._deadline(entry)
-        if limit < deadline:
+        if self._due == inf and self._timeout < inf:
+            self._due = self._deadline(entry)
+            self._wake_before(self._due)
+        if self._limit < inf and (limit := now + self._limit) < self._deadline(entry):
             self._limits[entry] = limit
-        self._due = min(self._due, deadline)
-        self._wake_before(min(limit, deadline))
+            self._wake_before(limit)
+        return True
 
     def _is_over(self, entry: Entry, now: float) -> bool:
         """Tell whether `entry` is decided, or was to be while it waited for its next call."""
@@ -113,7 +109,7 @@ class Retries(Sweep):
         self._at = at
         if self._is_timed:
             self._at = at = self._clock() if at is None else at
-            if min(self._due, self._first_limit()) < at:
+            if self._due < at or (self._limits and self._first_limit() < at):
                 if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
                     entry.worker = None  # Its call is over: there is nothing to cancel.
                 self._decide_before(at)
