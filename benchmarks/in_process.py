@@ -11,10 +11,11 @@ import argparse
 import asyncio
 import gc
 import json
+import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ import trio
 import uvloop
 from _bounds import in_order
 from _flows import FLOWS, SLOW, Flow, tail
+from _page import write
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -111,19 +113,24 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose names hold this")
     parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
     parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
+    parser.add_argument("--page", type=Path, help="a file for all of that in Markdown; with --plot")
     arguments = parser.parse_args()
     rows = [row for row in ROWS if arguments.only in row.name]
     flows = FLOWS if len(rows) == len(ROWS) else _needed(rows)
     console = Console()
     rounds = [_round(flows, f"round {n + 1}") for n in range(arguments.runs)]
-    console.print(_costs(rounds))
-    console.print(_figures(rows, rounds))
+    costs = {name: [each[name] for each in rounds] for name in rounds[0]}
+    figures = [_figure(row, rounds) for row in rows]
+    console.print(_costs(costs))
+    console.print(_figures(figures))
     if arguments.json:
         _write_json(arguments.json, rounds)
     if arguments.plot:
         from _picture import draw  # matplotlib is needed for nothing else
 
-        draw({name: _median(name, rounds) for name in rounds[0]}, arguments.plot)
+        draw({name: statistics.median(each) for name, each in costs.items()}, arguments.plot)
+    if arguments.page:
+        write(arguments.page, arguments.plot.name, _machine(), costs, figures)
 
 
 def _needed(rows: Iterable[Row]) -> dict[str, Flow]:
@@ -162,26 +169,26 @@ def _run(flow: Flow, count: int) -> None:
         run(flow.run(count))
 
 
-def _median(name: str, rounds: list[dict[str, float]]) -> float:
-    return statistics.median(costs[name] for costs in rounds)
-
-
-def _costs(rounds: list[dict[str, float]]) -> Table:
-    table = Table("flow", "us a record", "from", "to", title=f"medians of {len(rounds)} rounds")
-    for name in rounds[0]:
-        each = [costs[name] for costs in rounds]
+def _costs(costs: Mapping[str, list[float]]) -> Table:
+    table = Table("flow", "us a record", "from", "to")
+    for name, each in costs.items():
         table.add_row(name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each))))
     return table
 
 
-def _figures(rows: Iterable[Row], rounds: list[dict[str, float]]) -> Table:
+def _figures(figures: Iterable[Sequence[str]]) -> Table:
     table = Table("figure", "is", "must", "aim", "")
-    for name, compute, goal in rows:
-        figure = statistics.median(compute(costs) for costs in rounds)
-        sign = "<=" if goal.at_most else ">="
-        goals = (f"{sign} {each:g} {goal.unit}" for each in (goal.must, goal.aim))
-        table.add_row(name, f"{figure:.2f} {goal.unit}", *goals, _reached(goal, figure))
+    for row in figures:
+        table.add_row(*row)
     return table
+
+
+def _figure(row: Row, rounds: list[dict[str, float]]) -> Sequence[str]:
+    """Return a figure in words: its name, what it is, must and ought to be, and what is reached."""
+    figure = statistics.median(row.figure(costs) for costs in rounds)
+    sign = "<=" if row.goal.at_most else ">="
+    goals = (f"{sign} {each:g} {row.goal.unit}" for each in (row.goal.must, row.goal.aim))
+    return row.name, f"{figure:.2f} {row.goal.unit}", *goals, _reached(row.goal, figure)
 
 
 def _reached(goal: Goal, figure: float) -> str:
@@ -191,10 +198,25 @@ def _reached(goal: Goal, figure: float) -> str:
     return "missed"
 
 
+def _machine() -> str:
+    cores = os.cpu_count()
+    return (
+        f"Python {platform.python_version()}, {platform.system()}, {cores} cores of {_processor()}"
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not on Linux
+        return platform.machine()
+    names = (line.split(": ", 1)[1] for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
 def _write_json(path: Path, rounds: list[dict[str, float]]) -> None:
     """Write a line that describes the machine, and one for each round."""
-    machine = {"python": platform.python_version(), "machine": platform.machine()}
-    lines = [machine, *rounds]
+    lines = [{"machine": _machine()}, *rounds]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 

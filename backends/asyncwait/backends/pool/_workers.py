@@ -26,11 +26,14 @@ from asyncwait.spec import (
     was_asked_for,
 )
 
+_LONG = 0.0005
+"""Seconds from which a call takes long. Others are back before many could be sent for."""
+
 
 class Worker:
     """One task of a crew, from its first call to one after which it is of no more use."""
 
-    __slots__ = ("bell", "cancelling", "entry", "opened", "scope", "was_cancelled")
+    __slots__ = ("bell", "cancelling", "entry", "opened", "scope", "since", "was_cancelled")
 
     def __init__(self) -> None:
         self.opened = copy_context()
@@ -43,6 +46,8 @@ class Worker:
         """The record whose call it runs."""
         self.scope = call_scope()
         """Ends the call, and with it the worker: a scope serves once."""
+        self.since: float | None = None
+        """When it has come, in seconds of the loop's clock, if it has run no call since."""
         self.was_cancelled = False
         """Whether the call that it runs was; trio's scope looks at the clock to tell."""
 
@@ -63,8 +68,7 @@ class Crew(ABC):
 
     While records are pending, a worker is on its way. A worker that takes a record sees to that
     before its call: if the call suspends, the other goes on; if it does not, the same worker loops
-    on, and a whole queue of records costs one switch of tasks. New ones come one by one: calls that
-    let the loop turn once keep no more than a third of the capacity busy.
+    on, and a whole queue of records costs one switch of tasks.
 
     Args:
         core: what the workers work on.
@@ -85,6 +89,9 @@ class Crew(ABC):
         self._workers: dict[Worker, None] = {}
         self._idle: list[Worker] = []
         self._on_their_way = 0
+        self._takes_long = False
+        """Whether the call did that was looked at last."""
+        self._clock = running_loop().time
 
     def help(self) -> None:
         """See to it that a worker is on its way."""
@@ -97,19 +104,18 @@ class Crew(ABC):
             # Whoever is at work here, be it a call, the source or the consumer.
             _ = self._opened.copy().run(self._group.start_soon, self._work)
 
-    def _arrive(self) -> None:
-        """Note that a worker has come, and have idle ones follow if calls are seen to wait.
+    def _arrive(self, worker: Worker) -> None:
+        """Note that a worker has come, and have the idle follow at once where calls take long.
 
-        As many as there are records for which nobody will be back soon. If one woke the next, the
-        last of a hundred would begin a hundred turns of the loop later.
+        As many as there are records: if one woke the next, the last of a hundred would begin a
+        hundred turns of the loop later. Where calls are short, that many would come for nothing.
         """
         self._on_their_way -= 1
-        if self._idle:
-            busy = len(self._workers) - len(self._idle) - self._on_their_way - 1
-            if busy:
-                for _ in range(min(len(self._idle), len(self._core.pending) - 1 - busy)):
-                    self._on_their_way += 1
-                    self._idle.pop().bell.ring()
+        worker.since = self._clock()
+        if self._takes_long:
+            for _ in range(min(len(self._idle), len(self._core.pending) - 1)):
+                self._on_their_way += 1
+                self._idle.pop().bell.ring()
 
     def dismiss(self) -> None:
         """Send all workers home: the idle at once, the others as soon as their calls let them."""
@@ -122,7 +128,7 @@ class Crew(ABC):
     async def _work(self) -> None:
         worker = Worker()
         self._workers[worker] = None
-        self._arrive()
+        self._arrive(worker)
         try:
             with worker.scope:
                 await self._shift(worker)
@@ -154,7 +160,7 @@ class Crew(ABC):
             if worker in self._idle:
                 self._idle.remove(worker)
                 return False
-        self._arrive()
+        self._arrive(worker)
         return not worker.cancelling()
 
 
@@ -197,6 +203,9 @@ class CoroutineCrew(Crew):
                 except BaseException as error:
                     await self._raised(worker, entry, error)
             worker.entry = call = returned = None  # what they hold may be emitted
+            if worker.since is not None:
+                self._takes_long = self._clock() - worker.since > _LONG
+                worker.since = None
             try:
                 is_marked = copy_context() != worker.opened
             except Exception:  # what the comparison of two values raised: they are not the same

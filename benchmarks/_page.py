@@ -1,0 +1,51 @@
+"""The page that tells what was measured, generated from the rounds."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+HEAD = """# What a record costs
+
+Medians of {rounds} rounds of `python benchmarks/in_process.py`, which measures the pool beside
+floors and peers in one process; {machine}.
+
+W0: the call returns at once. W1: it lets the loop turn once. W2: it takes a millisecond. W3: the
+same, and one in a hundred fifty times as long. There are 100 calls at a time, or as many as the
+name says. For W0 and W1 it is processor time; a timeout is one of 10 s, which never passes.
+
+![What records cost]({picture})
+"""
+
+
+def write(
+    path: Path,
+    picture: str,
+    machine: str,
+    costs: Mapping[str, Sequence[float]],
+    figures: Iterable[Sequence[str]],
+) -> None:
+    """Write the page.
+
+    Args:
+        path: of the page.
+        picture: its address, as seen from the page.
+        machine: on which it was measured.
+        costs: microseconds a record in each round, by flow.
+        figures: what was computed: name, figure, must, aim, and which of these is reached.
+    """
+    rounds = max(map(len, costs.values()))
+    rows = (
+        (name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each))))
+        for name, each in costs.items()
+    )
+    parts = (
+        HEAD.format(rounds=rounds, machine=machine, picture=picture),
+        _table(("figure", "is", "must", "aim", "reached"), figures),
+        _table(("flow", "us a record", "from", "to"), rows),
+    )
+    path.write_text("\n".join(parts))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
