@@ -18,6 +18,7 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Record,
+    Snapshot,
     TooManyAbandonedCalls,
 )
 
@@ -365,3 +366,26 @@ async def test_an_error_that_is_false_is_an_error(open_operator: OpenOperator) -
         assert await anext(results) == Record("a3")
         assert await failure_of(results) is error
     assert await failure_of(results) is error
+
+
+async def test_a_source_that_was_not_read_by_then_is_not_read_after_a_failure(
+    open_operator: OpenOperator,
+) -> None:
+    """What was restored waits for room before it; then the first call fails."""
+    read: list[str] = []
+
+    async def source() -> AsyncIterator[Element]:
+        read.append("c")
+        yield Record("c")
+
+    async def fails(_: str) -> list[str]:
+        await anyio.sleep(1)
+        raise ValueError
+
+    restore = Snapshot(1, (Record("a"), Record("b")))
+    async with open_operator(OperatorConfig(capacity=1), fails, source(), restore) as results:
+        with pytest.raises(CallFailed):
+            await anext(results)
+        await anyio.sleep(1)
+
+    assert read == []

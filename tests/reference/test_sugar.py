@@ -62,8 +62,8 @@ async def test_a_timeout_and_an_error_are_plain() -> None:
         raise ValueError(value)
 
     async with ordered_wait([9], slowly, timeout=1) as results:
-        with pytest.raises(CallTimedOut, match="Record 9: no results after 1 s"):
+        with pytest.raises(CallTimedOut, match="value 9: no results after 1 s"):
             await anext(results)
     async with unordered_wait([9], bad) as results:
-        with pytest.raises(CallFailed, match="Record 9: the call failed"):
+        with pytest.raises(CallFailed, match="value 9: the call failed"):
             await anext(results)

@@ -193,6 +193,7 @@ class ResultHandler:
         due: when the deadline is, in seconds of the loop's clock.
         pause: the timer that fires when the next call is due; None if none is.
         line: those with its key, in key-ordered mode, as long as it is undecided.
+        timed_out: whether its deadline decided it.
     """
 
     operator: AsyncWaitOperator
@@ -203,6 +204,7 @@ class ResultHandler:
     due: float = math.inf
     pause: Timer | None = None
     line: deque[ResultHandler] | None = None
+    timed_out: bool = False
 
     def __post_init__(self) -> None:
         self.entry = RecordEntry(self.record)
@@ -353,9 +355,13 @@ class ResultHandler:
         return self.entry.outputs is not None
 
     def is_raised_besides(self, outcome: Outcome) -> bool:
-        """Say whether a call in callback form has completed its record and raised (FAIL-1)."""
+        """Say whether a call in callback form has completed its record and raised (FAIL-1).
+
+        An attempt may raise in the instant of the deadline when that has decided: that is late.
+        """
         by_callback = isinstance(outcome, Raised) and outcome.by_callback
-        return by_callback and self.is_decided and not self.is_late(outcome)
+        is_late = self.timed_out or self.is_late(outcome)
+        return by_callback and self.is_decided and not is_late
 
     def is_late(self, outcome: Outcome) -> bool:
         """Say whether an outcome came after the deadline."""
@@ -388,6 +394,7 @@ class ResultHandler:
         """Decide the record at its deadline, if nothing has decided it before (TIME-1, TIME-2)."""
         if not self.is_decided:
             self.operator.timeouts += 1
+            self.timed_out = True
             self.cancel()
             try:
                 results = self.results_at_deadline()

@@ -62,7 +62,8 @@ class SourceReader:
         with anyio.CancelScope() as scope:
             try:
                 await self.wanted.wait()
-                self.on_end(End(await self.read_all()))
+                if not self.stopped:
+                    self.on_end(End(await self.read_all()))
             finally:
                 scope.shield = True
                 await self.close()

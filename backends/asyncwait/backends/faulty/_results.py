@@ -185,6 +185,16 @@ class LetsErrorsOverruleResults(ResultHandler):
         super().on_outcome(outcome)
 
 
+class TakesARaiseAtTheDeadlineForASecondOutcome(ResultHandler):
+    """Fails where a call raises in the instant in which its deadline has decided."""
+
+    is_bound = True  # on trio what the call comes to is known before timers of that instant fire
+
+    def is_raised_besides(self, outcome: Outcome) -> bool:
+        by_callback = isinstance(outcome, Raised) and outcome.by_callback
+        return by_callback and self.is_decided and not self.is_late(outcome)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWhenAllIsDecided, rule="RES-1"),
     Faulty(KeepsSixteenResults, rule="RES-1"),
@@ -197,6 +207,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(LetsTheLastCompletionCount, rule="RES-4"),
     Faulty(RaisesAtLateCompletions, rule="RES-4"),
     Faulty(LetsErrorsOverruleResults, rule="RES-4"),
+    Faulty(TakesARaiseAtTheDeadlineForASecondOutcome, rule="RES-4"),
     Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
     Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
     Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),

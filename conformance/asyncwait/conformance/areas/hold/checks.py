@@ -83,10 +83,10 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
         first = rest.first_for_room
         if rest.failed or rest.has_room or first is None:
             continue
-        behind = range(max(first.pos + 1, restored), rest.known)
-        records = (leg.items[pos] for pos in behind if leg.items[pos].is_record)
-        if (second := next(records, None)) is not None:
-            yield f"{second} was taken though {first} waits for room", rest.at
+        waiting = range(max(first.pos, restored), rest.known)
+        _, *others = [leg.items[pos] for pos in waiting if leg.items[pos].is_record] or [first]
+        if others:
+            yield f"{others[0]} was taken though {first} waits for room", rest.at
             return
         if first.index is not None:
             yield None

@@ -48,6 +48,28 @@ def _every_other(*, twice: bool) -> Scenario:
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
+        "attempt-raises-at-its-deadline",
+        ("RES-4",),
+        "In callback form; the second call of a begins at 280, and raises. In floats that may be a "
+        "little before the deadline: nothing but that can decide by then, whichever comes first.",
+        Scenario(
+            form="callback",
+            timeout=80,
+            handled=True,
+            retry=PlannedRetry(),
+            inputs=(*at(200, A), *at(240, B), *at(280, C)),
+            plans=(
+                Plan(
+                    "a",
+                    (Step("misreturn", 40, error="broken"), Step("raise", twice=True)),
+                    Handler("reply", ("a?",)),
+                ),
+                Plan("c", (Step(results=("c1",), twice=True),)),
+            ),
+            requests=(SnapshotRequest(240, 0),),
+        ),
+    ),
+    Example(
         "repeated-on-a-quiet-stream",
         ("RETRY-1", "RETRY-2", "RETRY-3", "RETRY-4", "RETRY-10"),
         "Nothing else happens while a backs off, for 40 ms and then for 80.",
