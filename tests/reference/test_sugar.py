@@ -50,7 +50,7 @@ async def test_a_dict_is_not_many_results() -> None:
             await anext(results)
 
     assert str(caught.value) == (
-        "Record 'a': expected an iterable of results, got {'a': 1} (dict); "
+        "value 'a': expected an iterable of results, got {'a': 1} (dict); "
         "return [] for none and [result] for one"
     )
 
