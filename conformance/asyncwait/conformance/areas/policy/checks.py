@@ -118,7 +118,7 @@ def it_is_asked_about_nothing_else(leg: LegHistory) -> Iterator[Finding]:
     requests = _requests(leg)
     for item in leg.records if leg.scenario.failures_handled else ():
         asked = requests.get(item, ())
-        if item.failure or _is_to_come(leg, item):
+        if item.failure or _is_repeated(leg, item) or _is_due(leg, item):
             continue
         if asked:
             text = f"the failure handler was asked about {item}, which had not failed"
@@ -127,12 +127,21 @@ def it_is_asked_about_nothing_else(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-def _is_to_come(leg: LegHistory, item: Item) -> bool:
-    """Whether a record was to be called again, or nobody can say yet what became of it."""
+def _is_repeated(leg: LegHistory, item: Item) -> bool:
+    """Whether what the last call of a record came to was no last word."""
     if item.last is None or item.decided_at != NEVER:
         return False
-    outcomes = leg.outcomes(item.last, len(item.attempts))
-    return any(not each.stands for each in outcomes) or leg.deadline(item) <= leg.end_at
+    return any(not each.stands for each in leg.outcomes(item.last, len(item.attempts)))
+
+
+def _is_due(leg: LegHistory, item: Item) -> bool:
+    """Whether the leg ended when time was up for a record, so that nobody knows what became of it.
+
+    Who leaves while the loop is blocked is noticed when that is over, with all that is due by then.
+    """
+    if item.last is None or item.decided_at != NEVER:
+        return False
+    return min(leg.deadline(item), item.last.limit) <= leg.facts.instants(leg.end_at)[-1]
 
 
 @leg_check("POLICY-6")
@@ -191,7 +200,7 @@ def it_is_asked_after_the_last_attempt(leg: LegHistory) -> Iterator[Finding]:
     for item, asked in _requests(leg).items():
         seq, event = asked[0]
         later = [call for call in item.attempts if call.seq > seq]
-        if later or (not item.failure and _is_to_come(leg, item)):
+        if later or (not item.failure and _is_repeated(leg, item)):
             yield f"the failure handler was asked about {item}, and attempts are left", event.at
         elif item.failure and len(item.attempts) > 1:
             yield None
