@@ -89,6 +89,7 @@ class Crew(ABC):
         self._workers: dict[Worker, None] = {}
         self._idle: list[Worker] = []
         self._on_their_way = 0
+        """How many workers were sent for, or started, and have not come yet."""
         self._takes_long = False
         """Whether the call did that was looked at last."""
         self._clock = running_loop().time
@@ -207,6 +208,8 @@ class CoroutineCrew(Crew):
                 self._takes_long = self._clock() - worker.since > _LONG
                 worker.since = None
             try:
+                # At once if they share all they hold, however much. Else values are compared: one
+                # for one that is equal to it is no difference.
                 is_marked = copy_context() != worker.opened
             except Exception:  # what the comparison of two values raised: they are not the same
                 is_marked = True
