@@ -36,7 +36,7 @@ from asyncwait.conformance.judging._identity import (
     is_same,
     is_same_element,
 )
-from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
+from asyncwait.conformance.judging._items import NEVER, ROUNDING, Call, Item, Output
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
 from asyncwait.conformance.judging._keys import has_plain_key, key_of
 from asyncwait.conformance.judging._leg import History, LegHistory
@@ -48,6 +48,7 @@ from asyncwait.spec.exports import claim_exports
 __all__ = [
     "FOR_THE_PROGRAM",
     "NEVER",
+    "ROUNDING",
     "TURN",
     "Bounds",
     "Call",

@@ -10,6 +10,9 @@ from asyncwait.spec.scenario import CallEnded, Step
 
 NEVER = float("inf")
 
+ROUNDING = 0.002
+"""Milliseconds by which a sum of times may be off: each is written with three decimals."""
+
 _FENCES = (Watermark, WatermarkStatus)
 _STORED = (Record, *_FENCES)
 _BARRIERS = (Barrier, Snapshot)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 
 from asyncwait.conformance.judging._identity import is_same, is_same_element
+from asyncwait.conformance.judging._items import ROUNDING
 from asyncwait.spec import Record, SnapshotError
 from asyncwait.spec.scenario import (
     CallCancelled,
@@ -35,9 +36,6 @@ from asyncwait.spec.scenario import (
 
 _HOW = {"reply": "returned", "raise": "raised", "misreturn": "misreturned", "never": "returned"}
 """How a call ends that does so; one that never answers only when it swallows its cancellation."""
-
-_ROUNDING = 0.002
-"""Milliseconds by which two times may be off together: each is written with three decimals."""
 
 _RESOLUTION = 1.0
 """Milliseconds by which a timer of a real clock may come early."""
@@ -93,7 +91,7 @@ class _Leg:
         self._leg = leg
         # A real clock's times are rounded to its grid: back by no more than it was late.
         late_by = leg.late_by
-        self._slack = _ROUNDING + (late_by + _RESOLUTION if late_by else 0)
+        self._slack = ROUNDING + (late_by + _RESOLUTION if late_by else 0)
         self._inputs = plan.inputs
         stored = () if leg.restored is None else leg.restored.in_flight
         self._values = [identity(each.value) for each in stored if isinstance(each, Record)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import NEVER, Call, Finding, LegHistory, leg_check
+from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
     Blocked,
@@ -209,16 +209,13 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or _is_shielded(leg):
         return
     due = _cleaned_up_at(leg, over) + leg.scenario.close_takes + leg.scenario.hook_takes
-    if closed > due + _ROUNDING:
+    if closed > due + ROUNDING:
         took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
         yield f"{text} {least:g} ms", over
     else:
         yield None
 
-
-_ROUNDING = 0.002
-"""How far sums of rounded times may be off, in ms."""
 
 _LEAVING = {"left", "crashed", "failed", "interrupted"}
 """How a leg ends whose operator has to go at once."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
     NEVER,
+    ROUNDING,
     Bounds,
     Finding,
     LegHistory,
@@ -14,9 +15,6 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.spec.scenario import FiguresRead
-
-_ROUNDING = 0.002
-"""Milliseconds by which a time may be off: each is written with three decimals."""
 
 
 def _within(leg: LegHistory, name: str) -> Iterator[Finding]:
@@ -112,9 +110,9 @@ def _is_an_age(reading: Reading, starts: list[float]) -> bool:
     if oldest == 0 and latest == NEVER:
         return True
     since = at - oldest
-    number = bisect_left(starts, since - _ROUNDING)
-    is_a_start = number < len(starts) and starts[number] <= since + _ROUNDING
-    return is_a_start and earliest - _ROUNDING <= since <= min(latest, at) + _ROUNDING
+    number = bisect_left(starts, since - ROUNDING)
+    is_a_start = number < len(starts) and starts[number] <= since + ROUNDING
+    return is_a_start and earliest - ROUNDING <= since <= min(latest, at) + ROUNDING
 
 
 def _age(at: float, since: Bounds) -> str:
