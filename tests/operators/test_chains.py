@@ -311,7 +311,7 @@ async def test_a_failure_of_the_first_comes_after_all_that_came_before(
 async def test_a_failure_of_the_second_ends_both(open_operator: OpenOperator) -> None:
     """It comes at once, and the calls of the first are cancelled when the chain is left."""
     first = Sleeper()
-    source = Source("a0", "b9", 99)
+    source = Source("a1", "b9", 99)
 
     async def fn(value: str) -> Any:
         raise ValueError(value)
@@ -321,10 +321,10 @@ async def test_a_failure_of_the_second_ends_both(open_operator: OpenOperator) ->
         error = await failure_of(results)
 
     assert type(error) is CallFailed
-    assert error.record == Record("a0")
-    assert first.cancelled == [(0, "b9")]
+    assert error.record == Record("a1")
+    assert first.cancelled == [(1, "b9")]
     assert source.log == ["cancelled", "closed"]
-    assert anyio.current_time() == 0
+    assert anyio.current_time() == 1
 
 
 async def test_functions_are_closed_in_reverse_order(open_operator: OpenOperator) -> None:
