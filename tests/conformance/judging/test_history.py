@@ -25,6 +25,7 @@ from asyncwait.spec.scenario import (
     Leg,
     Plan,
     Scenario,
+    SinkLeft,
     SinkTook,
     SinkWaits,
     Step,
@@ -117,6 +118,28 @@ def test_outputs_belong_to_the_record_whose_timestamp_they_carry() -> None:
 
     assert [output.item.index for output in leg.outputs if output.item is not None] == [1, 0]
     assert [output.trouble for output in leg.outputs] == ["", ""]
+
+
+def test_what_came_before_a_deadline_does_not_belong_to_a_record_it_decided() -> None:
+    """Of equal records with equal results, one that was decided by then is meant.
+
+    So it is even where no handler was asked at the deadline: the consumer was gone by then.
+    """
+    leg = leg_of(
+        scenario(A, A, mode="unordered", timeout=60, handled=True),
+        Taken(0, 0),
+        Taken(0, 1),
+        CallStarted(0, 0, "a"),
+        CallStarted(0, 1, "a"),
+        CallEnded(40, 1, "returned", ("late",)),
+        SinkWaits(40),
+        took(40, "late", 1),
+        SinkLeft(60),
+        how="left",
+    )
+
+    assert [item.decided_at for item in leg.records] == [60, 40]
+    assert [output.item.index for output in leg.outputs if output.item is not None] == [1]
 
 
 @pytest.mark.parametrize(

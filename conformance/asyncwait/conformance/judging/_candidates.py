@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from asyncwait.conformance.judging._decision import Decision
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._identity import Identity, RecordIdentity
-from asyncwait.spec.scenario import identity
+from asyncwait.spec.scenario import Event, identity
 
 Rank: TypeAlias = tuple[int, ...]
 """How much a candidate is preferred, less being more; its turn comes first."""
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
 
     Args:
         pos: the record's place.
-        decided_seq: the number of the event that decided it; -1 for none.
+        decided_seq: the number of the event that decided it, or of the last one before that.
         results: the identities of its results.
         by_deadline: whether its deadline decided it.
     """
@@ -35,10 +35,17 @@ class Candidate(NamedTuple):
     by_deadline: bool
 
     @classmethod
-    def of(cls, pos: int, decision: Decision) -> "Candidate":
+    def of(cls, facts: Facts, pos: int, decision: Decision) -> "Candidate":
         """Return what `decision` brings out of the record at `pos`."""
         results = tuple(map(identity, decision.results or ()))
-        return cls(pos, decision.decided_seq, results, decision.timed_out)
+        seq = decision.decided_seq
+        if seq < 0 and results:  # Its time is up, and no handler was asked any more.
+            seq = bisect_left(facts.leg.events, decision.decided_at, key=_at) - 1
+        return cls(pos, seq, results, decision.timed_out)
+
+
+def _at(event: Event) -> float:
+    return event.at
 
 
 def turns(facts: Facts) -> Callable[[Candidate], int]:

@@ -40,7 +40,7 @@ def likeliest(facts: Facts, calls: Calls, ties: Ties) -> Explanation:
     if not tied:
         return first
     decisions = decide(facts, calls, ties, first)
-    certain = [Candidate.of(pos, d) for pos, d in decisions.items() if pos not in tied]
+    certain = [Candidate.of(facts, pos, d) for pos, d in decisions.items() if pos not in tied]
     either = {pos: _Either.of(facts, calls.of[pos], pos, tie) for pos, tie in tied.items()}
     candidates = chain(certain, *(outcomes.candidates for outcomes in either.values()))
     linker = Linker(facts, candidates, _preferred(facts, either))
@@ -63,7 +63,7 @@ class _Either(NamedTuple):
         in_time = standing is not None and standing.at <= course.deadline
         own = decided_by_call(facts, course, standing) if in_time else UNDECIDED
         late = decided_by_deadline(facts, course, next(iter(tie.requests), None))
-        return cls(own, late, (Candidate.of(pos, own), Candidate.of(pos, late)))
+        return cls(own, late, (Candidate.of(facts, pos, own), Candidate.of(facts, pos, late)))
 
     @property
     def looks_the_same(self) -> bool:

@@ -27,7 +27,7 @@ class Link(Struct, frozen=True):
 
 def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
     """Return for each output what it belongs to."""
-    candidates = [Candidate.of(pos, decision) for pos, decision in decisions.items()]
+    candidates = [Candidate.of(facts, pos, decision) for pos, decision in decisions.items()]
     turn = turns(facts)
     linker = Linker(facts, candidates, lambda each: (turn(each), each.pos))
     return linker.link_all()
