@@ -14,7 +14,7 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Element, Record, Watermark
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
     CallEnded,
     CallStarted,
@@ -140,6 +140,28 @@ def test_what_came_before_a_deadline_does_not_belong_to_a_record_it_decided() ->
 
     assert [item.decided_at for item in leg.records] == [60, 40]
     assert [output.item.index for output in leg.outputs if output.item is not None] == [1]
+
+
+def test_what_a_snapshot_still_holds_has_not_come_out_before_it() -> None:
+    """Of records with the same results it tells which one gave them."""
+    plans = (Plan("a", (Step(after=40, results=("x",)),)), Plan("b", (Step(results=("x",)),)))
+    leg = leg_of(
+        scenario(A, Record("b", 1), mode="unordered", plans=plans),
+        Taken(0, 0),
+        Taken(0, 1),
+        CallStarted(0, 0, "a"),
+        CallStarted(0, 1, "b"),
+        CallEnded(0, 1, "returned", ("x",)),
+        CallEnded(40, 0, "returned", ("x",)),
+        SinkWaits(40),
+        took(40, "x", 1),
+        SinkWaits(40),
+        SinkTook(40, Snapshot(1, (A,))),
+        SinkWaits(40),
+        took(40, "x", 1),
+    )
+
+    assert [output.item.index for output in leg.outputs if output.item is not None] == [1, 0]
 
 
 @pytest.mark.parametrize(

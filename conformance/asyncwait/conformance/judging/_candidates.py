@@ -1,15 +1,16 @@
 """Which record an output begins: one that is decided, and of which nothing came out yet."""
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from asyncwait.conformance.judging._decision import Decision
 from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._identity import Identity, RecordIdentity
+from asyncwait.conformance.judging._identity import Identity, RecordIdentity, identity_of
+from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import Event, identity
 
 Rank: TypeAlias = tuple[int, ...]
@@ -54,6 +55,23 @@ def turns(facts: Facts) -> Callable[[Candidate], int]:
         return lambda each: each.pos
     fences = [given.pos for given in facts.inputs if given.is_fence]
     return lambda each: bisect_left(fences, each.pos)
+
+
+def held_until(facts: Facts) -> Mapping[int, int]:
+    """Return, for the place of each record that a Snapshot holds, the number of the last such.
+
+    Nothing has come out of it before. Of records that are the same the last ones are held: the
+    earliest takes the earliest output.
+    """
+    until: dict[int, int] = {}
+    for took in facts.took:
+        if isinstance(took.element, Snapshot):
+            held = Counter(map(identity_of, took.element.in_flight))
+            for given in reversed(facts.inputs if held else ()):
+                if given.is_record and given.seq < took.seq and held[given.identity]:
+                    held[given.identity] -= 1
+                    until[given.pos] = took.seq
+    return until
 
 
 class Candidates:

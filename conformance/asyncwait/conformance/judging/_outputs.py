@@ -2,6 +2,8 @@
 
 Results carry the timestamp and key of their record. Records that are alike in all of this are
 interchangeable, and the earliest takes the earliest output: any legal trace allows that assignment.
+But one that a later Snapshot holds has given nothing yet, if another with the same results may
+have.
 """
 
 from collections import defaultdict, deque
@@ -10,7 +12,13 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._candidates import Candidate, Candidates, Rank, turns
+from asyncwait.conformance.judging._candidates import (
+    Candidate,
+    Candidates,
+    Rank,
+    held_until,
+    turns,
+)
 from asyncwait.conformance.judging._decision import Decision
 from asyncwait.conformance.judging._facts import Facts, Took
 from asyncwait.conformance.judging._identity import Identity, RecordIdentity
@@ -29,7 +37,8 @@ def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
     """Return for each output what it belongs to."""
     candidates = [Candidate.of(facts, pos, decision) for pos, decision in decisions.items()]
     turn = turns(facts)
-    linker = Linker(facts, candidates, lambda each: (turn(each), each.pos))
+    until = held_until(facts)
+    linker = Linker(facts, candidates, lambda each: (turn(each), until.get(each.pos, -1), each.pos))
     return linker.link_all()
 
 
