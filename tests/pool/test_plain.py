@@ -84,8 +84,8 @@ async def test_the_public_face_is_sorted_and_complete() -> None:
     names = asyncwait.backends.pool.__all__
 
     assert names == sorted(names)
-    waits = ["key_ordered_wait", "open_operator", "ordered_wait", "unordered_wait"]
-    assert names == ["PoolResults", *waits]
+    waits = ["key_ordered_wait", "open_operator", "open_plain", "ordered_wait", "unordered_wait"]
+    assert names == ["PoolResultFuture", "PoolResults", "RunningCall", *waits]
     assert ordered_wait.__name__ == "ordered_wait"  # type: ignore[attr-defined]
 
 

@@ -17,6 +17,7 @@ from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance import _loop_side
 from asyncwait.backends.spark.conformance._backend import LACKS
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
+from asyncwait.backends.threads import OperatorHost
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Example, Run
 from asyncwait.conformance.generation import generate
@@ -156,18 +157,18 @@ def test_an_operator_that_spins_is_a_livelock(monkeypatch: pytest.MonkeyPatch) -
         while True:
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(_partition._Host, "take", spin)
+    monkeypatch.setattr(OperatorHost, "take", spin)
     assert play(ABC).legs[0].ending.how == "livelock"
 
 
 def test_an_operator_that_loses_results_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is handed over is judged: the second of two ready elements is dropped here."""
-    take = _partition._Host.take
+    take = OperatorHost.take
 
     async def lossy(self: Any, limit: int) -> list[Element]:
         return (await take(self, limit))[:1]
 
-    monkeypatch.setattr(_partition._Host, "take", lossy)
+    monkeypatch.setattr(OperatorHost, "take", lossy)
     assert "RES-1" in broken_rules(Run(ABC, play(ABC)))
 
 

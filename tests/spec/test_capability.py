@@ -71,7 +71,7 @@ def test_capabilities_are_named_for_people() -> None:
 @pytest.mark.parametrize("capability", Capability)
 def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) -> None:
     """The very same, except that some mode is needed."""
-    plain = Scenario(inputs=(A,), plans=(Plan("a", (Step("never"),), Handler("raise")),))
+    plain = Scenario(inputs=(A,), plans=(Plan("a", (Step("raise"),), Handler("raise")),))
 
     assert needs(plain) == {Capability.ORDERED}
     assert (capability.without(plain) is plain) == (capability != Capability.ORDERED)
@@ -90,7 +90,9 @@ def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) ->
         (Scenario(copies=True), {"ordered", "copies", "one-loop"}),
         (Scenario(figures_at=(0,)), {"ordered", "statistics"}),
         (Scenario(contexts=True), {"ordered", "contexts", "one-loop"}),
-        (Scenario(unshielded=True), {"ordered", "one-loop"}),
+        (Scenario(unshielded=True), {"ordered", "one-loop", "cancel-calls"}),
+        (Scenario(plans=(Plan("a", (Step("never"),)),)), {"ordered", "cancel-calls"}),
+        (Scenario(plans=(Plan("a", (Step(blocks=5),)),)), {"ordered", "cancel-calls"}),
         (Scenario(form="callback"), {"ordered", "callbacks"}),
         *((Scenario(inputs=(fence,)), {"ordered", "event-time"}) for fence in FENCES),
         (Scenario(restore=Snapshot(1)), {"ordered", "restore"}),

@@ -1,6 +1,8 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
+from asyncwait.spec._bell import Bell
 from asyncwait.spec._call_scope import CallScope, call_scope, outcome_of, own_cancellation
+from asyncwait.spec._checks import is_plain_function
 from asyncwait.spec._config import MODES, Mode, OperatorConfig
 from asyncwait.spec._contexts import supplied
 from asyncwait.spec._elements import (
@@ -12,6 +14,7 @@ from asyncwait.spec._elements import (
     Stored,
     Watermark,
     WatermarkStatus,
+    shown,
 )
 from asyncwait.spec._errors import (
     AsyncWaitError,
@@ -84,6 +87,7 @@ __all__ = [
     "AsyncWaitError",
     "BackOffs",
     "Barrier",
+    "Bell",
     "ByKey",
     "CallAt",
     "CallFailed",
@@ -140,6 +144,7 @@ __all__ = [
     "encode_snapshot",
     "invalid_key",
     "is_collection",
+    "is_plain_function",
     "join_errors",
     "join_tasks",
     "let_pass",
@@ -154,6 +159,7 @@ __all__ = [
     "run_hook",
     "running_loop",
     "running_trio",
+    "shown",
     "split_snapshot",
     "supplied",
     "was_asked_for",

@@ -164,6 +164,39 @@ def test_what_a_snapshot_still_holds_has_not_come_out_before_it() -> None:
     assert [output.item.index for output in leg.outputs if output.item is not None] == [1, 0]
 
 
+def test_a_snapshot_that_came_before_tells_nothing() -> None:
+    """What it held and what it did not hold come out behind it, the earliest first."""
+    plans = (Plan("a", (Step(results=("x",)),)), Plan("b", (Step(results=("x",)),)))
+    leg = leg_of(
+        scenario(A, Record("b", 1), mode="unordered", plans=plans),
+        Taken(0, 0),
+        Taken(0, 1),
+        CallStarted(0, 0, "a"),
+        CallStarted(0, 1, "b"),
+        CallEnded(0, 0, "returned", ("x",)),
+        CallEnded(0, 1, "returned", ("x",)),
+        SinkTook(0, Snapshot(1, (A,))),
+        took(0, "x", 1),
+        took(0, "x", 1),
+    )
+
+    assert [output.item.index for output in leg.outputs if output.item is not None] == [0, 1]
+
+
+def test_calls_that_ran_on_too_many_for_a_moment_are_not_what_failed_the_operator() -> None:
+    """It has failed by those that ran on until then, or for long."""
+    planned = scenario(A, A, A, A, capacity=1, timeout=10, handled=True)
+    times = ((0, 21), (10, 21), (20, 60), (30, 60))
+    begun = [(since, CallStarted(since, n, "a")) for n, (since, _) in enumerate(times)]
+    ended = [(until, CallEnded(until, n, "cancelled")) for n, (_, until) in enumerate(times)]
+    events = [event for _, event in sorted([*begun, *ended], key=lambda each: each[0])]
+    ending = Ending("failed", 45, "TooManyAbandonedCalls")
+    leg = Leg(ending, (*(Taken(0, n) for n in range(4)), *events), mode="ordered", capacity=1)
+    (history,) = explain(planned, Trace((leg,))).history.legs
+
+    assert history.overloaded_at == 40
+
+
 @pytest.mark.parametrize(
     ("extra", "trouble"), [(took(40, "x", 1), "repeated"), (took(40, "z", 1), "invented")]
 )

@@ -1,14 +1,25 @@
 """The plain form of the worker pool: the operator on asyncio or trio."""
 
+from asyncwait.backends.pool._callbacks import PoolResultFuture, RunningCall
 from asyncwait.backends.pool._operator import (
     key_ordered_wait,
     open_operator,
+    open_plain,
     ordered_wait,
     unordered_wait,
 )
 from asyncwait.backends.pool._results import PoolResults
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["PoolResults", "key_ordered_wait", "open_operator", "ordered_wait", "unordered_wait"]
+__all__ = [
+    "PoolResultFuture",
+    "PoolResults",
+    "RunningCall",
+    "key_ordered_wait",
+    "open_operator",
+    "open_plain",
+    "ordered_wait",
+    "unordered_wait",
+]
 
 claim_exports(__name__)

@@ -33,6 +33,24 @@ class PoolResultFuture:
         """Decide the record with `error`."""
         self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
 
+    def interrupt(self, error: BaseException) -> None:
+        """Raise on the loop what is for the whole program, whatever has become of the record."""
+        self._inbox.interrupt(error)
+
+
+class RunningCall:
+    """What a function in callback form may return of a call that runs by itself, in a thread, say.
+
+    At the deadline of its record it can't be cancelled; it counts as abandoned while it runs on.
+
+    Attributes:
+        is_over: whether it has ended.
+    """
+
+    __slots__ = ("is_over",)
+
+    is_over: bool
+
 
 class Inbox:
     """Outcomes that wait for the loop; many of them share one wake-up.
@@ -48,6 +66,7 @@ class Inbox:
         self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
         self._loop = running_loop()
         self._clock = self._loop.time
+        self._interruption: BaseException | None = None
         self._armed = False
         self._closed = False
 
@@ -55,12 +74,24 @@ class Inbox:
         """Return where the outcome of `entry` goes."""
         return PoolResultFuture(self, entry)
 
+    def runs(self, entry: Entry, call: RunningCall) -> None:
+        """Note that the call of `entry` runs by itself."""
+        attempt = entry.worker = Attempt(self)
+        attempt.scope = call
+
     def put(self, entry: Entry, outcome: Outcome) -> None:
         """Hand in an outcome, from any thread."""
-        if self._closed:
-            return
-        at = self._clock()
-        self._outcomes.append((entry, outcome, at))
+        if not self._closed:
+            self._outcomes.append((entry, outcome, self._clock()))
+            self._arm()
+
+    def interrupt(self, error: BaseException) -> None:
+        """Raise `error` behind the outcomes, from any thread."""
+        if not self._closed:
+            self._interruption = error
+            self._arm()
+
+    def _arm(self) -> None:
         if not self._armed:
             self._armed = True
             self._loop.call_from_thread(self._arrive)
@@ -82,6 +113,8 @@ class Inbox:
             except BaseException as error:
                 let_pass(error)
                 core.call_raised(entry, error)
+        if self._interruption is not None:
+            raise self._interruption
 
     def close(self) -> None:
         """Ignore whatever comes from now on."""
@@ -96,14 +129,23 @@ class Attempt:
         inbox: where that goes.
     """
 
-    __slots__ = ("_inbox",)
+    __slots__ = ("_inbox", "scope")
 
-    scope = None
     was_cancelled = False
-    """There is nothing to cancel."""
+    """Nothing can cancel it, so that nobody waits for its end."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
+        self.scope: RunningCall | None = None
+        """What runs by itself; None if nothing is known of it."""
+
+    @property
+    def entry(self) -> RunningCall | None:
+        """What runs, as long as it does."""
+        return None if self.scope is None or self.scope.is_over else self.scope
+
+    def cancel(self) -> None:
+        """Do nothing: it runs on."""
 
     def put(self, entry: Entry, outcome: Outcome) -> None:
         """Hand in an outcome, from any thread."""
@@ -114,6 +156,10 @@ class Attempt:
 
         self._inbox.put(entry, if_present)
 
+    def interrupt(self, error: BaseException) -> None:
+        """Raise `error`, from any thread."""
+        self._inbox.interrupt(error)
+
 
 class AttemptInbox(Inbox):
     """Gives each call of a record a future of its own."""
@@ -122,3 +168,8 @@ class AttemptInbox(Inbox):
         """Return where the outcome of the call of `entry` goes that begins now."""
         attempt = entry.worker = Attempt(self)
         return PoolResultFuture(attempt, entry)
+
+    def runs(self, entry: Entry, call: RunningCall) -> None:
+        """Note that the present call of `entry` runs by itself."""
+        if entry.worker is not None:
+            entry.worker.scope = call

@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from asyncwait.backends.pool._bell import Bell
 from asyncwait.backends.pool._order import Entry, Lines, Unordered, let_go
 from asyncwait.spec import (
     Barrier,
+    Bell,
     Element,
     FailureHandler,
     LatencyMarker,

@@ -58,7 +58,7 @@ def open_plain(
 ) -> AbstractAsyncContextManager[PoolValues]:
     """Open a pool operator for plain values; see `asyncwait.spec.OpenPlain`."""
     parts = check_arguments(config, function, source, None, "pool", "retry", "max_held")
-    if function.single:
+    if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy)
     core = Core(config, None, PlainEdge(source.making, function.single))

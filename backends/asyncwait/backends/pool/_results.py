@@ -6,7 +6,7 @@ from typing import Any
 import anyio.lowlevel
 
 from asyncwait.backends.pool._core import NOTHING, Core
-from asyncwait.spec import Element, Statistics
+from asyncwait.spec import Statistics
 
 
 class PoolValues:
@@ -45,23 +45,23 @@ class PoolValues:
         """Return the present figures."""
         return self._core.statistics()
 
+    def take_ready(self, limit: int) -> list[Any]:
+        """Take up to `limit` results that can be emitted now, without waiting.
+
+        Each counts as emitted. Nothing is raised here: the end, or a failure, comes with the
+        next `__anext__`.
+        """
+        batch: list[Any] = []
+        while len(batch) < limit and (result := self._core.poll()) is not NOTHING:
+            batch.append(result)
+        return batch
+
 
 class PoolResults(PoolValues):
     """The output of an open pool operator, for one consumer at a time.
 
     See `asyncwait.spec.OperatorResults` and `SnapshotOnDemand`.
     """
-
-    def take_ready(self, limit: int) -> list[Element]:
-        """Take up to `limit` elements that can be emitted now, without waiting.
-
-        Each counts as emitted. Nothing is raised here: the end, or a failure, comes with the
-        next `__anext__`.
-        """
-        batch: list[Element] = []
-        while len(batch) < limit and (element := self._core.poll()) is not NOTHING:
-            batch.append(element)
-        return batch
 
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output, whether there is room or not.

@@ -8,11 +8,11 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from asyncwait.backends.pool._bell import Bell
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import (
+    Bell,
     FunctionParts,
     OperatorConfig,
     OperatorError,

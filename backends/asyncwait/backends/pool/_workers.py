@@ -11,12 +11,13 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from asyncwait.backends.pool._bell import Bell
+from asyncwait.backends.pool._callbacks import RunningCall
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._isolation import within
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import (
+    Bell,
     awaitable_of,
     call_failed,
     call_scope,
@@ -265,7 +266,9 @@ class CallbackCrew(Crew):
             return
         record = entry.element
         try:
-            self._function(record.value, self._inbox.future(entry))
+            call = self._function(record.value, self._inbox.future(entry))
+            if isinstance(call, RunningCall):
+                self._inbox.runs(entry, call)
         except BaseException as error:
             let_pass(error)
             self._inbox.process(self._core)  # What came before goes first.

@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from asyncwait.backends.pool import PoolResults, open_operator
-from asyncwait.backends.spark._loop_thread import LoopThread
-from asyncwait.backends.spark._reader import PartitionSource, Reader, ThreadedSource
+from asyncwait.backends.pool import open_operator
+from asyncwait.backends.spark._reader import Reader, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.spec import Element, OperatorConfig, OperatorError, Snapshot, Statistics
+from asyncwait.backends.threads import LoopThread, OperatorHost
+from asyncwait.spec import OperatorConfig, OperatorError, Snapshot, Statistics
 
 BATCH_SIZE = 500
 """Rows in a batch of output at most; it holds what is ready, and never waits to be full."""
@@ -78,7 +78,7 @@ class Partition:
         self._traceback: TracebackType | None = None
         self._closed = False
         self._source = reader(batches, rows)
-        self._host = _Host(config, fn, self._source, restore)
+        self._host = OperatorHost(partial(open_operator, config, fn, self._source, restore))
         self._loop = LoopThread(loop_factory)
         try:
             self._loop.ask(self._host.open())
@@ -147,62 +147,3 @@ class Partition:
         if self._closed or self._loop.is_here:
             return self._host.figures()
         return self._loop.ask(self._host.statistics())
-
-
-class _Host:
-    """The open operator on the loop.
-
-    Args:
-        config: see `Partition`.
-        fn: see `Partition`.
-        source: the input.
-        restore: see `Partition`.
-    """
-
-    def __init__(
-        self, config: OperatorConfig, fn: Any, source: PartitionSource, restore: Snapshot | None
-    ) -> None:
-        self._open = partial(open_operator, config, fn, source, restore)
-        self._opened = asyncio.Event()
-        self._leaving = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._results: PoolResults | None = None
-
-    async def open(self) -> None:
-        """Open the operator."""
-        self._task = asyncio.create_task(self._live())
-        self._task.add_done_callback(lambda _: self._opened.set())
-        await self._opened.wait()
-        if self._task.done():
-            self._task.result()
-
-    async def _live(self) -> None:
-        """Hold the context open: the scopes in it belong to the one task that enters it."""
-        async with self._open() as self._results:
-            self._opened.set()
-            await self._leaving.wait()
-
-    async def take(self, limit: int) -> list[Element]:
-        """Wait for the next element, and take all that are ready with it; none at the end."""
-        assert self._results is not None
-        try:
-            first = await anext(self._results)
-        except StopAsyncIteration:
-            return []
-        return [first, *self._results.take_ready(limit - 1)]
-
-    async def statistics(self) -> Statistics:
-        """Return the present figures."""
-        return self.figures()
-
-    def figures(self) -> Statistics:
-        """Return the figures; on the loop, or when that is gone."""
-        return Statistics() if self._results is None else self._results.statistics()
-
-    async def close(self) -> None:
-        """Leave the operator, and wait until it is gone."""
-        self._leaving.set()
-        task = self._task
-        # An error that is there already was raised by `open`, or is one that breaks out of loops.
-        if task is not None and not (task.done() and (task.cancelled() or task.exception())):
-            await task

@@ -3,6 +3,7 @@
 import gc
 import math
 import warnings
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
@@ -16,7 +17,12 @@ from asyncwait.conformance.harness._cancelling import (
     way_to_cancel,
 )
 from asyncwait.conformance.harness._census import Census
-from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
+from asyncwait.conformance.harness._clock import (
+    SpinWatch,
+    VirtualLoop,
+    loop_blocker,
+    loop_clock,
+)
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._consumer import Consumer
 from asyncwait.conformance.harness._function import planned_copy, planned_function
@@ -58,6 +64,7 @@ def play(
     loop: LoopName = "asyncio",
     *,
     real: bool = False,
+    loop_factory: Callable[[], VirtualLoop] = VirtualLoop,
 ) -> Trace:
     """Play all legs of `scenario`.
 
@@ -66,18 +73,24 @@ def play(
         scenario: the plan.
         loop: "asyncio" or "trio".
         real: on the real clock, whose times are rounded to the grid; see `in_real_time`.
+        loop_factory: of a virtual loop of asyncio's.
     """
     legs: list[Leg] = []
     plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
-        leg = play_leg(open_operator, plan, loop, real=real)
+        leg = play_leg(open_operator, plan, loop, real=real, loop_factory=loop_factory)
         legs.append(leg)
         plan = next_leg(plan, leg)
     return Trace(tuple(legs))
 
 
 def play_leg(
-    open_operator: OpenOperator, plan: LegStart, loop: LoopName = "asyncio", *, real: bool = False
+    open_operator: OpenOperator,
+    plan: LegStart,
+    loop: LoopName = "asyncio",
+    *,
+    real: bool = False,
+    loop_factory: Callable[[], VirtualLoop] = VirtualLoop,
 ) -> Leg:
     """Play one leg in an event loop of its own; see `play`."""
     players: list[_LegPlayer] = []
@@ -89,7 +102,7 @@ def play_leg(
         return await players[0].play(spin)
 
     try:
-        return (run_real if real else run_virtual)(main, loop)
+        return run_real(main, loop) if real else run_virtual(main, loop, loop_factory=loop_factory)
     except BaseException as error:
         planned = interruption(error)
         if planned is None:

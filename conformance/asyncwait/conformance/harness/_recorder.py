@@ -142,8 +142,8 @@ class Recorder:
         """Block the loop for `ms`, and note it; 0 is not at all."""
         if ms:
             began = self.now()
+            self._blocker(ms / 1000)  # What other threads do as it begins comes first.
             self.events.append(Blocked(began, round(began + ms, 3)))
-            self._blocker(ms / 1000)
             self._blocked += ms
 
     def unblocked(self) -> float:

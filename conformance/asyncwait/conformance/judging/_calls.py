@@ -7,12 +7,13 @@ trace says which record each call is for, as the harness knows the very object t
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._attempts import Course, course
+from asyncwait.conformance.judging._attempts import TURN, Course, course
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER, Call
 from asyncwait.spec import Record
@@ -68,7 +69,11 @@ def _in_order(facts: Facts) -> Calls:
     return Calls(of, tuple(extra))
 
 
-def running_at(times: Iterable[tuple[float, float]]) -> Iterator[tuple[float, int]]:
+_Span: TypeAlias = tuple[float, float]
+"""From when until when something runs, in ms."""
+
+
+def running_at(times: Iterable[_Span]) -> Iterator[tuple[float, int]]:
     """Yield each time at which something begins, in order, and how many things run then.
 
     Args:
@@ -82,15 +87,30 @@ def running_at(times: Iterable[tuple[float, float]]) -> Iterator[tuple[float, in
 
 
 def overloaded_at(facts: Facts) -> float:
-    """Return when the first call was late after which more than `capacity` late calls ran on.
+    """Return when the call was late after which more than `capacity` late calls ran on for long.
 
-    NEVER if the leg did not fail by them.
+    NEVER if the leg did not fail by them. Some that end soon after they were late may have been too
+    many as well, and nobody has noticed.
     """
     ending, capacity = facts.leg.ending, facts.leg.capacity
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
-    surely = running_at((facts.instants(c.until)[-1], c.ended_at) for c in facts.calls)
+    surely = [(facts.instants(c.until)[-1], c.ended_at) for c in facts.calls]
     # It may notice a deadline before the loop is blocked, and the end of a call when it is free.
-    maybe = running_at((facts.instants(c.until)[0], c.ended_at) for c in facts.calls)
-    late = chain(surely, reversed([*maybe]))
-    return next((at for at, running in late if running > capacity and at <= ending.at), NEVER)
+    maybe = [(facts.instants(c.until)[0], c.ended_at) for c in facts.calls]
+    too_many, perhaps = ([*_above(capacity, spans)] for spans in (surely, maybe))
+    noticed = (
+        (at, until)
+        for at, until in too_many
+        if until >= ending.at or until - at > TURN + facts.blocked_between(at, until)
+    )
+    found = chain(noticed, reversed(too_many), reversed(perhaps))
+    return next((at for at, _ in found if at <= ending.at), NEVER)
+
+
+def _above(capacity: int, spans: Sequence[_Span]) -> Iterator[_Span]:
+    """Yield from when until when more than `capacity` spans overlap, for each that makes it so."""
+    for at, running in running_at(spans):
+        if running > capacity:
+            ends = sorted(until for since, until in spans if since <= at < until)
+            yield at, ends[running - capacity - 1]

@@ -14,7 +14,7 @@ from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import Event, identity
 
 Rank: TypeAlias = tuple[int, ...]
-"""How much a candidate is preferred, less being more; its turn comes first."""
+"""How much a candidate is preferred, less being more; its turn comes first, and always."""
 
 _Entry: TypeAlias = tuple[Rank, int]
 """The rank of a candidate, and its number."""
@@ -93,6 +93,12 @@ class Candidates:
         self._preferred = preferred
         self._all = [each for each in candidates if each.results]
         self._all.sort(key=lambda each: (each.decided_seq, each.pos))
+        held = held_until(facts)
+        self._held = [held.get(each.pos, -1) for each in self._all]
+        """For each of them, the number of the last Snapshot that holds it."""
+        self._released = sorted((seq, number) for number, seq in enumerate(self._held) if seq >= 0)
+        self._free = 0
+        """How many of these Snapshots are out by now."""
         self._decided = 0
         """How many of them are decided by now."""
         self._waiting: dict[Identity, list[_Entry]] = defaultdict(list)
@@ -132,16 +138,29 @@ class Candidates:
 
     def _decide_until(self, seq: int) -> None:
         while self._decided < len(self._all) and self._all[self._decided].decided_seq < seq:
-            candidate = self._all[self._decided]
-            record = self._facts.inputs[candidate.pos].identity
-            assert isinstance(record, RecordIdentity)
-            first = record.result(candidate.results[0])
-            entry = self._preferred(candidate), self._decided
-            heappush(self._waiting[first.value], entry)
-            heappush(self._waiting[first], entry)
-            heappush(self._waiting[first, candidate.results], entry)
-            self._lengths[first].add(len(candidate.results))
+            self._add(self._decided, is_held=self._held[self._decided] > seq)
             self._decided += 1
+        while self._free < len(self._released) and self._released[self._free][0] < seq:
+            number = self._released[self._free][1]
+            if number < self._decided:
+                self._add(number, is_held=False)
+            self._free += 1
+
+    def _add(self, number: int, *, is_held: bool) -> None:
+        """Have an output begin the candidate `number`; one of its turn that is not held goes first.
+
+        What was added while a Snapshot held it is added again when that is out.
+        """
+        candidate = self._all[number]
+        record = self._facts.inputs[candidate.pos].identity
+        assert isinstance(record, RecordIdentity)
+        first = record.result(candidate.results[0])
+        turn, *others = self._preferred(candidate)
+        entry = (turn, int(is_held), *others), number
+        heappush(self._waiting[first.value], entry)
+        heappush(self._waiting[first], entry)
+        heappush(self._waiting[first, candidate.results], entry)
+        self._lengths[first].add(len(candidate.results))
 
     def _whole(self, number: int, first: RecordIdentity) -> Iterator[_Entry]:
         """Yield those whose results are the output and as many that follow as they have."""
@@ -154,10 +173,10 @@ class Candidates:
             else:
                 yield from self._cut_off(first, self._values[number:])
 
-    def _length_first(self, entry: _Entry) -> tuple[int, int, _Entry]:
+    def _length_first(self, entry: _Entry) -> tuple[Rank, int, _Entry]:
         """Rank one of those that may all be meant: the longest takes what else nobody gave."""
         rank, number = entry
-        return rank[0], -len(self._all[number].results), entry
+        return rank[:2], -len(self._all[number].results), entry
 
     def _cut_off(self, first: RecordIdentity, values: tuple[str, ...]) -> Iterator[_Entry]:
         """Yield those whose results begin with `values`: nobody took the rest."""

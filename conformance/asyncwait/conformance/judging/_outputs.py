@@ -12,13 +12,7 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._candidates import (
-    Candidate,
-    Candidates,
-    Rank,
-    held_until,
-    turns,
-)
+from asyncwait.conformance.judging._candidates import Candidate, Candidates, Rank, turns
 from asyncwait.conformance.judging._decision import Decision
 from asyncwait.conformance.judging._facts import Facts, Took
 from asyncwait.conformance.judging._identity import Identity, RecordIdentity
@@ -37,8 +31,7 @@ def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
     """Return for each output what it belongs to."""
     candidates = [Candidate.of(facts, pos, decision) for pos, decision in decisions.items()]
     turn = turns(facts)
-    until = held_until(facts)
-    linker = Linker(facts, candidates, lambda each: (turn(each), until.get(each.pos, -1), each.pos))
+    linker = Linker(facts, candidates, lambda each: (turn(each), each.pos))
     return linker.link_all()
 
 

@@ -15,6 +15,7 @@ from asyncwait.spec.scenario._without import (
     Without,
     as_it_is,
     without_callbacks,
+    without_cancelled_calls,
     without_contexts,
     without_copies,
     without_event_time,
@@ -112,7 +113,11 @@ class Capability(StrEnum):
         "source, function and consumer share a loop, and their objects, with the operator",
         without_one_loop,
     )
-    CANCEL_CALLS = _Definition("cancel-calls", "a running call can be cancelled")
+    CANCEL_CALLS = _Definition(
+        "cancel-calls",
+        "calls run on the loop and can be cancelled; without it, in threads, to their end",
+        without_cancelled_calls,
+    )
     CANCELLATION_SEEN = _Definition(
         "cancellation-seen",
         "cancelling the operator is watched from inside; without it, it is simply gone",

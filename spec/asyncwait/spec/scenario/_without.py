@@ -30,6 +30,10 @@ _ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
 """How a call in coroutine form answers: these fields mean nothing there."""
 
 
+_LONG = 10 * GRID
+"""Milliseconds that calls without an end take where nothing can end them."""
+
+
 def as_it_is(scenario: Scenario) -> Scenario:
     """Nothing in a scenario can be taken out: it is only judged by fewer rules."""
     return scenario
@@ -56,6 +60,28 @@ def without_mode(mode: Mode) -> Without:
         return replace(scenario, mode=own, crashes=crashes)
 
     return without
+
+
+def without_cancelled_calls(scenario: Scenario) -> Scenario:
+    """Have calls run elsewhere than on the loop: they block nothing there, and have no task.
+
+    One that only its cancellation would end comes to an end by itself, long after all others.
+    """
+    limits = scenario.timeout, None if scenario.retry is None else scenario.retry.attempt_timeout
+    has_limit = any(limit is not None for limit in limits)
+    plans = tuple(
+        replace(plan, steps=tuple(_elsewhere(step, has_limit=has_limit) for step in plan.steps))
+        for plan in scenario.plans
+    )
+    company = "none" if scenario.company == "inside" else scenario.company
+    adapted = replace(scenario, plans=plans, company=company, unshielded=False)
+    return scenario if adapted == scenario else adapted
+
+
+def _elsewhere(step: Step, *, has_limit: bool) -> Step:
+    if step.does == "never" and not has_limit:
+        return replace(step, does="reply", after=_LONG, blocks=0)
+    return replace(step, blocks=0) if step.blocks else step
 
 
 def without_timeouts(scenario: Scenario) -> Scenario:
@@ -247,10 +273,23 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         wrong_argument="",
         cancel="once",
         shields=False,
+        # A consumer elsewhere has taken what it is told of when the loop is no longer blocked.
+        figures_at=() if _blocks(scenario) else scenario.figures_at,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
     )
     return scenario if fitting == scenario else fitting
+
+
+def _blocks(scenario: Scenario) -> bool:
+    """Whether anything blocks the loop."""
+    plans = scenario.plans
+    return (
+        any(timed.blocks for timed in scenario.inputs)
+        or any(step.blocks for plan in plans for step in plan.steps)
+        or any(handler.blocks for plan in plans for handler in (plan.handler, plan.failure))
+        or any(step.does == "block" for step in scenario.sink)
+    )
 
 
 def _with_values_apart(scenario: Scenario) -> Scenario:

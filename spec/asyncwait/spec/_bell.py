@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from asyncwait.spec import running_trio
+from asyncwait.spec._loop import running_trio
 
 
 class Bell:

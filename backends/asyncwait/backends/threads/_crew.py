@@ -1,0 +1,147 @@
+"""Daemon threads that run calls."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import Context, copy_context
+from typing import Any
+
+from asyncwait.backends.pool import RunningCall
+
+_LONG = 0.0005
+"""Seconds from which a call takes long. Others are back before many threads could be woken."""
+
+
+class Call(RunningCall):
+    """One call on its way through a thread.
+
+    Args:
+        value: the argument.
+        run: runs it, wherever that is.
+        due: when its time is over, in seconds of the loop's clock.
+    """
+
+    __slots__ = ("context", "due", "run", "value")
+
+    def __init__(self, value: Any, run: Callable[[], None], due: float) -> None:
+        self.is_over = False
+        self.value = value
+        self.run: Callable[[], None] | None = run
+        self.context: Context | None = copy_context()
+        """It begins with the variables of whoever asks for it; what it sets stays in here."""
+        self.due = due
+
+
+class Crew:
+    """Threads that take calls in the order in which they were asked for, one each at a time.
+
+    There are no more than there are calls at a time. A thread sees to it that another one is on its
+    way to the next call before it takes one: if its own takes time, the other goes on; if not, the
+    same thread runs a whole queue of calls.
+    """
+
+    def __init__(self) -> None:
+        self.present: set[Call] = set()
+        """Calls that were asked for and are not over."""
+        self.on_over: Callable[[], None] = _nothing
+        """Called, in its thread, when a call is over."""
+        self._waiting: deque[Call] = deque()
+        self._idle: deque[threading.Lock] = deque()
+        """What idle threads wait for: it is locked."""
+        self._on_its_way = False
+        """Whether a thread is about to look for a call."""
+        self._takes_long = True
+        """Whether the call did that ended last."""
+        self._threads: set[threading.Thread] = set()
+        self._closed = False
+
+    def ask(self, call: Call) -> None:
+        """Have `call` run by a thread, as soon as one comes to it."""
+        self.present.add(call)
+        self._waiting.append(call)
+        if self._takes_long or not self._on_its_way:
+            self._send_for_one()
+
+    def withdraw(self) -> None:
+        """Have no call run that has not begun."""
+        while self._waiting:
+            with suppress(IndexError):
+                self._end(self._waiting.popleft())
+
+    def _send_for_one(self) -> None:
+        try:
+            gate = self._idle.pop()
+        except IndexError:
+            # If there are as many threads as calls, each of these is about to have one.
+            if len(self._threads) < len(self.present):
+                self._start_one()
+        else:
+            self._on_its_way = True  # first: it says that it has come
+            gate.release()
+
+    def _start_one(self) -> None:
+        thread = threading.Thread(target=self._work, name="asyncwait-call", daemon=True)
+        self._threads.add(thread)
+        self._on_its_way = True
+        try:
+            thread.start()
+        except RuntimeError:  # The system gives no more of them: those that are there will do.
+            self._on_its_way = False
+            self._threads.discard(thread)
+            if not self._threads:
+                raise
+
+    def _work(self) -> None:
+        gate = threading.Lock()
+        gate.acquire()
+        while not self._closed:
+            self._on_its_way = False
+            if len(self._waiting) > 1 and not self._on_its_way:
+                self._send_for_one()  # Before it takes one: calls begin in their order.
+            try:
+                call = self._waiting.popleft()
+            except IndexError:
+                self._rest(gate)
+                continue
+            self._run(call)
+            del call  # What it holds may be long emitted when the next one comes.
+        self._threads.discard(threading.current_thread())
+
+    def _rest(self, gate: threading.Lock) -> None:
+        """Wait until there may be work, or none any more."""
+        self._idle.append(gate)
+        # A call that came before that found nobody idle, and maybe somebody on the way: this one.
+        if self._waiting or self._closed:
+            try:
+                self._idle.remove(gate)
+            except ValueError:  # Somebody opens it just now.
+                gate.acquire()
+            return
+        gate.acquire()
+
+    def _run(self, call: Call) -> None:
+        assert call.context is not None
+        assert call.run is not None
+        began = time.monotonic()
+        call.context.run(call.run)
+        self._takes_long = time.monotonic() - began > _LONG
+        self._end(call)
+
+    def _end(self, call: Call) -> None:
+        call.is_over = True
+        call.context = call.run = None
+        self.present.discard(call)
+        self.on_over()
+
+    def close(self) -> None:
+        """Send all threads home; those that run a call go when that is over."""
+        self._closed = True
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().release()
+
+
+def _nothing() -> None:
+    pass

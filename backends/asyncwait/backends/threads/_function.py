@@ -1,0 +1,126 @@
+"""A plain function in callback form: it runs in threads, and completes its record from there."""
+
+import math
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from types import CoroutineType
+from typing import Any
+
+import anyio
+
+from asyncwait.backends.pool import PoolResultFuture
+from asyncwait.backends.threads._crew import Call, Crew
+from asyncwait.spec import (
+    Bell,
+    FunctionParts,
+    InvalidConfig,
+    OperatorConfig,
+    is_collection,
+    is_plain_function,
+    run_hook,
+    running_loop,
+)
+
+
+def parts_of(fn: Any) -> FunctionParts:
+    """Take a plain function apart, which is to be called in threads.
+
+    Raises:
+        InvalidConfig: it is none.
+    """
+    parts = FunctionParts.of(fn)
+    if parts.call is None or not is_plain_function(parts.call):
+        expected = "a plain function, to be called in threads; the pool takes the others"
+        raise InvalidConfig.of("fn", fn, expected)
+    return parts
+
+
+class InThreads:
+    """Calls the user's function in a thread each time; what it gives is read there, too.
+
+    Nothing ends a thread from outside. The operator is told of each call as long as it runs, counts
+    those as abandoned whose time is over, and fails when they are too many. When it is left,
+    `close` waits for each call until its time is over, and without a timeout to its end.
+
+    Args:
+        parts: of the user's function, of which `call` is a plain function.
+        config: its time limits count.
+        single: whether what a call gives is the one result, and no collection.
+        hire: makes the threads, when the first call comes.
+    """
+
+    def __init__(
+        self,
+        parts: FunctionParts,
+        config: OperatorConfig,
+        *,
+        single: bool = False,
+        hire: Callable[[], Crew] = Crew,
+    ) -> None:
+        self.single = single
+        self._call: Any = parts.call
+        self._close = parts.close
+        for name in ("open", "timeout", "failure"):
+            if (part := getattr(parts, name)) is not None:
+                setattr(self, name, part)
+        retry = config.retry
+        limits = config.timeout, None if retry is None else retry.attempt_timeout
+        self._most = min((each for each in limits if each is not None), default=math.inf)
+        self._hire = hire
+        self._crew: Crew | None = None
+        self._clock: Callable[[], float] = float
+
+    def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
+        """Have a thread call the function; return the call, which runs on whoever waits."""
+        if self._crew is None:
+            self._crew = self._hire()
+            self._clock = running_loop().time
+        call = Call(value, lambda: self._run(value, result), self._clock() + self._most)
+        self._crew.ask(call)
+        return call
+
+    def _run(self, value: Any, result: PoolResultFuture) -> None:
+        """Call the function, in a thread."""
+        try:
+            returned = self._read(self._call(value))
+        except (KeyboardInterrupt, SystemExit) as error:
+            result.interrupt(error)
+        except BaseException as error:
+            result.complete_exceptionally(error)
+        else:
+            result.complete(returned)
+
+    def _read(self, returned: Any) -> Any:
+        """Read what may block while it is read."""
+        if type(returned) is CoroutineType:
+            returned.close()
+            raise TypeError("expected a result from fn, got a coroutine; is it an `async def`?")
+        if self.single or isinstance(returned, Collection) or not is_collection(returned):
+            return returned
+        return tuple(returned)
+
+    async def close(self) -> None:
+        """Wait for the calls that run, as long as their time is not over; then close the user's."""
+        if self._crew is not None:
+            self._crew.withdraw()
+            await self._outlast(self._crew)
+        await run_hook(self._close)
+
+    async def _outlast(self, crew: Crew) -> None:
+        bell, door = Bell(), running_loop().call_from_thread
+
+        def ring() -> None:
+            with suppress(RuntimeError):  # The loop is gone.
+                door(bell.ring)
+
+        crew.on_over = ring
+        while (due := max((each.due for each in list(crew.present)), default=0)) > self._clock():
+            with anyio.CancelScope(deadline=due):
+                await bell.wait()
+
+    def end(self) -> list[Any]:
+        """End the threads; return the values of the calls that run on."""
+        if self._crew is None:
+            return []
+        self._crew.close()
+        return [call.value for call in list(self._crew.present)]

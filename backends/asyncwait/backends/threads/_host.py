@@ -1,0 +1,80 @@
+"""An open operator on a loop of its own, for those who have none."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from asyncwait.spec import Statistics
+
+
+class Batches(Protocol):
+    """Results of an operator that can be taken many at a time."""
+
+    async def __anext__(self) -> Any:
+        """Return the next one."""
+        ...
+
+    def take_ready(self, limit: int) -> list[Any]:
+        """Take those that are ready, without waiting."""
+        ...
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        ...
+
+
+class OperatorHost:
+    """Opens an operator, and leaves it in the task that has opened it.
+
+    All but `figures` runs on the loop; another thread asks a `LoopThread` for it.
+
+    Args:
+        open_operator: is called on the loop.
+    """
+
+    def __init__(self, open_operator: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        self._open = open_operator
+        self._opened = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._results: Batches | None = None
+
+    async def open(self) -> None:
+        """Open the operator."""
+        self._task = asyncio.create_task(self._live())
+        self._task.add_done_callback(lambda _: self._opened.set())
+        await self._opened.wait()
+        if self._task.done():
+            self._task.result()
+
+    async def _live(self) -> None:
+        """Hold the context open: the scopes in it belong to the one task that enters it."""
+        async with self._open() as self._results:
+            self._opened.set()
+            await self._leaving.wait()
+
+    async def take(self, limit: int) -> list[Any]:
+        """Wait for the next result, and take all that are ready with it; none at the end."""
+        assert self._results is not None
+        try:
+            first = await anext(self._results)
+        except StopAsyncIteration:
+            return []
+        return [first, *self._results.take_ready(limit - 1)]
+
+    async def statistics(self) -> Statistics:
+        """Return the present figures."""
+        return self.figures()
+
+    def figures(self) -> Statistics:
+        """Return the figures; on the loop, or when that is gone."""
+        return Statistics() if self._results is None else self._results.statistics()
+
+    async def close(self) -> None:
+        """Leave the operator, and wait until it is gone."""
+        self._leaving.set()
+        task = self._task
+        # An error that is there already was raised by `open`, or is one that breaks out of loops.
+        if task is not None and not (task.done() and (task.cancelled() or task.exception())):
+            await task

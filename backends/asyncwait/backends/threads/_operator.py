@@ -1,0 +1,124 @@
+"""Opening and closing an operator whose calls run in threads: the pool's, with such a function."""
+
+import warnings
+from collections.abc import AsyncIterable, Callable
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from asyncwait.backends import pool
+from asyncwait.backends.threads._crew import Crew
+from asyncwait.backends.threads._function import InThreads, parts_of
+from asyncwait.spec import (
+    Element,
+    FunctionParts,
+    OperatorConfig,
+    OperatorResults,
+    PlainFunction,
+    PlainResults,
+    PlainSource,
+    Snapshot,
+    check_arguments,
+    shown,
+)
+
+R = TypeVar("R")
+
+_MOST_NAMED = 5
+"""Calls that run on whose values are told."""
+
+
+def open_operator(
+    config: OperatorConfig,
+    fn: Any,
+    elements: AsyncIterable[Element],
+    restore: Snapshot | None = None,
+) -> AbstractAsyncContextManager[OperatorResults]:
+    """Open an operator that calls `fn` in threads; see `asyncwait.spec.OpenOperator`.
+
+    The loop is never blocked by a call. Nothing can end one: at its deadline its record is decided,
+    the call runs on, and counts as abandoned. Leaving waits for each call until its time is over,
+    without a timeout to its end; where calls run on then, a RuntimeWarning names them.
+
+    Args:
+        config: mode, capacity, timeout and the rest; there are as many threads as calls at a time.
+        fn: a plain function, which returns an iterable of results; that is read in its thread. Its
+            handlers and hooks run on the loop. So does one in callback form, as everywhere.
+        elements: the input.
+        restore: what an earlier operator had in flight.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be; a coroutine function, say.
+    """
+    return open_with(Crew, config, fn, elements, restore)
+
+
+def open_with(
+    hire: Callable[[], Crew],
+    config: OperatorConfig,
+    fn: Any,
+    elements: AsyncIterable[Element],
+    restore: Snapshot | None = None,
+) -> AbstractAsyncContextManager[OperatorResults]:
+    """Open an operator whose threads are those that `hire` gives; see `open_operator`."""
+    parts = check_arguments(config, fn, elements, restore, "threads", "retry", "max_held")
+    if parts.invoke is not None:
+        return pool.open_operator(config, fn, elements, restore)
+    function = InThreads(parts_of(fn), config, hire=hire)
+    return _Threads(function, pool.open_operator(config, function, elements, restore))
+
+
+def open_plain(
+    config: OperatorConfig, function: PlainFunction, source: PlainSource
+) -> AbstractAsyncContextManager[PlainResults[Any]]:
+    """Open an operator for plain values; see `asyncwait.spec.OpenPlain`."""
+    call: Any = parts_of(function.call).call
+    if not function.single:
+        wrap, own = function.wrap, call
+
+        def call(value: Any) -> Any:
+            return wrap(own(value))
+
+    parts = replace(FunctionParts.of(function), call=call)
+    in_threads: Any = InThreads(parts, config, single=function.single)
+    return _Threads(in_threads, pool.open_plain(config, in_threads, source))
+
+
+class _Threads(AbstractAsyncContextManager[R]):
+    """The pool, from its opening to its close, and then the end of the threads.
+
+    Args:
+        function: what it calls.
+        opened: the pool.
+    """
+
+    def __init__(self, function: InThreads, opened: AbstractAsyncContextManager[R]) -> None:
+        self._function = function
+        self._opened = opened
+
+    async def __aenter__(self) -> R:
+        return await self._opened.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._opened.__aexit__(kind, error, traceback)
+        finally:
+            if running := self._function.end():
+                warnings.warn(_run_on(running), RuntimeWarning, stacklevel=2)
+
+
+def _run_on(values: list[Any]) -> str:
+    """Say that calls run on."""
+    named = ", ".join(map(shown, values[:_MOST_NAMED]))
+    more = f" and {len(values) - _MOST_NAMED} more" if len(values) > _MOST_NAMED else ""
+    return (
+        f"{len(values)} calls run on in threads, and nothing can end them: of {named}{more}; "
+        "give the client in them a timeout of its own"
+    )

@@ -1,0 +1,145 @@
+"""Plain values in, plain values out, for those who have a loop and those who have none."""
+
+import inspect
+from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from types import TracebackType
+from typing import Any, Literal, overload
+
+from asyncwait.backends.threads._operator import open_operator, open_plain
+from asyncwait.backends.threads._results import Results
+from asyncwait.backends.threads._source import ReadAhead
+from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
+from asyncwait.spec import InvalidConfig, Mode, PlainResults, Visit, plain_wait
+
+
+class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextManager[Results]):
+    """A stream of results that is opened by `async with`, by `with`, or by a `for` loop.
+
+    Args:
+        wait: opens the operator on a source.
+        source: of the values.
+    """
+
+    def __init__(
+        self,
+        wait: Callable[[Any], AbstractAsyncContextManager[PlainResults[Any]]],
+        source: Iterable[Any] | AsyncIterable[Any],
+    ) -> None:
+        self._wait = wait
+        self._source = source
+        self._visit = Visit()
+        self._opened: AbstractAsyncContextManager[PlainResults[Any]] | None = None
+        self._results: Results | None = None
+
+    async def __aenter__(self) -> PlainResults[Any]:
+        self._visit.enter()
+        self._opened = self._wait(self._source)
+        return await self._opened.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._visit.leave()
+        assert self._opened is not None
+        return await self._opened.__aexit__(kind, error, traceback)
+
+    def __enter__(self) -> Results:
+        self._visit.enter()
+        source = _without_a_loop(self._source)
+        self._results = Results(lambda: self._wait(source))
+        return self._results
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._visit.leave()
+        assert self._results is not None
+        try:
+            self._results.close()
+        except Exception as late:
+            if error is None:
+                raise
+            # What went wrong first says more than a source that does not close after it.
+            error.add_note(f"closing raised {late!r}")
+
+    def __iter__(self) -> Iterator[Any]:
+        with self as results:
+            yield from results
+
+
+def _without_a_loop(source: Any) -> Any:
+    """Return the source as it is read for somebody who has no loop.
+
+    Raises:
+        InvalidConfig: it needs one.
+    """
+    if isinstance(source, AsyncIterable):
+        raise InvalidConfig.of("source", source, "an iterable, or `async with` for an async one")
+    # What is all there blocks nobody; and what can't be iterated is refused behind this.
+    if isinstance(source, Collection) or not isinstance(source, Iterable):
+        return source
+    return ReadAhead(source)
+
+
+@overload
+def threads_wait(mode: Literal["ordered", "unordered"]) -> ThreadsWait: ...
+
+
+@overload
+def threads_wait(mode: Literal["key-ordered"]) -> KeyedThreadsWait: ...
+
+
+def threads_wait(mode: Mode) -> Any:
+    """Build the plain-value form of a mode."""
+    wait: Any = plain_wait(open_operator, mode, open_plain)
+    signature = inspect.signature(wait)
+
+    def open_stream(*args: Any, **options: Any) -> Stream:
+        bound = signature.bind(*args, **options).arguments
+        source = bound.pop("source")
+        return Stream(lambda read: wait(read, **bound), source)
+
+    open_stream.__doc__ = _doc(wait)
+    open_stream.__name__ = open_stream.__qualname__ = wait.__name__
+    open_stream.__signature__ = signature.replace(return_annotation=Stream)  # type: ignore[attr-defined]
+    return open_stream
+
+
+def _doc(wait: Any) -> str:
+    """Return what `help()` tells: as of other operators, but for what is different here."""
+    doc = inspect.cleandoc(wait.__doc__)
+    for theirs, ours in _INSTEAD.items():
+        assert theirs in doc, theirs
+        doc = doc.replace(theirs, ours)
+    return doc
+
+
+_INSTEAD = {
+    "Call `fn` for each value of `source`, many at a time, and": (
+        "Call `fn`, which may block, in threads for each value of `source`, many at a time, and"
+    ),
+    "fn: a coroutine function; may have": "fn: a plain function; may have",
+    "An async context manager that gives an async iterator of the results: see\n"
+    "    `asyncwait.spec.PlainWait`.": (
+        "What is opened by `async with` on a loop, and by `with` or a `for` loop where there is\n"
+        "    none; see `ThreadsStream`. There, a source that is no collection is read in a thread\n"
+        "    of its own, some values ahead."
+    ),
+    "InvalidConfig: an argument is wrong; on entering, and the source is closed.": (
+        "InvalidConfig: an argument is wrong; on entering, and the source is closed.\n\n"
+        "Warns:\n"
+        "    RuntimeWarning: on leaving, calls run on whose time is over: nothing can end them."
+    ),
+}
+"""What is said of other operators, and what is to stand there."""
+
+ordered_wait = threads_wait("ordered")
+unordered_wait = threads_wait("unordered")
+key_ordered_wait = threads_wait("key-ordered")

@@ -1,0 +1,73 @@
+"""The results of an operator, for those who have no loop: it runs on one in a thread of its own."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack
+from typing import Any
+
+from asyncwait.backends.threads._host import OperatorHost
+from asyncwait.backends.threads._loop_thread import LoopThread
+from asyncwait.spec import PlainResults, Statistics
+
+_AT_ONCE = 1000
+"""Results that are handed to the caller's thread together, at most."""
+
+
+class Results(Iterator[Any]):
+    """The results of an operator that runs on a loop in a thread of its own.
+
+    Args:
+        open_operator: is called there.
+    """
+
+    def __init__(
+        self, open_operator: Callable[[], AbstractAsyncContextManager[PlainResults[Any]]]
+    ) -> None:
+        self._host = OperatorHost(open_operator)
+        self._ready: deque[Any] = deque()
+        self._final: BaseException | None = None
+        self._closed = False
+        self._loop = LoopThread(asyncio.new_event_loop)
+        try:
+            self._loop.ask(self._host.open())
+        except BaseException:
+            self.close()
+            raise
+
+    def __next__(self) -> Any:
+        """Return the next result.
+
+        Raises:
+            StopIteration: there are no more.
+            OperatorError: the operator failed; each further call raises the same error again.
+            BaseException: what the source has raised, after the results of all that it gave.
+        """
+        if not self._ready:
+            if self._final is not None:
+                raise self._final.with_traceback(None)
+            if self._closed:
+                raise StopIteration
+            try:
+                self._ready.extend(self._loop.ask(self._host.take(_AT_ONCE)))
+            except Exception as error:
+                self._final = error
+                raise
+            if not self._ready:
+                raise StopIteration
+        return self._ready.popleft()
+
+    def statistics(self) -> Statistics:
+        """Return the present figures; those of the end, when it has been left."""
+        if self._closed:
+            return self._host.figures()
+        return self._loop.ask(self._host.statistics())
+
+    def close(self) -> None:
+        """Leave the operator, and end its loop."""
+        if not self._closed:
+            self._closed = True
+            self._ready.clear()
+            with ExitStack() as closing:
+                closing.callback(self._loop.stop)
+                self._loop.ask(self._host.close())
