@@ -1,5 +1,6 @@
 """A plain function in callback form: it runs in threads, and completes its record from there."""
 
+import asyncio
 import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -22,17 +23,15 @@ from asyncwait.spec import (
 )
 
 
-def parts_of(fn: Any) -> FunctionParts:
-    """Take a plain function apart, which is to be called in threads.
+def require_plain(fn: Any) -> None:
+    """Refuse what can't be called in threads.
 
     Raises:
-        InvalidConfig: it is none.
+        InvalidConfig: it is no plain function.
     """
-    parts = FunctionParts.of(fn)
-    if parts.call is None or not is_plain_function(parts.call):
+    if not is_plain_function(fn):
         expected = "a plain function, to be called in threads; the pool takes the others"
         raise InvalidConfig.of("fn", fn, expected)
-    return parts
 
 
 class InThreads:
@@ -69,6 +68,8 @@ class InThreads:
         self._hire = hire
         self._crew: Crew | None = None
         self._clock: Callable[[], float] = float
+        self._interruption: BaseException | None = None
+        """What a call has raised that is for the whole program."""
 
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
         """Have a thread call the function; return the call, which runs on whoever waits."""
@@ -84,6 +85,7 @@ class InThreads:
         try:
             returned = self._read(self._call(value))
         except (KeyboardInterrupt, SystemExit) as error:
+            self._interruption = error
             result.interrupt(error)
         except BaseException as error:
             result.complete_exceptionally(error)
@@ -100,11 +102,21 @@ class InThreads:
         return tuple(returned)
 
     async def close(self) -> None:
-        """Wait for the calls that run, as long as their time is not over; then close the user's."""
-        if self._crew is not None:
+        """Wait for the calls that run, as long as their time is not over; then close the user's.
+
+        On asyncio, whoever waits may be cancelled meanwhile: it is so when all is closed.
+        """
+        cancelled: asyncio.CancelledError | None = None
+        while self._crew is not None:
             self._crew.withdraw()
-            await self._outlast(self._crew)
+            try:
+                await self._outlast(self._crew)
+                break
+            except asyncio.CancelledError as error:
+                cancelled = error
         await run_hook(self._close)
+        if (passing := self._interruption or cancelled) is not None:
+            raise passing
 
     async def _outlast(self, crew: Crew) -> None:
         bell, door = Bell(), running_loop().call_from_thread

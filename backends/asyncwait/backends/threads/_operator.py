@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends import pool
 from asyncwait.backends.threads._crew import Crew
-from asyncwait.backends.threads._function import InThreads, parts_of
+from asyncwait.backends.threads._function import InThreads, require_plain
 from asyncwait.spec import (
     Element,
     FunctionParts,
@@ -66,24 +67,30 @@ def open_with(
     parts = check_arguments(config, fn, elements, restore, "threads", "retry", "max_held")
     if parts.invoke is not None:
         return pool.open_operator(config, fn, elements, restore)
-    function = InThreads(parts_of(fn), config, hire=hire)
-    return _Threads(function, pool.open_operator(config, function, elements, restore))
+    require_plain(fn)
+    function = InThreads(parts, config, hire=hire)
+    # Values are copied where they are used: in the threads.
+    return _Threads(
+        function, pool.open_operator(replace(config, copy=None), function, elements, restore)
+    )
 
 
 def open_plain(
     config: OperatorConfig, function: PlainFunction, source: PlainSource
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
     """Open an operator for plain values; see `asyncwait.spec.OpenPlain`."""
-    call: Any = parts_of(function.call).call
+    require_plain(function.call)
+    call: Any = function.call
     if not function.single:
-        wrap, own = function.wrap, call
-
-        def call(value: Any) -> Any:
-            return wrap(own(value))
-
-    parts = replace(FunctionParts.of(function), call=call)
+        call = partial(_wrapped, function)
+    parts = replace(FunctionParts.of(function), call=call).with_copies(config.copy)
     in_threads: Any = InThreads(parts, config, single=function.single)
-    return _Threads(in_threads, pool.open_plain(config, in_threads, source))
+    return _Threads(in_threads, pool.open_plain(replace(config, copy=None), in_threads, source))
+
+
+def _wrapped(function: PlainFunction, value: Any) -> Any:
+    """Call a function that gives many results, and let no dict pass for some."""
+    return function.wrap(function.call(value))
 
 
 class _Threads(AbstractAsyncContextManager[R]):

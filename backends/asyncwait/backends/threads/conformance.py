@@ -7,7 +7,9 @@ thread is on its way, to the server or back: it takes none.
 
 import asyncio
 import threading
+import time
 import warnings
+from collections import deque
 from collections.abc import (
     AsyncIterable,
     Callable,
@@ -18,14 +20,16 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, suppress
-from contextvars import copy_context
-from queue import Empty, SimpleQueue
+from contextvars import Context, ContextVar, copy_context
+from functools import partial
+from itertools import count
 from types import TracebackType, coroutine
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
-from asyncwait.backends.threads._crew import Crew
+from asyncwait.backends.threads._crew import Call, Crew
 from asyncwait.backends.threads._operator import open_with
 from asyncwait.conformance.harness import VirtualLoop, play
 from asyncwait.spec import Element, FunctionParts, OperatorConfig, OperatorResults, Snapshot
@@ -33,6 +37,10 @@ from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trac
 
 LACKS = frozenset({Capability.CANCEL_CALLS})
 """Nothing ends a thread from outside."""
+
+
+_STACK = 512 * 1024
+"""Bytes of the stack of a thread: more than a thousand of them have to fit into a child process."""
 
 
 class ThreadsBackend:
@@ -44,6 +52,7 @@ class ThreadsBackend:
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`."""
+        threading.stack_size(_STACK)
         for scenario in scenarios:
             yield play(open_served, scenario, loop_factory=PatientLoop)
 
@@ -64,53 +73,103 @@ class PatientLoop(VirtualLoop):
     def _moving(self) -> int:
         """Return how many calls are neither with their server nor over."""
         present = sum(len(crew.present) for crew in self.crews)
-        return present - sum(server.asked for server in self.servers)
+        return present - sum(server.present for server in self.servers)
 
     def may_jump(self) -> bool:
         """Return whether each call waits for its answer, and none has just told its own."""
         return not self._moving() and not self._ready  # type: ignore[attr-defined]
 
     def look(self) -> None:
-        """Have the loop look again whether time may move; from a thread."""
+        """Have the loop look again where the threads are; from one of them."""
         with suppress(RuntimeError):  # It is gone.
-            self.call_soon_threadsafe(int)
+            self.call_soon_threadsafe(self._serve)
+
+    def _serve(self) -> None:
+        if not self._moving():
+            for server in self.servers:
+                server.serve()
 
     def jump(self, seconds: float) -> None:
         """Move the clock; where somebody blocks the loop, threads go on until they wait."""
-        while self._moving():
-            for server in self.servers:
-                server.serve(patience=_LOOK)
+        is_served = True
+        while is_served:
+            while self._moving():
+                time.sleep(_LOOK)
+            served = [server.serve() for server in self.servers]
+            is_served = any(served)
         super().jump(seconds)
 
 
-_LOOK = 0.001
+_LOOK = 0.0002
 """Real seconds from look to look whether threads are on their way."""
+
+_number: ContextVar[int] = ContextVar("_number")
+
+
+class _Hired(Crew):
+    """Threads, on whose calls it is written how many were asked for before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = count()
+
+    def ask(self, call: Call) -> None:
+        """Have `call` run."""
+        assert call.context is not None
+        call.context.run(_number.set, next(self._numbers))
+        super().ask(call)
 
 
 class _Request:
-    """What a thread waits for."""
+    """What a thread waits for.
 
-    def __init__(self, value: Any) -> None:
+    Args:
+        value: the argument.
+        copy: copies it, if that is what is asked for; None for a call.
+    """
+
+    def __init__(self, value: Any, copy: Callable[[Any], Any] | None = None) -> None:
         self.value = value
+        self.copy = copy
+        self.number = _number.get()
         self.context = copy_context()
-        self.answered = threading.Event()
-        self.returned: Any = None
-        self.error: BaseException | None = None
+        self._answered = threading.Event()
+        self._returned: Any = None
+        self._error: BaseException | None = None
 
-    def answer(self) -> Any:
+    def answer(self, function: Callable[[Any], Any]) -> None:
+        """Answer with what `function` gives for the value, or raises."""
+        try:
+            self._returned = function(self.value)
+        except BaseException as error:
+            self._error = error
+        self._answered.set()
+
+    def wait(self) -> Any:
         """Wait for the answer, and return it; or raise it."""
-        self.answered.wait()
-        error, self.error = self.error, None
+        self._answered.wait()
+        error, self._error = self._error, None
         if error is None:
-            return self.returned
+            return self._returned
         try:
             raise error
         finally:
             del error
 
 
+def _within(context: Context, function: Callable[[Any], Any], value: Any) -> Any:
+    return context.run(function, value)
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
 class _Server:
     """Answers the requests of one operator as the planned function does.
+
+    Those that come in one instant come together, in the order of their calls: threads that are on
+    their way at the same time may overtake each other.
 
     Args:
         fn: the planned function, in coroutine form.
@@ -120,55 +179,69 @@ class _Server:
     def __init__(self, fn: Any, loop: PatientLoop) -> None:
         self._fn = fn
         self._loop = loop
-        self._requests: SimpleQueue[_Request] = SimpleQueue()
+        self._requests: deque[_Request] = deque()
         self._answers: dict[asyncio.Task[None], Any] = {}
-        self.asked = 0
-        """Requests that are not answered."""
+        self._open = 0
         parts = FunctionParts.of(fn)
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
                 setattr(self, name, part)
 
+    @property
+    def present(self) -> int:
+        """How many requests have come and are not answered."""
+        return len(self._requests) + self._open
+
     def __call__(self, value: Any) -> Any:
         """Ask for an answer from a thread, and block until it is there."""
-        request = _Request(value)
-        self._requests.put(request)
-        self._loop.call_soon_threadsafe(self.serve)
-        return request.answer()
+        return self._ask(_Request(value))
 
-    def serve(self, patience: float | None = None) -> None:
-        """Begin with all requests that are there.
+    def copies(self, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return what copies on the loop, whoever asks for it."""
+        thread = threading.get_ident()
 
-        Args:
-            patience: real seconds to wait for the first, where the loop is blocked: no turn of it
-                will begin with anything, so it is begun here and now. None where it is not.
-        """
-        with suppress(Empty):
-            request = self._requests.get(block=patience is not None, timeout=patience)
-            while True:
-                self._begin(request, at_once=patience is not None)
-                request = self._requests.get_nowait()
+        def asked(value: Any) -> Any:
+            is_here = threading.get_ident() == thread
+            return copy(value) if is_here else self._ask(_Request(value, copy))
 
-    def _begin(self, request: _Request, *, at_once: bool) -> None:
-        self.asked += 1
-        call: Any = self._answered(request)
-        if at_once:
-            try:
-                call = _go_on(call, request.context.run(call.send, None))
-            except StopIteration:
-                return
-        task = self._loop.create_task(call, context=request.context)
+        return asked
+
+    def _ask(self, request: _Request) -> Any:
+        self._requests.append(request)
+        self._loop.look()
+        return request.wait()
+
+    def serve(self) -> bool:
+        """Begin with all requests that are there; return whether there were any."""
+        requests = sorted(self._requests, key=lambda each: each.number)
+        for request in requests:
+            self._requests.remove(request)
+            if request.copy is not None:
+                request.answer(partial(_within, request.context, request.copy))
+                break  # Its call comes next, before all others.
+            self._open += 1
+            self._begin(request)
+        return bool(requests)
+
+    def _begin(self, request: _Request) -> None:
+        """Call the function here and now: the loop may be blocked before its next turn."""
+        call = self._answered(request)
+        try:
+            awaited = request.context.run(call.send, None)
+        except StopIteration:
+            return
+        task = self._loop.create_task(_go_on(call, awaited), context=request.context)
         self._answers[task] = call
         task.add_done_callback(self._answers.pop)
 
     async def _answered(self, request: _Request) -> None:
+        returned, error = None, None
         try:
-            request.returned = await self._fn(request.value)
-        except BaseException as error:
-            request.error = error
-        finally:
-            self.asked -= 1
-            request.answered.set()
+            returned = await self._fn(request.value)
+        except BaseException as raised:
+            error = raised
+        self._open -= 1
+        request.answer(lambda _: returned if error is None else _raise(error))
 
     async def shut(self) -> None:
         """Answer nobody any more; what is broken off so does not notice."""
@@ -237,7 +310,7 @@ def open_served(
     loop: Any = asyncio.get_running_loop()
 
     def hire() -> Crew:
-        crew = Crew()
+        crew = _Hired()
         crew.on_over = loop.look
         loop.crews.append(crew)
         return crew
@@ -245,6 +318,8 @@ def open_served(
     if not callable(fn) or hasattr(fn, "async_invoke"):
         return open_with(hire, config, fn, elements, restore)
     server = _Server(fn, loop)
+    if (copy := getattr(config, "copy", None)) is not None:
+        config = replace(config, copy=server.copies(copy))
     loop.servers.append(server)
     return _Served(open_with(hire, config, server, elements, restore), server)
 
