@@ -54,6 +54,20 @@ def test_calls_belong_to_the_records_that_they_are_said_to_be_for() -> None:
     assert leg.extra_calls == ()
 
 
+def test_a_limit_counts_that_is_over_before_a_blocked_loop_learns_of_the_end() -> None:
+    """The consumer was gone, and until the loop is free again the operator knows nothing of it."""
+    leg = leg_of(
+        PlannedRetry(attempt_timeout=40),
+        (Step("never"),),
+        CallStarted(0, 0, "a", 0),
+        Blocked(20, 80),
+        CallStarted(80, 1, "a", 0),
+        at=20,
+    )
+
+    assert [[c.number for c in item.attempts] for item in leg.records] == [[0, 1], []]
+
+
 def test_a_call_that_there_was_no_reason_for_is_set_apart() -> None:
     """The attempt before has not ended, or what it came to stands, or the deadline was over."""
     leg = leg_of(

@@ -97,7 +97,9 @@ def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:
     if is_answered:
         pauses = dict.fromkeys(_own_pauses(facts, call, number))
         found += [_outcome(facts, call, call.ended_at, pause) for pause in pauses]
-    known_at = min(call.ended_at if is_answered else NEVER, facts.leg.ending.at)
+    # Where the loop is blocked when its consumer goes, it learns of that when it is free again.
+    over_at = facts.instants(facts.leg.ending.at)[-1]
+    known_at = min(call.ended_at if is_answered else NEVER, over_at)
     if retry is not None and call.limit <= known_at:
         may_repeat = number < retry.max_attempts and retry.repeats_after("TimeoutError")
         pause = _with_jitter(retry, number) if may_repeat else None
