@@ -1,0 +1,88 @@
+"""The page `docs/your-loop.md` runs, and prints what stands there."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pages import Block, blocks_of, run, shows
+
+from asyncwait.conformance._commands import asyncwait
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "your-loop.md"
+SHAPES = ROOT / "examples" / "your_loop"
+SECTIONS = blocks_of(PAGE)
+COMMON = "The same experiment for all"
+COMMANDS = [
+    pytest.param(block, id=block.code.split()[-2])
+    for blocks in SECTIONS.values()
+    for block in blocks
+    if block.language == "console"
+]
+
+
+def code_of(title: str) -> list[Block]:
+    """The Python blocks of a section."""
+    return [block for block in SECTIONS[title] if block.language == "python"]
+
+
+def test_the_table_leads_to_every_shape() -> None:
+    """There are ten, and each has its section, in that order."""
+    table = re.findall(r"^\| \[(.+?)\]\(#(.+?)\)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title, _ in table]
+
+    assert [title for title, _ in table] == [title for title in SECTIONS if title[:1].isdigit()]
+    assert [anchor for _, anchor in table] == anchors
+    assert len(table) == 10
+
+
+@pytest.mark.parametrize("title", [title for title in SECTIONS if code_of(title)])
+def test_a_section_prints_what_it_says(title: str) -> None:
+    """Its blocks run one after the other, behind those that all sections share."""
+    names: dict[str, Any] = {"__name__": "page"}
+    shared = [] if title == COMMON else code_of(COMMON)
+
+    printed = [run(block, PAGE, names) for block in shared + code_of(title)]
+
+    assert printed == [block.printed for block in shared + code_of(title)]
+
+
+@pytest.mark.parametrize("block", COMMANDS)
+def test_a_timeline_is_what_the_suite_draws(
+    block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A shape is played as an operator, and breaks a rule; the page may leave lines out."""
+    monkeypatch.syspath_prepend(SHAPES)
+    monkeypatch.chdir(tmp_path)
+
+    done = CliRunner().invoke(asyncwait, block.code.removeprefix("$ asyncwait ").split())
+
+    assert done.exit_code == 1, done.stderr
+    assert shows(block.printed, done.stdout), done.stdout
+
+
+def test_every_shape_that_is_an_operator_has_a_timeline() -> None:
+    """What stands in the module stands in the page, and the other way round."""
+    module = (SHAPES / "shapes.py").read_text(encoding="utf-8")
+
+    shapes = re.findall(r"^(\w+) = _backend", module, re.MULTILINE)
+    assert shapes == [param.id.removeprefix("shapes:") for param in COMMANDS]
+
+
+@pytest.mark.parametrize(
+    ("told", "is_shown"),
+    [
+        ("a\nb\nc\n", True),
+        ("a\n...\nc\n", True),
+        ("...\nc\n", True),
+        ("a\n...\n", True),
+        ("a\nc\n", False),
+        ("...\nb\n", False),
+        ("...\nc\n...\nb\n...\n", False),
+    ],
+)
+def test_what_a_page_leaves_out_is_marked(told: str, is_shown: bool) -> None:  # noqa: FBT001
+    """Lines are left out where it says so, and nowhere else."""
+    assert shows(told, "a\nb\nc\n") is is_shown

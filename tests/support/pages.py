@@ -1,0 +1,72 @@
+"""Pages whose code runs: what stands in their fenced blocks, and what that prints."""
+
+import contextlib
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A block, and its language."""
+
+LEFT_OUT = "..."
+"""A line in the place of any number of lines."""
+
+
+@dataclass
+class Block:
+    """Something that is run, and what it prints.
+
+    Attributes:
+        language: "python" or "console".
+        code: what is run.
+        printed: the text block behind it; empty if there is none.
+        line: where it begins in its page.
+    """
+
+    language: str
+    code: str
+    printed: str = ""
+    line: int = 1
+
+
+def blocks_of(page: Path) -> dict[str, list[Block]]:
+    """Return what runs in each section of a page; in front of the first one it is called ""."""
+    sections: dict[str, list[Block]] = {}
+    text = page.read_text(encoding="utf-8")
+    heading, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
+    line = 1
+    for title, section in [("", heading), *((part.split("\n")[0], part) for part in rest)]:
+        sections[title] = _blocks(section, line)
+        line += section.count("\n")
+    return sections
+
+
+def _blocks(section: str, line: int) -> list[Block]:
+    blocks: list[Block] = []
+    for found in FENCED.finditer(section):
+        language, text = found.groups()
+        if language == "text":
+            assert blocks, f"nothing prints this:\n{text}"
+            assert not blocks[-1].printed, f"two texts of one block:\n{text}"
+            blocks[-1].printed = text
+        else:
+            begins = line + section[: found.start(2)].count("\n")
+            blocks.append(Block(language, text, line=begins))
+    return blocks
+
+
+def run(block: Block, page: Path, names: dict[str, Any]) -> str:
+    """Run a Python block with these names, and add its own to them; return what it prints."""
+    padded = "\n" * (block.line - 1) + block.code
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(padded, str(page), "exec"), names)  # noqa: S102 - the page is ours
+    return printed.getvalue()
+
+
+def shows(told: str, printed: str) -> bool:
+    """Return whether `told` is `printed`, but for lines that it leaves out."""
+    parts = re.split(rf"^ *{re.escape(LEFT_OUT)}\n", told, flags=re.MULTILINE)
+    pattern = r"(?:.*\n)*?".join(map(re.escape, parts))
+    return re.fullmatch(pattern, printed) is not None
