@@ -35,6 +35,7 @@ OTHERS = {
     "backends.chain": {"anyio", "msgspec"},
     "backends.emitter": {"anyio", "msgspec"},
     "backends.threads": {"anyio", "msgspec", "trio"},
+    "backends.watching": {"anyio", "msgspec", "opentelemetry", "rich"},
 }
 
 # Name below the root -> part; the first that matches. The reference and the faulty operators exist

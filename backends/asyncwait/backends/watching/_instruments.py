@@ -1,0 +1,132 @@
+"""The instruments of OpenTelemetry, which is imported here and nowhere else."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from importlib.metadata import version
+from threading import Lock, get_ident
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary, WeakSet
+
+from opentelemetry.metrics import CallbackOptions, Meter, Observation, get_meter
+
+from asyncwait.backends.watching._figures import METRICS, Metric
+from asyncwait.backends.watching._watched import Watched
+from asyncwait.spec import InvalidConfig
+
+Attributes: TypeAlias = frozenset[tuple[str, str | bool | float]]
+
+
+class Export:
+    """Reads the figures of one operator, for whoever asks.
+
+    Exporters ask in threads of their own, where an operator must not be read. They can't wait for
+    the loop either: OpenTelemetry holds a lock while they ask, for which the loop may wait.
+
+    Args:
+        results: of the operator.
+        attributes: what its figures are reported with.
+        instruments: where they are.
+    """
+
+    def __init__(
+        self,
+        results: Watched,
+        attributes: Mapping[str, str | bool | float],
+        instruments: "Instruments",
+    ) -> None:
+        self._results = results
+        self._instruments = instruments
+        self.attributes: Attributes = frozenset(attributes.items())
+
+    def begin(self) -> None:
+        """Be asked from now on."""
+        self._thread = get_ident()
+        self.look()
+        self._instruments.add(self)
+
+    def look(self) -> None:
+        """Read."""
+        self._figures = self._results.statistics()
+
+    def end(self, error: BaseException | None) -> None:  # noqa: ARG002 - figures stay true
+        """Read for the last time, and be asked no more."""
+        self.look()
+        self._instruments.remove(self)
+
+    def value(self, metric: Metric) -> float:
+        """Return a figure as it was read last; the present one in the thread of the loop."""
+        if get_ident() == self._thread:
+            self.look()
+        value: float = getattr(self._figures, metric.figure)
+        return value
+
+
+class Instruments:
+    """The instruments of one meter: a second one of the same name would never be asked.
+
+    Args:
+        meter: where they are made. It is not kept, as it keeps the instruments.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self._lock = Lock()
+        self._open: WeakSet[Export] = WeakSet()
+        self._past: dict[Attributes, dict[str, float]] = {}
+        for metric in METRICS:
+            create = getattr(meter, f"create_observable_{metric.kind}")
+            create(metric.name, [partial(self._observe, metric)], metric.unit, metric.description)
+
+    def add(self, export: Export) -> None:
+        """Report the figures of an operator."""
+        with self._lock:
+            self._open.add(export)
+            self._past.setdefault(export.attributes, {})
+
+    def remove(self, export: Export) -> None:
+        """Keep what an operator has counted, and nothing else of it."""
+        with self._lock:
+            self._open.discard(export)
+            past = self._past[export.attributes]
+            for metric in METRICS:
+                if metric.stays:
+                    so_far = past.get(metric.figure, 0)
+                    past[metric.figure] = metric.merge(so_far, export.value(metric))
+
+    def _observe(self, metric: Metric, _: CallbackOptions) -> Iterable[Observation]:
+        with self._lock:
+            values = {
+                attributes: past.get(metric.figure, 0) for attributes, past in self._past.items()
+            }
+            for export in self._open:
+                so_far = values[export.attributes]
+                values[export.attributes] = metric.merge(so_far, export.value(metric))
+        return [Observation(value, dict(key)) for key, value in values.items()]
+
+
+_INSTRUMENTS: WeakKeyDictionary[Meter, Instruments] = WeakKeyDictionary()
+_MAKING = Lock()
+
+
+def instruments_of(meter: Any) -> Instruments:
+    """Return the instruments of a meter, which are made once.
+
+    Args:
+        meter: given by the user; None for the global one.
+
+    Raises:
+        InvalidConfig: it is none.
+    """
+    if meter is None:
+        meter = _global_meter()
+    if not isinstance(meter, Meter):
+        raise InvalidConfig.of("meter", meter, "what `get_meter(name)` of OpenTelemetry gives")
+    with _MAKING:
+        if meter not in _INSTRUMENTS:
+            _INSTRUMENTS[meter] = Instruments(meter)
+        return _INSTRUMENTS[meter]
+
+
+@cache
+def _global_meter() -> Meter:
+    """Return one for all: before a provider is set, each that is asked for is another one."""
+    return get_meter("asyncwait", version("asyncwait"))

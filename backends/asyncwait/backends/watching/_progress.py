@@ -1,0 +1,59 @@
+"""A progress bar, if there is a terminal, and rich to draw it."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from asyncwait.backends.watching._watched import Watched, require_watched
+from asyncwait.backends.watching._while_open import WhileOpen
+from asyncwait.spec import InvalidConfig, MissingExtra
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show_progress(
+    results: Watched,
+    total: int | None = None,
+    *,
+    description: str = "records",
+    every: float = 0.2,
+    console: "Console | None" = None,
+) -> AbstractAsyncContextManager[None]:
+    """Show how far an operator is, while the body of the context runs.
+
+    On a terminal there is a bar: records done, how many of them a second, what is in flight and
+    held, retries, timeouts, and failures that were handled. What is printed meanwhile stands above
+    it. On what is no terminal there is one line at the end. If the body raises, the figures are
+    those of the last refresh: a failed operator has nothing in flight any more.
+
+    A record is done when its results are decided. In key-ordered mode those that wait for their
+    keys hide as many that are done, and the bar may be behind by so many until the end.
+
+    Args:
+        results: what `async with` of an operator gives.
+        total: how many records there will be; None if nobody knows.
+        description: stands in front, in the markup of rich.
+        every: seconds, by the clock of the loop, from one refresh to the next.
+        console: of rich, where to draw; None for standard error. It shows one bar at a time.
+
+    Returns:
+        An async context manager; leave it before the operator: `async with ordered_wait(...) as
+        results, show_progress(results): ...`. An error in drawing is raised on leaving.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be.
+        MissingExtra: rich is not installed.
+    """
+    require_watched(results, every)
+    _require_total(total)
+    try:
+        from asyncwait.backends.watching._bar import Bar
+    except ImportError as error:
+        raise MissingExtra("rich", "progress") from error
+    return WhileOpen(Bar(results, total, description, console), every)
+
+
+def _require_total(total: Any) -> None:
+    is_whole = isinstance(total, int) and not isinstance(total, bool)
+    if total is not None and (not is_whole or total < 0):
+        raise InvalidConfig.of("total", total, "a whole number >= 0, or None for not known")

@@ -1,0 +1,87 @@
+"""Something that is done again and again while the body of an `async with` runs."""
+
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Protocol
+
+import anyio
+
+from asyncwait.backends.watching._watched import Beat
+from asyncwait.spec import join_tasks
+
+
+class Watcher(Protocol):
+    """Looks at an operator. Everything is called on the loop, and nothing at the same time."""
+
+    def begin(self) -> None:
+        """Look for the first time."""
+
+    def look(self) -> None:
+        """Look again."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Look for the last time; `error` is what the body has raised."""
+
+
+class WhileOpen(AbstractAsyncContextManager[None]):
+    """Has a watcher look every so many seconds, in a task of its own, while the body runs.
+
+    Whatever the watcher raises leaves the body alone. It looks no more then, and the error comes
+    out on leaving: plainly, or as a note on what the body has raised.
+
+    Args:
+        watcher: what looks.
+        every: seconds from one look to the next.
+
+    Raises:
+        RuntimeError: it is entered again.
+    """
+
+    def __init__(self, watcher: Watcher, every: float) -> None:
+        self._watcher = watcher
+        self._every = every
+        self._was_entered = False
+        self._trouble: Exception | None = None
+
+    async def __aenter__(self) -> None:
+        if self._was_entered:
+            raise RuntimeError("entered before: an operator is watched by a new context each time")
+        self._was_entered = True
+        self._watcher.begin()
+        self._scope = anyio.CancelScope()
+        self._group = await anyio.create_task_group().__aenter__()
+        self._group.start_soon(self._watch, Beat(self._every, anyio.current_time() + self._every))
+
+    async def _watch(self, beat: Beat) -> None:
+        with self._scope:
+            while self._trouble is None:
+                await beat.wait()
+                try:
+                    self._watcher.look()
+                except Exception as error:
+                    self._trouble = error
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._scope.shield = True  # cancelled in a task of the group: see `join_tasks`
+        self._scope.cancel()
+        reason = await join_tasks(self._group)
+        first = exc if reason is None else reason
+        self._end(first)
+        if first is None:
+            first = self._trouble
+        elif self._trouble is not None:
+            first.add_note(f"Watching the operator raised, too: {self._trouble!r}")
+        if first is not None and first is not exc:
+            raise first
+
+    def _end(self, error: BaseException | None) -> None:
+        try:
+            self._watcher.end(error)
+        except Exception as trouble:
+            if self._trouble is None:
+                self._trouble = trouble

@@ -1,0 +1,34 @@
+"""Each test in here runs on both loops, on virtual clocks, and watches every shipped operator."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+from operators import PLAIN_FORMS, virtual_loop
+
+from asyncwait.spec import Mode, PlainResults
+
+OpenSleeping: TypeAlias = Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    """Both loops."""
+    return virtual_loop(request.param)
+
+
+@pytest.fixture(params=PLAIN_FORMS)
+def open_sleeping(request: pytest.FixtureRequest) -> OpenSleeping:
+    """Opens an operator whose calls sleep for as many seconds as their values say."""
+    forms = PLAIN_FORMS[request.param]
+
+    async def sleep(seconds: float) -> float:
+        await anyio.sleep(seconds)
+        return seconds
+
+    def open_form(*values: float, mode: Mode = "ordered", **settings: Any) -> Any:
+        return forms[mode](values, sleep, **settings)
+
+    return open_form

@@ -1,0 +1,320 @@
+"""The figures as metrics, as the SDK of OpenTelemetry collects them."""
+
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import opentelemetry.metrics
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData, Sum
+from operators import in_threads
+
+from asyncwait.backends.watching import _instruments, export_metrics
+from asyncwait.backends.watching._figures import METRICS
+from asyncwait.spec import InvalidConfig, MissingExtra, Retry, Statistics
+
+pytestmark = pytest.mark.anyio
+
+NOTHING = {
+    "asyncwait.records.in_flight": 0,
+    "asyncwait.elements.waiting": 0,
+    "asyncwait.records.held": 0,
+    "asyncwait.calls.started": 0,
+    "asyncwait.calls.retries": 0,
+    "asyncwait.records.timeouts": 0,
+    "asyncwait.records.failures_handled": 0,
+    "asyncwait.calls.abandoned": 0,
+    "asyncwait.records.max_in_flight": 0,
+    "asyncwait.records.max_held": 0,
+    "asyncwait.records.oldest": 0,
+}
+
+
+class Played:
+    """Stands for an operator; what its figures are, a test says."""
+
+    def __init__(self, **figures: float) -> None:
+        self.figures = Statistics(**figures)  # type: ignore[arg-type]
+
+    def statistics(self) -> Statistics:
+        """Return what the test says."""
+        return self.figures
+
+
+class Collected:
+    """A provider, whose meter the operators are given, and what is collected from it."""
+
+    def __init__(self) -> None:
+        self._reader = InMemoryMetricReader()
+        self.provider = MeterProvider([self._reader])
+        self.meter = self.provider.get_meter("tests")
+
+    def metrics(self) -> list[Any]:
+        """Collect; return all metrics."""
+        data = self._reader.get_metrics_data()
+        if not isinstance(data, MetricsData):
+            return []
+        return [
+            metric
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        ]
+
+    def figures(self, **attributes: Any) -> dict[str, float]:
+        """Collect; return the figures with these attributes, by the names of their metrics."""
+        return {
+            metric.name: point.value
+            for metric in self.metrics()
+            for point in metric.data.data_points
+            if dict(point.attributes) == attributes
+        }
+
+    def some(self, *names: str, **attributes: Any) -> list[float]:
+        """Collect; return some figures."""
+        figures = self.figures(**attributes)
+        return [figures[f"asyncwait.{name}"] for name in names]
+
+
+@pytest.fixture
+def collected() -> Iterator[Collected]:
+    """What is collected."""
+    collected = Collected()
+    yield collected
+    collected.provider.shutdown()
+
+
+async def test_each_figure_has_an_instrument() -> None:
+    """By a name that says what is counted."""
+    assert {metric.figure for metric in METRICS} == set(Statistics.__struct_fields__)
+    assert [metric.name for metric in METRICS] == list(NOTHING)
+
+
+async def test_whoever_collects_on_the_loop_gets_the_present(
+    open_sleeping: Any, collected: Collected
+) -> None:
+    """Of this very moment, however long ago the last reading was."""
+    retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=1)
+    async with (
+        open_sleeping(0.5, 9, 2, 1, retry=retry, on_error="skip", capacity=3) as results,
+        export_metrics(results, {"operator": "fetch"}, every=100, meter=collected.meter),
+    ):
+        await anyio.sleep(2)
+        present = collected.figures(operator="fetch")
+
+    assert present == NOTHING | {
+        "asyncwait.records.in_flight": 3,
+        "asyncwait.elements.waiting": 1,
+        "asyncwait.records.held": 1,
+        "asyncwait.calls.started": 5,
+        "asyncwait.calls.retries": 2,
+        "asyncwait.records.max_in_flight": 3,
+        "asyncwait.records.max_held": 1,
+        "asyncwait.records.oldest": 2,
+    }
+
+
+async def test_other_threads_get_what_was_read_last(
+    open_sleeping: Any, collected: Collected
+) -> None:
+    """An operator is read on its loop only, every so many seconds."""
+    seen: list[list[float]] = []
+
+    def collect() -> None:
+        seen.append(collected.some("calls.started", "records.held", "records.oldest"))
+
+    async with (
+        open_sleeping(0.75, 1.25, 9) as results,
+        export_metrics(results, every=0.5, meter=collected.meter),
+    ):
+        in_threads(collect)
+        for at in (0.6, 0.9, 1.4):
+            await anyio.sleep_until(at)
+            in_threads(collect)
+
+    assert seen == [[0, 0, 0], [3, 0, 0.5], [3, 0, 0.5], [3, 1, 1]]
+
+
+async def test_units_and_kinds(collected: Collected) -> None:
+    """What is counted only grows; what there is now can be added up over operators."""
+    async with export_metrics(Played(), meter=collected.meter):
+        metrics = {metric.name: metric for metric in collected.metrics()}
+
+    sums = {
+        name.removeprefix("asyncwait."): metric.data.is_monotonic
+        for name, metric in metrics.items()
+        if isinstance(metric.data, Sum)
+    }
+    assert sums == {
+        "records.in_flight": False,
+        "elements.waiting": False,
+        "records.held": False,
+        "calls.started": True,
+        "calls.retries": True,
+        "calls.abandoned": True,
+        "records.timeouts": True,
+        "records.failures_handled": True,
+    }
+    assert {metric.unit for metric in metrics.values()} == {"{record}", "{element}", "{call}", "s"}
+    assert metrics["asyncwait.records.oldest"].unit == "s"
+
+
+async def test_operators_are_told_apart_by_their_attributes(collected: Collected) -> None:
+    """One meter has one set of instruments, however many operators there are."""
+    one, other = Played(calls=1), Played(calls=2)
+    async with (
+        export_metrics(one, {"operator": "one"}, meter=collected.meter),
+        export_metrics(other, {"operator": "other"}, meter=collected.meter),
+    ):
+        seen = [collected.some("calls.started", operator=name) for name in ("one", "other")]
+
+    assert seen == [[1], [2]]
+    assert len(collected.metrics()) == len(METRICS)
+
+
+async def test_operators_with_the_same_attributes_are_added_up(collected: Collected) -> None:
+    """But the oldest is the oldest, and the most of each is not the most of all."""
+    one = Played(in_flight=1, held=1, calls=9, max_in_flight=5, oldest=2.5)
+    other = Played(in_flight=2, waiting=1, calls=3, max_in_flight=3, max_held=2, oldest=1)
+    async with export_metrics(one, meter=collected.meter):
+        async with export_metrics(other, meter=collected.meter):
+            both = collected.figures()
+        first = collected.figures()
+
+    assert both == NOTHING | {
+        "asyncwait.records.in_flight": 3,
+        "asyncwait.elements.waiting": 1,
+        "asyncwait.records.held": 1,
+        "asyncwait.calls.started": 12,
+        "asyncwait.records.max_in_flight": 5,
+        "asyncwait.records.max_held": 2,
+        "asyncwait.records.oldest": 2.5,
+    }
+    assert first == both | {
+        "asyncwait.records.in_flight": 1,
+        "asyncwait.elements.waiting": 0,
+    }
+
+
+async def test_what_was_counted_stays(open_sleeping: Any, collected: Collected) -> None:
+    """A counter never falls, also when the next operator with these attributes begins at 0."""
+    figures = ("calls.started", "records.in_flight", "records.max_in_flight", "records.oldest")
+    seen: list[list[float]] = []
+    for values in ([1, 2, 3], [1, 2]):
+        async with (
+            open_sleeping(*values) as results,
+            export_metrics(results, meter=collected.meter),
+        ):
+            seen.append(collected.some(*figures))
+            await anyio.sleep(1.5)
+            seen.append(collected.some(*figures))
+        seen.append(collected.some(*figures))
+
+    assert seen[:3] == [[0, 0, 0, 0], [3, 3, 3, 1.5], [3, 0, 3, 0]]
+    assert seen[3:] == [[3, 0, 3, 0], [5, 2, 3, 1.5], [5, 0, 3, 0]]
+
+
+async def test_a_body_that_raises_has_its_last_figures_counted(
+    open_sleeping: Any, collected: Collected
+) -> None:
+    """And raises the very error."""
+    error = KeyError("x")
+
+    async def body() -> None:
+        async with (
+            open_sleeping(9, 9) as results,
+            export_metrics(results, every=100, meter=collected.meter),
+        ):
+            await anyio.sleep(1)
+            raise error
+
+    with pytest.raises(KeyError) as caught:
+        await body()
+
+    assert caught.value is error
+    assert collected.some("calls.started", "records.in_flight") == [2, 0]
+
+
+async def test_an_operator_that_is_gone_is_not_kept(collected: Collected) -> None:
+    """Nor is one whose context nobody ever left."""
+    left, dropped = Played(calls=1), Played(calls=2)
+    gone = [weakref.ref(left), weakref.ref(dropped)]
+    async with export_metrics(left, meter=collected.meter):
+        pass
+    context: Any = export_metrics(dropped, meter=collected.meter)
+    context._watcher.begin()
+    before = collected.some("calls.started")
+    del left, dropped, context
+    gc.collect()
+
+    assert [each() for each in gone] == [None, None]
+    assert (before, collected.some("calls.started")) == ([3], [1])
+
+
+async def test_a_meter_that_is_gone_is_not_kept() -> None:
+    """Its instruments go with it."""
+    collected = Collected()
+    meter = weakref.ref(collected.meter)
+    async with export_metrics(Played(), meter=collected.meter):
+        pass
+    collected.provider.shutdown()
+    del collected
+    gc.collect()
+
+    assert meter() is None
+
+
+async def test_without_a_meter_it_is_that_of_the_global_provider(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One for all operators, or the second would never be asked."""
+    asked: list[tuple[str, ...]] = []
+    collected = Collected()
+
+    def get_meter(*arguments: str) -> Any:
+        asked.append(arguments)
+        return collected.meter
+
+    monkeypatch.setattr(_instruments, "get_meter", get_meter)
+    _instruments._global_meter.cache_clear()
+    async with export_metrics(Played(calls=1), {"n": 1}), export_metrics(Played(calls=2), {"n": 2}):
+        seen = [collected.some("calls.started", n=n) for n in (1, 2)]
+
+    _instruments._global_meter.cache_clear()
+    assert seen == [[1], [2]]
+    assert [name for name, _ in asked] == ["asyncwait"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"attributes": "fetch"},
+            r"attributes must be a mapping of texts to texts, .*, got 'fetch' \(str\)",
+        ),
+        ({"attributes": {1: "x"}}, "attributes must be a mapping"),
+        ({"attributes": {"x": ["y"]}}, "attributes must be a mapping"),
+        ({"every": 0}, "every must be a finite number"),
+        ({"meter": opentelemetry.metrics}, r"meter must be what `get_meter\(name\)` of Open"),
+    ],
+)
+async def test_wrong_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    """At the door, before anything is entered."""
+    with pytest.raises(InvalidConfig, match=message):
+        export_metrics(Played(), **arguments)
+
+
+async def test_without_opentelemetry_the_error_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing else needs it."""
+    monkeypatch.delitem(sys.modules, "asyncwait.backends.watching._instruments", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.metrics", None)
+
+    message = r"opentelemetry-api is not installed.*asyncwait\[otel\]"
+    with pytest.raises(MissingExtra, match=message):
+        export_metrics(Played())

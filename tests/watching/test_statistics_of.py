@@ -1,0 +1,92 @@
+"""The figures as a stream."""
+
+from typing import Any
+
+import anyio
+import pytest
+from operators import seconds_now
+
+from asyncwait.backends.watching import statistics_of
+from asyncwait.spec import InvalidConfig, Statistics
+
+pytestmark = pytest.mark.anyio
+
+
+class Still:
+    """Stands for an operator in which nothing happens."""
+
+    def statistics(self) -> Statistics:
+        """Return what it has always returned."""
+        return Statistics()
+
+
+async def test_figures_come_at_once_and_every_so_many_seconds(open_sleeping: Any) -> None:
+    """By the clock of the loop, for as long as somebody asks."""
+    seen: dict[float, tuple[int, int]] = {}
+
+    async def watch(results: Any) -> None:
+        async for figures in statistics_of(results, every=0.5):
+            seen[seconds_now()] = (figures.in_flight, figures.held)
+
+    async with open_sleeping(0.9, 1.6) as results, anyio.create_task_group() as group:
+        await anyio.sleep(0.25)
+        group.start_soon(watch, results)
+        await anyio.sleep_until(2)
+        taken = [result async for result in results]
+        await anyio.sleep_until(2.5)
+        group.cancel_scope.cancel()
+
+    assert taken == [0.9, 1.6]
+    assert seen == {0.25: (2, 0), 0.75: (2, 0), 1.25: (2, 1), 1.75: (2, 2), 2.25: (0, 0)}
+
+
+async def test_the_loop_decides_what_a_second_is() -> None:
+    """Without an argument, one second."""
+    figures = statistics_of(Still())
+    times: list[float] = []
+    for _ in range(3):
+        await anext(figures)
+        times.append(seconds_now())
+
+    assert times == [0, 1, 2]
+
+
+async def test_what_is_missed_is_left_out() -> None:
+    """Whoever is slow is not flooded; whoever is a little late does not shift what follows."""
+    figures = statistics_of(Still(), every=1)
+    times: list[float] = []
+    for pause in (0.75, 0.75, 3.25, 0.5, 0):
+        await anext(figures)
+        times.append(seconds_now())
+        await anyio.sleep(pause)
+
+    assert times == [0, 1, 2, 5.25, 6.25]
+
+
+async def test_a_cancelled_wait_is_not_the_end() -> None:
+    """The next one comes when it would have come."""
+    figures = statistics_of(Still(), every=2)
+    await anext(figures)
+    with anyio.move_on_after(0.5):
+        await anext(figures)
+    interrupted = seconds_now()
+
+    assert await anext(figures) == Statistics()
+    assert (interrupted, seconds_now()) == (0.5, 2)
+
+
+async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:
+    """Above all the context that was not entered, which is easily taken for the results."""
+    context = open_sleeping(1)
+
+    with pytest.raises(InvalidConfig, match="results must be what an operator gives, as in `async"):
+        statistics_of(context)
+    async with context:
+        pass
+
+
+@pytest.mark.parametrize("every", [0, -1, float("inf"), float("nan"), True, "1", None])
+async def test_what_is_no_interval_is_refused(every: Any) -> None:
+    """Nobody waits for ever, or not at all."""
+    with pytest.raises(InvalidConfig, match="every must be a finite number of seconds > 0, got"):
+        statistics_of(Still(), every)
