@@ -204,6 +204,17 @@ async def test_an_error_in_drawing_leaves_the_body_alone(log: Console) -> None:
     assert reached == [5]
 
 
+async def test_an_error_in_the_last_drawing_comes_out(terminal: Console) -> None:
+    """The cursor is there again."""
+    played = Played()
+
+    with pytest.raises(ZeroDivisionError):
+        async with show_progress(played, every=1, console=terminal):
+            played.trouble = ZeroDivisionError("of no account")
+
+    assert written(terminal).endswith("\x1b[?25h")
+
+
 async def test_an_error_in_drawing_is_a_note_on_that_of_the_body(terminal: Console) -> None:
     """The one of the body comes first, and the cursor is there again."""
     played = Played()
