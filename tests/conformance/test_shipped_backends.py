@@ -16,6 +16,7 @@ def test_the_shipped_backends_are_these() -> None:
         "reference-asyncio",
         "reference-trio",
         "spark",
+        "threads",
     ]
 
 
@@ -35,4 +36,12 @@ def test_a_backend_in_one_process_lacks_nothing_and_excuses_nothing(name: str) -
     backend = load_backend(name)
 
     assert backend.capabilities == ALL_CAPABILITIES
+    assert backend.exceptions == {}
+
+
+def test_threads_lack_that_a_call_can_be_cancelled() -> None:
+    """Nothing ends a thread from outside; every other rule applies."""
+    backend = load_backend("threads")
+
+    assert ALL_CAPABILITIES - backend.capabilities == {"cancel-calls"}
     assert backend.exceptions == {}
