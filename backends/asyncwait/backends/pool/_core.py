@@ -83,7 +83,6 @@ class Core:
         "_record_of",
         "_requested",
         "_restoring",
-        "_single",
         "_source_error",
         "_traceback",
         "_unordered",
@@ -102,6 +101,7 @@ class Core:
         "pending",
         "retries",
         "room",
+        "single",
         "timeouts",
     )
 
@@ -109,7 +109,7 @@ class Core:
         self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
     ) -> None:
         self._gives_values = plain is not None
-        self._single = plain is not None and plain.single
+        self.single = plain is not None and plain.single
         self._record_of = Record if plain is None else plain.record_of
         self.failure_handler: FailureHandler | None = None
         """The function's, if it has one."""
@@ -208,13 +208,23 @@ class Core:
         """Take in the next plain value of the source, as `read` does."""
         if self.closed:
             return False
-        record = self._record_of(value)
-        if self._inside < self._capacity and not self._backlog:
-            self._admit(record)
-            return not self.closed
-        self._backlog.append(record)
-        self._refill()
-        return self.may_read()
+        inside = self._inside + 1
+        if inside > self._capacity or self._backlog:
+            self._backlog.append(self._record_of(value))
+            self._refill()
+            return self.may_read()
+        # As `_admit` does it; among values there are no fences.
+        entry = Entry(self._record_of(value))
+        self._inside = inside
+        self._line.append(entry)
+        self._most_in_flight = max(self._most_in_flight, inside)
+        if self._unordered is not None:
+            self._unordered.add(entry)
+        if self._lines is None or self._is_first(entry, self._lines):
+            self.pending.append(entry)
+            if len(self.pending) == 1:
+                self.on_pending()
+        return not self.closed
 
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
@@ -284,7 +294,7 @@ class Core:
         """Decide `entry` with what its call returned; ignore it if the record is decided."""
         if entry.results is not None or self.closed:
             return
-        if self._single:
+        if self.single:
             self.on_results(entry, (returned,))
             return
         try:
@@ -344,13 +354,22 @@ class Core:
             self.room.ring()
             self._requested = max(self._requested - 1, 0)
             return self._express.popleft()
-        if not ready or (results := ready[0].results) is None:
+        if not ready:
             return NOTHING
         entry = ready[0]
+        if (results := entry.results) is None:
+            return NOTHING
         source: Stored = entry.element
         if len(results) == 1 or entry.given == len(results) - 1:
             result = results[-1]
-            self._leave(entry)
+            if self._unordered is None and entry.started is not None:  # It is as in `_leave`.
+                self._inside -= 1
+                self._decided -= 1
+                entry.element, entry.results = None, ()
+                self.called.popleft()
+                ready.popleft()
+            else:
+                self._leave(entry)
             if self._empty:
                 self._drop_ready()
             if self._backlog:
@@ -371,15 +390,13 @@ class Core:
         entry.element, entry.results = None, ()
         if entry.started is None:
             self._fences -= 1
-        if self._unordered is None:
-            self._line.popleft()
-            if entry.started is not None:
-                self.called.popleft()
+        elif self._unordered is None:
+            self.called.popleft()
         else:
-            self._ready.popleft()
+            let_go(self.called, entry, self._inside)
+        self._ready.popleft()
+        if self._unordered is not None:
             let_go(self._line, entry, self._inside)
-            if entry.started is not None:
-                let_go(self.called, entry, self._inside)
 
     def _drop_ready(self) -> None:
         """Let go of what goes out next and has no results."""

@@ -17,6 +17,7 @@ class PoolValues:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._poll = core.poll
         self._awaited = False
 
     def __aiter__(self) -> AsyncIterator[Any]:
@@ -25,12 +26,11 @@ class PoolValues:
     async def __anext__(self) -> Any:
         if self._awaited:
             raise RuntimeError("another task waits for the next element; there is one consumer")
-        core = self._core
         # No await lies between taking an element and returning it: a cancellation loses nothing.
-        while (element := core.poll()) is NOTHING:
-            if core.is_interrupted:
+        while (element := self._poll()) is NOTHING:
+            if self._core.is_interrupted:
                 await anyio.lowlevel.checkpoint_if_cancelled()  # as its consumer mostly is
-            core.raise_if_over()
+            self._core.raise_if_over()
             await self._wait()
         return element
 

@@ -64,7 +64,8 @@ class Retries(Sweep):
         self._is_timed = min(self._timeout, self._limit) < inf
         self._at: float | None = None
         """When the outcome came that is looked at; None for just now."""
-        if retry.on_result is not None or self._limit < inf:
+        self.is_light = retry.on_result is None and self._limit == inf
+        if not self.is_light:
             core.on_results = self._on_results
         core.on_failure = lambda entry, failure: self._on_failure(entry, failure, self._came_at())
 
@@ -82,9 +83,9 @@ class Retries(Sweep):
             self._core.retries += 1
         self._core.calls += 1
         entry.attempts += 1
-        if self._due == inf and self._timeout < inf:
-            self._due = self._deadline(entry)
-            self._wake_before(self._due)
+        if self.due == inf and self._timeout < inf:
+            self.due = self._deadline(entry)
+            self._wake_before(self.due)
         if self._limit < inf and (limit := now + self._limit) < self._deadline(entry):
             self._limits[entry] = limit
             self._wake_before(limit)
@@ -109,7 +110,7 @@ class Retries(Sweep):
         self._at = at
         if self._is_timed:
             self._at = at = self._clock() if at is None else at
-            if self._due < at or (self._limits and self._first_limit() < at):
+            if self.due < at or (self._limits and self._first_limit() < at):
                 if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
                     entry.worker = None  # Its call is over: there is nothing to cancel.
                 self._decide_before(at)
@@ -197,7 +198,7 @@ class Retries(Sweep):
     def _decide_before(self, time: float) -> None:
         """Do all that was due before `time`: deadlines and limits in their order, then the rest."""
         while (limit := self._first_limit()) < time:
-            if self._due <= limit:
+            if self.due <= limit:
                 super()._decide_before(nextafter(limit, inf))
             else:
                 self._overrun(next(iter(self._limits)), limit)

@@ -74,6 +74,9 @@ class Sweep:
     inbox = Inbox
     """Where the outcomes of calls in callback form go."""
 
+    is_light = True
+    """Whether all there is to a first call is that it began, and is not late at its end."""
+
     def __init__(
         self, core: Core, parts: FunctionParts, config: OperatorConfig, group: TaskGroup
     ) -> None:
@@ -87,9 +90,9 @@ class Sweep:
         self._scope: anyio.CancelScope | None = None
         self._wakes_at = inf
         """When the task goes on, if nothing wakes it before."""
-        self._due = inf
+        self.due = inf
         """No undecided record has an earlier deadline."""
-        self.watches = config.timeout is not None
+        self.has_deadlines = self.watches = config.timeout is not None
         """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
         self._abandoned: list[_Cancelled] = []
@@ -102,10 +105,14 @@ class Sweep:
         core.calls += 1
         entry.started = now = self._clock()
         core.called.append(entry)
-        if self._due == inf and self.watches:
-            self._due = now + self._timeout
-            self._wake()
+        if self.due == inf and self.has_deadlines:
+            self.expect(now)
         return True
+
+    def expect(self, now: float) -> None:
+        """Wait for the deadline of a record that is called now; no other one is undecided."""
+        self.due = now + self._timeout
+        self._wake()
 
     def beat(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
         """Decide what was due before now, or `at`; tell whether that is true of `entry`.
@@ -115,7 +122,7 @@ class Sweep:
         """
         if at is None:
             at = self._clock()
-        if at <= self._due:
+        if at <= self.due:
             return False
         is_late = self._deadline(entry) < at
         if is_late:
@@ -155,15 +162,15 @@ class Sweep:
 
     def _next(self) -> float:
         """Return when there will be something to do."""
-        return min(self._due, self._cancelled[0].due) if self._cancelled else self._due
+        return min(self.due, self._cancelled[0].due) if self._cancelled else self.due
 
     def _decide_before(self, time: float) -> None:
         """Decide all records that were due before `time`, in the order of their deadlines."""
-        self._due, late = inf, []
+        self.due, late = inf, []
         for entry in self._core.called:
             if entry.results is None:
                 if (deadline := self._deadline(entry)) >= time:
-                    self._due = deadline
+                    self.due = deadline
                     break
                 late.append(entry)
         for entry in late:

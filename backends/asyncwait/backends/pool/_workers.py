@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from math import inf
 from types import CoroutineType
 from typing import Any
 
@@ -176,18 +177,32 @@ class CoroutineCrew(Crew):
 
     _isolates = False
 
-    async def _shift(self, worker: Worker) -> None:
-        core, pending, watches = self._core, self._core.pending, self._sweep.watches
+    async def _shift(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
+        core, sweep, clock = self._core, self._sweep, self._clock
+        pending, called = core.pending, core.called
+        is_light, has_deadlines = sweep.is_light, sweep.has_deadlines
+        decides_by_one = core.single and core.on_results == core.decide
+        now: float | None = None
+        """When the last call ended, and the next one begins; None if that is not the same."""
         while not core.closed:
             if not pending:
-                entry = record = None
+                entry = record = now = None
                 if await self._park(worker):
                     continue
                 return
             worker.entry = entry = pending.popleft()
             if pending and not self._on_their_way:
                 self.help()
-            if self._sweep.begin(entry):
+            may_be_cancelled = False
+            is_first = is_light and entry.started is None
+            if is_first:  # It is written out what `begin` does there.
+                entry.started = now = clock() if now is None else now
+                entry.attempts = 1
+                core.calls += 1
+                called.append(entry)
+                if has_deadlines and sweep.due == inf:
+                    sweep.expect(now)
+            if is_first or sweep.begin(entry):
                 entry.worker = worker
                 record = entry.element
                 try:
@@ -199,14 +214,21 @@ class CoroutineCrew(Crew):
                             call = awaitable_of(record, call)
                         returned = await call
                     if worker.cancelling():
+                        may_be_cancelled = True
                         await own_cancellation(worker.scope)
-                    if not (watches and self._sweep.beat(entry, None, worker)):
-                        core.settle(entry, returned)
+                    now = clock()
+                    if (is_light and now <= sweep.due) or not sweep.beat(entry, now, worker):
+                        if decides_by_one and entry.results is None and not core.closed:
+                            core.decide(entry, (returned,))  # As `settle` does, which comes second.
+                        else:
+                            core.settle(entry, returned)
+                            now = None  # Reading what was returned may have taken time.
                 except BaseException as error:
+                    now, may_be_cancelled = None, True
                     await self._raised(worker, entry, error)
             worker.entry = call = returned = None  # what they hold may be emitted
             if worker.since is not None:
-                self._takes_long = self._clock() - worker.since > _LONG
+                self._takes_long = clock() - worker.since > _LONG
                 worker.since = None
             try:
                 # At once if they share all they hold, however much. Else values are compared: one
@@ -215,7 +237,8 @@ class CoroutineCrew(Crew):
             except Exception:  # what the comparison of two values raised: they are not the same
                 is_marked = True
             # Would the next call notice the last one, by a cancellation or a context?
-            if is_marked or worker.was_cancelled or worker.cancelling():
+            may_be_cancelled = may_be_cancelled and worker.cancelling() > 0
+            if is_marked or worker.was_cancelled or may_be_cancelled:
                 self._isolates = self._isolates or is_marked
                 return
 
