@@ -181,7 +181,7 @@ class CoroutineCrew(Crew):
         core, sweep, clock = self._core, self._sweep, self._clock
         pending, called = core.pending, core.called
         is_light, has_deadlines = sweep.is_light, sweep.has_deadlines
-        decides_by_one = core.single and core.on_results == core.decide
+        watches, decides_by_one = sweep.watches, sweep.is_light and core.single
         now: float | None = None
         """When the last call ended, and the next one begins; None if that is not the same."""
         while not core.closed:
@@ -217,12 +217,13 @@ class CoroutineCrew(Crew):
                         may_be_cancelled = True
                         await own_cancellation(worker.scope)
                     now = clock()
-                    if (is_light and now <= sweep.due) or not sweep.beat(entry, now, worker):
-                        if decides_by_one and entry.results is None and not core.closed:
-                            core.decide(entry, (returned,))  # As `settle` does, which comes second.
-                        else:
+                    is_plain = decides_by_one and entry.results is None and not core.closed
+                    if is_plain and now <= sweep.due:
+                        core.decide(entry, (returned,))  # What follows comes to the same.
+                    else:
+                        if not (watches and sweep.beat(entry, now, worker)):
                             core.settle(entry, returned)
-                            now = None  # Reading what was returned may have taken time.
+                        now = None  # A handler, or reading what was returned, may have taken time.
                 except BaseException as error:
                     now, may_be_cancelled = None, True
                     await self._raised(worker, entry, error)
