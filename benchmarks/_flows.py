@@ -6,8 +6,11 @@ clock counts. Peers run as their documentation shows.
 
 import asyncio
 import random
+import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +18,8 @@ import aiostream
 import trio
 
 from asyncwait.backends.pool import key_ordered_wait, open_operator, ordered_wait, unordered_wait
-from asyncwait.spec import Barrier, Element, OperatorConfig, PlainWait, Record, Retry, Watermark
+from asyncwait.backends.threads import unordered_wait as in_threads
+from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Retry, Watermark
 
 CAPACITY = 100
 """Calls at a time, where a flow has no other."""
@@ -54,6 +58,21 @@ async def trio_turn(value: Any) -> Any:
 async def slow(value: Any) -> Any:
     """W2: take a millisecond."""
     await asyncio.sleep(SHORT)
+    return value
+
+
+BLOCKED = 0.005
+"""Seconds that a call in a thread takes."""
+
+
+def returns_at_once(value: Any) -> Any:
+    """W0 for threads."""
+    return value
+
+
+def blocks(value: Any) -> Any:
+    """Block a thread for five milliseconds."""
+    time.sleep(BLOCKED)
     return value
 
 
@@ -100,7 +119,33 @@ async def workers(source: Iterable[Any], fn: Fn, capacity: int = CAPACITY) -> No
     await asyncio.gather(*(work() for _ in range(capacity)))
 
 
+async def bare_threads(count: int) -> None:
+    """As many threads as the capacity share an iterator and block; nothing comes out."""
+    iterator, lock = iter(range(count)), threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                value = next(iterator, None)
+            if value is None:
+                return
+            blocks(value)
+
+    threads = [threading.Thread(target=work) for _ in range(CAPACITY)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 # Peers.
+
+
+async def executor(count: int, fn: Callable[[Any], Any]) -> None:
+    """Run `ThreadPoolExecutor.map`, which reads its whole source first."""
+    with ThreadPoolExecutor(CAPACITY) as pool:
+        for _ in pool.map(fn, range(count)):
+            pass
 
 
 async def window(count: int, fn: Fn, timeout: float | None = None) -> None:  # noqa: ASYNC109
@@ -152,7 +197,7 @@ async def limiter(count: int, fn: Fn) -> None:
 # The pool.
 
 
-async def plain(source: Any, fn: Fn, wait: PlainWait = ordered_wait, **options: Any) -> None:
+async def plain(source: Any, fn: Any, wait: Any = ordered_wait, **options: Any) -> None:
     """Run the pool on plain values."""
     async with wait(source, fn, **{"capacity": CAPACITY, **options}) as results:
         async for _ in results:
@@ -235,6 +280,11 @@ FLOWS: dict[str, Flow] = {
     ),
     "pool W2, 1000": Flow(lambda n: plain(values(n), slow, capacity=1000, **ON), SLOW, "wall"),
     "pool W3, held": Flow(lambda n: plain(tail(n), as_long, max_held=5_000), SLOW, "wall"),
+    "bare threads, 5 ms": Flow(bare_threads, SLOW, "wall"),
+    "executor W0": Flow(lambda n: executor(n, returns_at_once), SLOW, "wall"),
+    "executor, 5 ms": Flow(lambda n: executor(n, blocks), SLOW, "wall"),
+    "threads W0": Flow(lambda n: plain(range(n), returns_at_once, in_threads, **ON), SLOW, "wall"),
+    "threads, 5 ms": Flow(lambda n: plain(range(n), blocks, in_threads, **ON), SLOW, "wall"),
     "workers W1 on uvloop": Flow(lambda n: workers(range(n), one_turn), loop="uvloop"),
     "pool W0 on uvloop": Flow(lambda n: plain(values(n), at_once, **ON), loop="uvloop"),
     "pool W1 on uvloop": Flow(lambda n: plain(values(n), one_turn, **ON), loop="uvloop"),

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import trio
 import uvloop
 from _bounds import in_order
-from _flows import FLOWS, SLOW, Flow, tail
+from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, tail
 from _page import write
 from rich.console import Console
 from rich.progress import track
@@ -86,6 +86,13 @@ ALL_ON = "pool W0, timeout"
 FLOOR = "generator W0"
 SOURCE = "pool W0, async source"
 NEVER = at_most(0.15, 0.07, "us")
+
+
+def share_of_threads(costs: Costs) -> float:
+    """Return how near calls that block come to what so many threads could do at best."""
+    return BLOCKED / CAPACITY * 1e6 / costs["threads, 5 ms"]
+
+
 ROWS = (
     Row("W0, async source, timeout; generators", over(ALL_ON, FLOOR), at_most(5, 3.5)),
     Row("W0, nothing optional; generators", over("pool W0, nothing", FLOOR), at_most(2.2, 1.6)),
@@ -103,6 +110,10 @@ ROWS = (
     Row("trio's limiter, W0", over("limiter W0", "pool W0 on trio"), Goal(15, 35)),
     Row("trio's limiter, W1", over("limiter W1", "pool W1 on trio"), Goal(5, 8)),
     Row("W3 in order, max_held, of its bound", share_of_bound, Goal(0.95, 0.98)),
+    Row(
+        "threads, a function that returns at once", lambda c: c["threads W0"], at_most(10, 8, "us")
+    ),
+    Row("threads, 5 ms, of the bound", share_of_threads, Goal(0.95, 0.97)),
 )
 
 

@@ -50,10 +50,11 @@ class Crew:
         self._waiting: deque[Call] = deque()
         self._idle: deque[threading.Lock] = deque()
         """What idle threads wait for: it is locked."""
-        self._on_its_way = False
-        """Whether a thread is about to look for a call."""
-        self._takes_long = True
-        """Whether the call did that ended last."""
+        self._coming: deque[None] = deque()
+        """As many as threads are about to look for a call, which somebody has sent for."""
+        self._was_long = self._takes_long = True
+        """Whether the call that ended last took long, and whether the last two did: a thread that
+        has to wait for others is late now and then."""
         self._threads: set[threading.Thread] = set()
         self._closed = False
 
@@ -61,7 +62,14 @@ class Crew:
         """Have `call` run by a thread, as soon as one comes to it."""
         self.present.add(call)
         self._waiting.append(call)
-        if self._takes_long or not self._on_its_way:
+        self._see_to(len(self._waiting))
+
+    def _see_to(self, waiting: int) -> None:
+        """Send for a thread, if for so many calls too few are on their way.
+
+        One is enough where calls are short: it sends for the next one before it takes its own.
+        """
+        if len(self._coming) < (waiting if self._takes_long else min(waiting, 1)):
             self._send_for_one()
 
     def withdraw(self) -> None:
@@ -78,17 +86,17 @@ class Crew:
             if len(self._threads) < len(self.present):
                 self._start_one()
         else:
-            self._on_its_way = True  # first: it says that it has come
+            self._coming.append(None)  # first: it is taken out when the thread has come
             gate.release()
 
     def _start_one(self) -> None:
         thread = threading.Thread(target=self._work, name="asyncwait-call", daemon=True)
         self._threads.add(thread)
-        self._on_its_way = True
+        self._coming.append(None)
         try:
             thread.start()
         except RuntimeError:  # The system gives no more of them: those that are there will do.
-            self._on_its_way = False
+            self._coming.pop()
             self._threads.discard(thread)
             if not self._threads:
                 raise
@@ -96,10 +104,9 @@ class Crew:
     def _work(self) -> None:
         gate = threading.Lock()
         gate.acquire()
+        self._coming.pop()
         while not self._closed:
-            self._on_its_way = False
-            if len(self._waiting) > 1 and not self._on_its_way:
-                self._send_for_one()  # Before it takes one: calls begin in their order.
+            self._see_to(len(self._waiting) - 1)  # Before it takes one: they begin in their order.
             try:
                 call = self._waiting.popleft()
             except IndexError:
@@ -112,21 +119,24 @@ class Crew:
     def _rest(self, gate: threading.Lock) -> None:
         """Wait until there may be work, or none any more."""
         self._idle.append(gate)
-        # A call that came before that found nobody idle, and maybe somebody on the way: this one.
+        # A call that came before that found nobody idle, and maybe as many threads as calls.
         if self._waiting or self._closed:
             try:
                 self._idle.remove(gate)
-            except ValueError:  # Somebody opens it just now.
-                gate.acquire()
-            return
+            except ValueError:
+                pass  # Somebody opens it just now.
+            else:
+                return
         gate.acquire()
+        self._coming.pop()
 
     def _run(self, call: Call) -> None:
         assert call.context is not None
         assert call.run is not None
         began = time.monotonic()
         call.context.run(call.run)
-        self._takes_long = time.monotonic() - began > _LONG
+        was_long, self._was_long = self._was_long, time.monotonic() - began > _LONG
+        self._takes_long = was_long and self._was_long
         self._end(call)
 
     def _end(self, call: Call) -> None:
@@ -140,7 +150,9 @@ class Crew:
         self._closed = True
         while self._idle:
             with suppress(IndexError):
-                self._idle.pop().release()
+                gate = self._idle.pop()
+                self._coming.append(None)
+                gate.release()
 
 
 def _nothing() -> None:
