@@ -26,7 +26,8 @@ def _column(run: Run) -> dict[str, str]:
     return {
         "requests": f"{requests:,}",
         "calls": f"{figures.calls:,}",
-        "retries among them": f"{figures.retries:,}",
+        "calls seen by the service": f"{len(run.log):,}",
+        "retries": f"{figures.retries:,}",
         "answered by 429": f"{len(run.answered(429)):,}",
         "answered by 500": f"{len(run.answered(500)):,}",
         "timeouts": f"{len(run.late):,}",
