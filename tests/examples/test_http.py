@@ -37,7 +37,7 @@ def of(name: str) -> Any:
 @pytest.fixture(scope="module")
 def runs(example: Any) -> dict[str, Any]:
     """A small run of each, in which everything occurs."""
-    job = of("fetching").Job(60, capacity=20, timeout=0.8, patience=0.3, back_off=0.01)
+    job = of("fetching").Job(60, capacity=20, timeout=1.5, patience=0.6, back_off=0.01)
     behaviour = of("service").Behaviour(
         median=0.005, busy=0.1, failing=0.1, broken=0.05, stuck=0.05, retry_after=0.05
     )
