@@ -33,9 +33,12 @@ class PoolResultFuture:
         """Decide the record with `error`."""
         self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
 
-    def interrupt(self, error: BaseException) -> None:
-        """Raise on the loop what is for the whole program, whatever has become of the record."""
-        self._inbox.interrupt(error)
+    def interrupt(self, take: Callable[[], BaseException | None]) -> None:
+        """Raise on the loop what `take` gives there, whatever has become of the record.
+
+        That is for the whole program. Where the operator is closed, nobody may take it.
+        """
+        self._inbox.interrupt(take)
 
 
 class RunningCall:
@@ -66,7 +69,7 @@ class Inbox:
         self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
         self._loop = running_loop()
         self._clock = self._loop.time
-        self._interruption: BaseException | None = None
+        self._interruption: Callable[[], BaseException | None] = _nothing
         self._armed = False
         self._closed = False
 
@@ -85,10 +88,10 @@ class Inbox:
             self._outcomes.append((entry, outcome, self._clock()))
             self._arm()
 
-    def interrupt(self, error: BaseException) -> None:
-        """Raise `error` behind the outcomes, from any thread."""
+    def interrupt(self, take: Callable[[], BaseException | None]) -> None:
+        """Raise what `take` gives, behind the outcomes; from any thread."""
         if not self._closed:
-            self._interruption = error
+            self._interruption = take
             self._arm()
 
     def _arm(self) -> None:
@@ -113,8 +116,8 @@ class Inbox:
             except BaseException as error:
                 let_pass(error)
                 core.call_raised(entry, error)
-        if self._interruption is not None:
-            raise self._interruption
+        if (interruption := self._interruption()) is not None:
+            raise interruption
 
     def close(self) -> None:
         """Ignore whatever comes from now on."""
@@ -156,9 +159,9 @@ class Attempt:
 
         self._inbox.put(entry, if_present)
 
-    def interrupt(self, error: BaseException) -> None:
-        """Raise `error`, from any thread."""
-        self._inbox.interrupt(error)
+    def interrupt(self, take: Callable[[], BaseException | None]) -> None:
+        """Raise what `take` gives, from any thread."""
+        self._inbox.interrupt(take)
 
 
 class AttemptInbox(Inbox):
@@ -173,3 +176,7 @@ class AttemptInbox(Inbox):
         """Note that the present call of `entry` runs by itself."""
         if entry.worker is not None:
             entry.worker.scope = call
+
+
+def _nothing() -> None:
+    pass

@@ -443,8 +443,11 @@ class Core:
         return tuple(each.element for each in line if each.element is not None and not each.given)
 
     def statistics(self) -> Statistics:
-        """Return the present figures."""
-        oldest = self.called[0].started if self.called else None
+        """Return the present figures; for any thread."""
+        try:
+            oldest = self.called[0].started
+        except IndexError:
+            oldest = None
         return Statistics(
             in_flight=self._inside - self._fences,
             waiting=0 if self._restoring else len(self._backlog),

@@ -6,29 +6,32 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
-from typing import Any
+from typing import Any, TypeAlias
 
 from asyncwait.backends.pool import RunningCall
 
 _LONG = 0.0005
 """Seconds from which a call takes long. Others are back before many threads could be woken."""
 
+Told: TypeAlias = Callable[[], object]
+"""Hands in what a call has come to."""
+
 
 class Call(RunningCall):
     """One call on its way through a thread.
 
     Args:
-        value: the argument.
-        run: runs it, wherever that is.
+        value: the argument; None when it is over.
+        run: runs it, wherever that is, and returns what tells of it.
         due: when its time is over, in seconds of the loop's clock.
     """
 
     __slots__ = ("context", "due", "run", "value")
 
-    def __init__(self, value: Any, run: Callable[[], None], due: float) -> None:
+    def __init__(self, value: Any, run: Callable[[], Told], due: float) -> None:
         self.is_over = False
         self.value = value
-        self.run: Callable[[], None] | None = run
+        self.run: Callable[[], Told] | None = run
         self.context: Context | None = copy_context()
         """It begins with the variables of whoever asks for it; what it sets stays in here."""
         self.due = due
@@ -43,10 +46,12 @@ class Crew:
     """
 
     def __init__(self) -> None:
-        self.present: set[Call] = set()
+        self.present: dict[Call, None] = {}
         """Calls that were asked for and are not over."""
         self.on_over: Callable[[], None] = _nothing
         """Called, in its thread, when a call is over."""
+        self._keeping: set[Call] = set()
+        """Those of them that have not returned yet: each of these keeps a thread."""
         self._waiting: deque[Call] = deque()
         self._idle: deque[threading.Lock] = deque()
         """What idle threads wait for: it is locked."""
@@ -56,13 +61,23 @@ class Crew:
         """Whether the call that ended last took long, and whether the last two did: a thread that
         has to wait for others is late now and then."""
         self._threads: set[threading.Thread] = set()
+        self._hiring = threading.Lock()
         self._closed = False
 
     def ask(self, call: Call) -> None:
-        """Have `call` run by a thread, as soon as one comes to it."""
-        self.present.add(call)
+        """Have `call` run by a thread, as soon as one comes to it.
+
+        Raises:
+            RuntimeError: there is none, and the system gives none.
+        """
+        self.present[call] = None
+        self._keeping.add(call)
         self._waiting.append(call)
-        self._see_to(len(self._waiting))
+        try:
+            self._see_to(len(self._waiting))
+        except RuntimeError:
+            self.withdraw()
+            raise
 
     def _see_to(self, waiting: int) -> None:
         """Send for a thread, if for so many calls too few are on their way.
@@ -82,16 +97,18 @@ class Crew:
         try:
             gate = self._idle.pop()
         except IndexError:
-            # If there are as many threads as calls, each of these is about to have one.
-            if len(self._threads) < len(self.present):
-                self._start_one()
+            self._start_one()
         else:
             self._coming.append(None)  # first: it is taken out when the thread has come
             gate.release()
 
     def _start_one(self) -> None:
-        thread = threading.Thread(target=self._work, name="asyncwait-call", daemon=True)
-        self._threads.add(thread)
+        with self._hiring:  # Threads send for others, too.
+            # If there are as many threads as calls, each of these is about to have one.
+            if len(self._threads) >= len(self._keeping):
+                return
+            thread = threading.Thread(target=self._work, name="asyncwait-call", daemon=True)
+            self._threads.add(thread)
         self._coming.append(None)
         try:
             thread.start()
@@ -134,16 +151,25 @@ class Crew:
         assert call.context is not None
         assert call.run is not None
         began = time.monotonic()
-        call.context.run(call.run)
+        tell = call.context.run(call.run)
+        # Before anybody is told, who may ask for the next one at once: this thread is free for it.
+        self._keeping.discard(call)
+        tell()
         was_long, self._was_long = self._was_long, time.monotonic() - began > _LONG
         self._takes_long = was_long and self._was_long
         self._end(call)
 
     def _end(self, call: Call) -> None:
         call.is_over = True
-        call.context = call.run = None
-        self.present.discard(call)
+        self._keeping.discard(call)
+        self.present.pop(call, None)
+        call.value = call.context = call.run = None
         self.on_over()
+
+    def running(self) -> list[Any]:
+        """Return the values of the calls that are not over, in the order of their calls."""
+        values = [(call, call.value) for call in list(self.present)]
+        return [value for call, value in values if not call.is_over]  # looked at after its value
 
     def close(self) -> None:
         """Send all threads home; those that run a call go when that is over."""

@@ -4,13 +4,14 @@ import asyncio
 import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from types import CoroutineType
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.pool import PoolResultFuture
-from asyncwait.backends.threads._crew import Call, Crew
+from asyncwait.backends.threads._crew import Call, Crew, Told
 from asyncwait.spec import (
     Bell,
     FunctionParts,
@@ -18,6 +19,7 @@ from asyncwait.spec import (
     OperatorConfig,
     is_collection,
     is_plain_function,
+    let_pass,
     run_hook,
     running_loop,
 )
@@ -69,7 +71,7 @@ class InThreads:
         self._crew: Crew | None = None
         self._clock: Callable[[], float] = float
         self._interruption: BaseException | None = None
-        """What a call has raised that is for the whole program."""
+        """What a call has raised that is for the whole program, until it is raised on the loop."""
 
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
         """Have a thread call the function; return the call, which runs on whoever waits."""
@@ -80,17 +82,25 @@ class InThreads:
         self._crew.ask(call)
         return call
 
-    def _run(self, value: Any, result: PoolResultFuture) -> None:
-        """Call the function, in a thread."""
+    def _run(self, value: Any, result: PoolResultFuture) -> Told:
+        """Call the function, in a thread; return what tells of it."""
         try:
             returned = self._read(self._call(value))
-        except (KeyboardInterrupt, SystemExit) as error:
-            self._interruption = error
-            result.interrupt(error)
         except BaseException as error:
-            result.complete_exceptionally(error)
-        else:
-            result.complete(returned)
+            return self._raised(error, result)
+        return partial(result.complete, returned)
+
+    def _raised(self, error: BaseException, result: PoolResultFuture) -> Told:
+        try:
+            let_pass(error)
+        except BaseException as interruption:
+            self._interruption = interruption
+            return partial(result.interrupt, self._take_interruption)
+        return partial(result.complete_exceptionally, error)
+
+    def _take_interruption(self) -> BaseException | None:
+        taken, self._interruption = self._interruption, None
+        return taken
 
     def _read(self, returned: Any) -> Any:
         """Read what may block while it is read."""
@@ -115,7 +125,7 @@ class InThreads:
             except asyncio.CancelledError as error:
                 cancelled = error
         await run_hook(self._close)
-        if (passing := self._interruption or cancelled) is not None:
+        if (passing := self._take_interruption() or cancelled) is not None:
             raise passing
 
     async def _outlast(self, crew: Crew) -> None:
@@ -135,4 +145,4 @@ class InThreads:
         if self._crew is None:
             return []
         self._crew.close()
-        return [call.value for call in list(self._crew.present)]
+        return self._crew.running()

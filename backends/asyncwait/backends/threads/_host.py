@@ -43,10 +43,15 @@ class OperatorHost:
     async def open(self) -> None:
         """Open the operator."""
         self._task = asyncio.create_task(self._live())
-        self._task.add_done_callback(lambda _: self._opened.set())
+        self._task.add_done_callback(self._over)
         await self._opened.wait()
         if self._task.done():
             self._task.result()
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            task.exception()  # It comes out, also where it breaks out of the loop before.
+        self._opened.set()
 
     async def _live(self) -> None:
         """Hold the context open: the scopes in it belong to the one task that enters it."""
@@ -68,13 +73,17 @@ class OperatorHost:
         return self.figures()
 
     def figures(self) -> Statistics:
-        """Return the figures; on the loop, or when that is gone."""
+        """Return the figures; for any thread, and when the loop is gone, too."""
         return Statistics() if self._results is None else self._results.statistics()
 
     async def close(self) -> None:
-        """Leave the operator, and wait until it is gone."""
+        """Leave the operator, and wait until it is gone; one that is still to open is cancelled."""
         self._leaving.set()
         task = self._task
         # An error that is there already was raised by `open`, or is one that breaks out of loops.
-        if task is not None and not (task.done() and (task.cancelled() or task.exception())):
-            await task
+        if task is not None and not task.done():
+            if not self._opened.is_set():
+                task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled():  # by what has broken out, and comes out by itself, or here
+                task.result()

@@ -22,7 +22,11 @@ class LoopThread:
         self._thrown: BaseException | None = None
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="asyncwait-loop", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:  # The system gives no more threads.
+            self._loop.close()
+            raise
 
     def ask(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run `coroutine` on the loop, and return what it returns; one at a time.
@@ -31,16 +35,22 @@ class LoopThread:
             CancelledError: (that of concurrent.futures) its task was cancelled.
             BaseException: what it raised, or what broke out of the loop meanwhile.
         """
-        asked = self._asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._asked = asked
         try:
-            answer: T = asked.result()
+            return self._answer(asked)
+        finally:
+            self._asked = None
+
+    def _answer(self, asked: Future[T]) -> T:
+        try:
+            answer = asked.result()
         except CancelledError:
             self._raise_thrown()
             raise
         finally:
             # Where an interrupt has ended the wait, nobody wants the answer any more.
             asked.cancel()
-            self._asked = None
         self._raise_thrown()
         return answer
 
@@ -52,7 +62,8 @@ class LoopThread:
     def stop(self) -> None:
         """Cancel what still runs, end the thread and close the loop."""
         try:
-            self.ask(_wind_up())
+            # What breaks out of the loop does not end this: it does so on the way to its end.
+            self._answer(asyncio.run_coroutine_threadsafe(_wind_up(), self._loop))
         finally:
             self._stopping = True
             self._loop.call_soon_threadsafe(self._loop.stop)

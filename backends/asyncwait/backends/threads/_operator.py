@@ -125,7 +125,7 @@ def _run_on(values: list[Any]) -> str:
     """Say that calls run on."""
     named = ", ".join(map(shown, values[:_MOST_NAMED]))
     more = f" and {len(values) - _MOST_NAMED} more" if len(values) > _MOST_NAMED else ""
-    return (
-        f"{len(values)} calls run on in threads, and nothing can end them: of {named}{more}; "
-        "give the client in them a timeout of its own"
-    )
+    calls = "1 call runs on in a thread, and nothing can end it"
+    if len(values) > 1:
+        calls = f"{len(values)} calls run on in threads, and nothing can end them"
+    return f"{calls}: of {named}{more}; give the client in there a timeout of its own"

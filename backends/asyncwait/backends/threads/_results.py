@@ -1,6 +1,7 @@
 """The results of an operator, for those who have no loop: it runs on one in a thread of its own."""
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
@@ -28,6 +29,7 @@ class Results(Iterator[Any]):
         self._ready: deque[Any] = deque()
         self._final: BaseException | None = None
         self._closed = False
+        self._reading = threading.Lock()
         self._loop = LoopThread(asyncio.new_event_loop)
         try:
             self._loop.ask(self._host.open())
@@ -42,26 +44,36 @@ class Results(Iterator[Any]):
             StopIteration: there are no more.
             OperatorError: the operator failed; each further call raises the same error again.
             BaseException: what the source has raised, after the results of all that it gave.
+            RuntimeError: another thread waits for the next one, or it is wanted on the loop.
         """
-        if not self._ready:
-            if self._final is not None:
-                raise self._final.with_traceback(None)
-            if self._closed:
-                raise StopIteration
-            try:
-                self._ready.extend(self._loop.ask(self._host.take(_AT_ONCE)))
-            except Exception as error:
-                self._final = error
-                raise
+        if not self._reading.acquire(blocking=False):
+            raise RuntimeError("another thread waits for the next result; there is one consumer")
+        try:
             if not self._ready:
-                raise StopIteration
-        return self._ready.popleft()
+                self._take()
+            return self._ready.popleft()
+        finally:
+            self._reading.release()
+
+    def _take(self) -> None:
+        """Wait until there is a next result."""
+        if self._final is not None:
+            raise self._final.with_traceback(None)
+        if self._closed:
+            raise StopIteration
+        if self._loop.is_here:
+            raise RuntimeError("handlers and hooks run on the loop, which can't wait for itself")
+        try:
+            self._ready.extend(self._loop.ask(self._host.take(_AT_ONCE)))
+        except Exception as error:
+            self._final = error
+            raise
+        if not self._ready:
+            raise StopIteration
 
     def statistics(self) -> Statistics:
-        """Return the present figures; those of the end, when it has been left."""
-        if self._closed:
-            return self._host.figures()
-        return self._loop.ask(self._host.statistics())
+        """Return the present figures, to any thread; those of the end, when it has been left."""
+        return self._host.figures()
 
     def close(self) -> None:
         """Leave the operator, and end its loop."""

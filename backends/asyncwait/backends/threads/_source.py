@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 from asyncwait.spec import Bell, no_end_in_disguise, running_loop
@@ -37,7 +38,10 @@ class ReadAhead:
         if self._thread is None:
             self._call_on_loop = running_loop().call_from_thread
             self._thread = threading.Thread(
-                target=self._read_all, name="asyncwait-source", daemon=True
+                target=copy_context().run,
+                args=(self._read_all,),
+                name="asyncwait-source",
+                daemon=True,
             )
             self._thread.start()
         while not self._read:

@@ -1,0 +1,167 @@
+"""Time limits: they decide, and the call that nobody can end runs on."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+from blocking import Gated, await_event
+from remains import wait_until
+
+from asyncwait.backends.threads import ordered_wait, unordered_wait
+from asyncwait.spec import CallTimedOut, Retry, Statistics, TooManyAbandonedCalls
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
+
+SHORT = 0.03
+"""Seconds that a call is given which does not end."""
+
+
+def test_a_deadline_decides_while_the_call_runs_on(fn: Gated) -> None:
+    """The consumer gets the error, and the thread is left to itself."""
+    with ordered_wait("a", fn, timeout=SHORT) as results:
+        with pytest.raises(CallTimedOut) as caught:
+            next(results)
+        assert fn.ended == []
+
+    assert str(caught.value) == (
+        f"value 'a': no results after {SHORT} s, and there is no timeout handler"
+    )
+
+
+def test_a_late_answer_is_dropped(fn: Gated) -> None:
+    """What stands for the value is what the handler gave."""
+    gated: Any = fn
+    gated.timeout = lambda value: value.upper()
+    with unordered_wait("ab", gated, timeout=SHORT, capacity=1) as results:
+        assert next(results) == "A"
+        fn.open_all()
+        rest = list(results)
+
+    assert rest == ["b"]
+    wait_until(lambda: len(fn.ended) == 2)
+
+
+def test_calls_that_run_on_are_counted(fn: Gated) -> None:
+    """As abandoned; the next value has a thread all the same."""
+    is_open = threading.Event()
+
+    def values() -> Iterator[str]:
+        yield "a"
+        await_event(is_open)
+        wait_until(lambda: results.statistics().abandoned == 1)
+        yield "b"
+
+    fn.open_for("b")
+    with ordered_wait(values(), fn, timeout=SHORT, on_error="skip", capacity=1) as results:
+        is_open.set()
+        assert list(results) == ["b"]
+        figures = results.statistics()
+
+    assert figures == Statistics(
+        calls=2, timeouts=1, failures_handled=1, abandoned=1, max_in_flight=1, max_held=1
+    )
+    assert len(fn.threads) == 2
+
+
+def test_too_many_calls_that_run_on_end_the_stream(fn: Gated) -> None:
+    """More than the capacity; there are so many threads and no more."""
+    with (
+        pytest.raises(TooManyAbandonedCalls, match=r"^[34] calls run on .* the capacity is 2; "),
+        ordered_wait(range(99), fn, timeout=SHORT, on_error="skip", capacity=2) as results,
+    ):
+        list(results)
+
+    assert len(fn.threads) == len(fn.began) <= 8
+
+
+def test_calls_that_have_come_back_are_no_burden(fn: Gated) -> None:
+    """However many took too long in all."""
+    late = iter(range(99))
+
+    def slow(value: int) -> int:
+        fn.open_for(next(late) - 1)  # the one before
+        return int(fn(value))
+
+    with ordered_wait(range(6), slow, timeout=0.02, on_error="skip", capacity=1) as results:
+        assert list(results) == []
+        assert results.statistics().timeouts == 6
+
+
+def test_a_call_that_raised_is_repeated(fn: Gated) -> None:
+    """In a thread, as the first one was."""
+    fn.open_all()
+
+    def fails_at_first(value: str) -> str:
+        fn(value)
+        if len(fn.began) < 3:
+            raise OSError(len(fn.began))
+        return value
+
+    with ordered_wait("a", fails_at_first, retry=Retry(initial=0.001)) as results:
+        assert list(results) == ["a"]
+        assert results.statistics().retries == 2
+
+    assert fn.began == ["a", "a", "a"]
+
+
+def test_an_attempt_that_takes_too_long_is_followed_by_another_beside_it(fn: Gated) -> None:
+    """What the first one gives later is not asked for."""
+    answers = iter([1, 2])
+
+    def answer(value: str) -> int:
+        number = next(answers)
+        if number == 1:
+            fn(value)
+        return number
+
+    retry = Retry(max_attempts=2, initial=0.001, attempt_timeout=SHORT)
+    with ordered_wait("a", answer, retry=retry) as results:
+        assert list(results) == [2]
+        assert fn.ended == []
+
+
+def test_results_that_are_refused_are_asked_for_again() -> None:
+    """The predicate is given what the call gave."""
+    answers, gave = iter(["no", "yes"]), list[str]()
+
+    def refused(result: str) -> bool:
+        gave.append(result)
+        return result == "no"
+
+    retry = Retry(initial=0.001, on_result=refused)
+    assert list(ordered_wait("a", lambda _: next(answers), retry=retry)) == ["yes"]
+    assert gave == ["no", "yes"]
+
+
+@pytest.mark.anyio
+async def test_deadlines_hold_on_every_loop(fn: Gated) -> None:
+    """They are those of its clock."""
+    async with ordered_wait("a", fn, timeout=SHORT) as results:
+        began = anyio.current_time()
+        with pytest.raises(CallTimedOut):
+            await anext(results)
+        assert anyio.current_time() - began < 5
+
+
+def test_an_answer_in_time_is_not_too_late_because_the_loop_was_blocked(fn: Gated) -> None:
+    """What counts is when the thread told of it."""
+    gated: Any = fn
+    fn.open_for("b")
+
+    def handler(_: str, __: Exception) -> str:
+        fn.open_for("a")  # on the loop, which goes on when the deadline of the other is over
+        wait_until(lambda: "a" in fn.ended)
+        time.sleep(0.25)
+        return "handled"
+
+    def call(value: str) -> str:
+        if fn(value) == "b":
+            raise OSError
+        return value
+
+    with unordered_wait("ab", call, timeout=0.2, on_error=handler) as results:
+        assert sorted(results) == ["a", "handled"]
+    assert gated.ended == ["b", "a"]

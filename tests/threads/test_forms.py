@@ -1,0 +1,238 @@
+"""The three ways to open a stream: `with`, a `for` loop, and `async with` on either loop."""
+
+import asyncio
+import threading
+from typing import Any
+
+import anyio
+import pytest
+from blocking import WAITS, Gated, ours
+from remains import wait_until
+
+from asyncwait.backends.threads import ordered_wait
+from asyncwait.spec import CallFailed, Statistics
+
+
+def double(value: int) -> int:
+    """One result for each value."""
+    return 2 * value
+
+
+def fail(value: Any) -> Any:
+    """No result for any value."""
+    raise OSError(value)
+
+
+def test_with_gives_an_iterator_of_the_results(mode: str) -> None:
+    """It ends once, and stays ended."""
+    with WAITS[mode]([1, 2, 3], double) as results:
+        assert iter(results) is results
+        assert sorted(results) == [2, 4, 6]
+        assert next(results, None) is None
+    assert next(results, None) is None
+
+
+def test_a_loop_over_the_stream_opens_and_leaves_it(mode: str) -> None:
+    """Without `with`."""
+    assert sorted(WAITS[mode]([1, 2, 3], double)) == [2, 4, 6]
+    assert "asyncwait-loop" not in ours()
+
+
+@pytest.mark.anyio
+async def test_async_with_is_for_those_who_have_a_loop(mode: str) -> None:
+    """That one is used, and no other is made."""
+    async with WAITS[mode]([1, 2, 3], double) as results:
+        assert "asyncwait-loop" not in ours()
+        assert sorted([result async for result in results]) == [2, 4, 6]
+
+
+def test_with_may_be_used_where_a_loop_runs() -> None:
+    """It blocks that, as all that blocks does, and works."""
+
+    async def main() -> list[int]:
+        with ordered_wait([1, 2], double) as results:
+            return list(results)
+
+    assert asyncio.run(main()) == [2, 4]
+
+
+def test_a_stream_may_be_opened_in_a_call_of_another() -> None:
+    """One has nothing to do with the other."""
+
+    def inner(value: int) -> list[int]:
+        return list(ordered_wait([value, 7], double))
+
+    assert list(ordered_wait([1, 2], inner)) == [[2, 14], [4, 14]]
+
+
+def test_a_loop_that_is_broken_off_leaves_the_stream(fn: Gated) -> None:
+    """At once, since nobody holds its iterator."""
+    fn.open_for(0)
+
+    for value in ordered_wait(range(99), fn, capacity=2):
+        assert value == 0
+        fn.open_all()
+        break
+
+    assert "asyncwait-loop" not in ours()
+    assert len(fn.began) < 10
+
+
+def test_a_stream_is_left_when_its_iterator_is_dropped(fn: Gated) -> None:
+    """Or closed."""
+    fn.open_all()
+    results = iter(ordered_wait(range(99), fn, capacity=2))
+    assert next(results) == 0
+    assert "asyncwait-loop" in ours()
+
+    del results
+
+    assert "asyncwait-loop" not in ours()
+
+
+def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
+    """Whoever makes one and never uses it has started nothing."""
+    ordered_wait("ab", fn)
+    iter(ordered_wait("ab", fn))
+
+    assert fn.began == ours() == []
+
+
+@pytest.mark.parametrize("error", [KeyError("body"), StopIteration("body"), SystemExit(3)])
+def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException) -> None:
+    """The very object, with nothing attached."""
+    fn.open_all()
+    with pytest.raises(type(error)) as caught, ordered_wait("ab", fn):
+        raise error
+
+    assert caught.value is error
+    assert error.__cause__ is error.__context__ is None
+    assert not hasattr(error, "__notes__")
+
+
+def test_what_closing_raises_is_noted_on_the_error_of_the_body() -> None:
+    """What went wrong first says more."""
+
+    class Double:
+        def __call__(self, value: int) -> int:
+            return 2 * value
+
+        async def close(self) -> None:
+            raise OSError("no line")
+
+    with pytest.raises(KeyError) as caught, ordered_wait([1], Double()):
+        raise KeyError
+
+    assert caught.value.__notes__ == ["closing raised OSError('no line')"]
+    with pytest.raises(OSError, match=r"^no line$"), ordered_wait([1], Double()):
+        pass
+
+
+def test_a_failure_is_raised_again_by_each_further_read() -> None:
+    """The very same, also after the stream was left, with a traceback that does not grow."""
+    depths, errors = set(), set()
+    with ordered_wait([1], fail) as results:
+        for _ in range(3):
+            with pytest.raises(CallFailed, match=r"^value 1: the call failed: OSError\(1\)$") as e:
+                next(results)
+            errors.add(e.value)
+            depths.add(len(e.traceback))
+    with pytest.raises(CallFailed) as last:
+        next(results)
+
+    assert errors == {last.value}
+    assert len(depths) <= 2
+
+
+def test_a_stream_is_entered_once() -> None:
+    """By whichever way; the error says so."""
+    stream = ordered_wait([1], double)
+    assert list(stream) == [2]
+
+    with pytest.raises(RuntimeError, match=r"^an operator is entered once: open another one"):
+        list(stream)
+    with pytest.raises(RuntimeError, match=r"^an operator is entered once: "), stream:
+        pass
+
+
+def test_two_streams_may_be_open_at_once(fn: Gated) -> None:
+    """In one thread, each with a loop of its own."""
+    with ordered_wait("ab", fn) as first, ordered_wait("cd", fn) as second:
+        fn.until_began(4)
+        fn.open_all()
+        pairs = list(zip(second, first, strict=True))
+
+    assert pairs == [("c", "a"), ("d", "b")]
+
+
+def test_streams_in_threads_have_nothing_to_do_with_each_other() -> None:
+    """Each is opened, read and left by its own."""
+    sums: list[int] = []
+
+    def work() -> None:
+        sums.extend(sum(ordered_wait(range(50), double, capacity=3)) for _ in range(5))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sums == [2450] * 15
+
+
+def test_there_is_one_consumer(fn: Gated) -> None:
+    """Another thread that reads meanwhile is told so, and spoils nothing."""
+    refused: list[str] = []
+    with ordered_wait("ab", fn) as results:
+
+        def read_too() -> None:
+            fn.until_began(2)
+            wait_until(results._reading.locked)  # type: ignore[attr-defined]
+            try:
+                next(results)
+            except RuntimeError as error:
+                refused.append(str(error))
+            fn.open_all()
+
+        thread = threading.Thread(target=read_too)
+        thread.start()
+        assert list(results) == ["a", "b"]
+        thread.join()
+
+    assert refused == ["another thread waits for the next result; there is one consumer"]
+
+
+def test_statistics_tell_of_now_and_at_last_of_the_end(fn: Gated) -> None:
+    """To any thread, also while the consumer waits."""
+    seen: list[Statistics] = []
+    with ordered_wait("abc", fn, capacity=2) as results:
+
+        def look() -> None:
+            fn.until_began(2)
+            seen.append(results.statistics())
+            fn.open_all()
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        assert list(results) == ["a", "b", "c"]
+        thread.join()
+        inside = results.statistics()
+
+    assert (seen[0].in_flight, seen[0].waiting, seen[0].calls) == (2, 1, 2)
+    assert inside == results.statistics()
+    assert inside == Statistics(calls=3, max_in_flight=2, max_held=inside.max_held)
+
+
+@pytest.mark.anyio
+async def test_an_asynchronous_wait_that_is_given_up_loses_nothing(fn: Gated) -> None:
+    """Results stay where they are."""
+    out: list[Any] = []
+    async with ordered_wait("ab", fn) as results:
+        while len(out) < 2:
+            with anyio.move_on_after(0.005):
+                out.append(await anext(results))
+            fn.open_all()
+        assert [result async for result in results] == []
+
+    assert out == ["a", "b"]

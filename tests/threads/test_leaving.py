@@ -1,0 +1,268 @@
+"""What becomes of calls when the stream is left, and what is told of them."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from textwrap import dedent
+from typing import Any
+
+import anyio
+import pytest
+from blocking import WAITS, Gated, ours
+from remains import wait_until
+
+from asyncwait.backends.threads import open_operator, ordered_wait, unordered_wait
+from asyncwait.spec import OperatorConfig, Record
+
+SHORT = 0.03
+"""Seconds that a call is given which does not end."""
+
+ADVICE = "give the client in there a timeout of its own"
+"""What each warning says at its end."""
+
+
+def texts_of(told: pytest.WarningsRecorder) -> list[str]:
+    """What the warnings say."""
+    return [str(warning.message) for warning in told]
+
+
+def test_leaving_waits_for_calls_that_run(fn: Gated, mode: str) -> None:
+    """Without a timeout to their end; those that have not begun are not run."""
+    with fn.opened_later(lambda: len(fn.began) == 3 and "asyncwait-loop" in ours()):
+        with WAITS[mode](range(99), fn, capacity=3):
+            fn.until_began(3)
+        assert sorted(fn.ended) == sorted(fn.began)
+
+    assert sorted(fn.began) == [0, 1, 2]
+
+
+def test_leaving_waits_no_longer_than_the_time_of_the_calls(fn: Gated) -> None:
+    """Then it warns, names what runs on, and says what helps."""
+    stream = ordered_wait("abc", fn, timeout=SHORT)
+
+    with pytest.warns(RuntimeWarning) as told, stream:
+        fn.until_began(3)
+
+    assert texts_of(told) == [
+        f"3 calls run on in threads, and nothing can end them: of 'a', 'b', 'c'; {ADVICE}"
+    ]
+    assert fn.ended == []
+
+
+def test_a_single_call_that_runs_on_is_told_of_as_one(fn: Gated) -> None:
+    """Attempts have limits of their own."""
+    with pytest.warns(RuntimeWarning) as told, unordered_wait("a", fn, timeout=SHORT):
+        fn.until_began(1)
+
+    assert texts_of(told) == [
+        f"1 call runs on in a thread, and nothing can end it: of 'a'; {ADVICE}"
+    ]
+
+
+def test_of_many_calls_that_run_on_a_few_are_named(fn: Gated) -> None:
+    """In the order of their calls."""
+    with pytest.warns(RuntimeWarning) as told, unordered_wait(range(8), fn, timeout=SHORT):
+        fn.until_began(8)
+
+    which = "of 0, 1, 2, 3, 4 and 3 more"
+    assert texts_of(told) == [
+        f"8 calls run on in threads, and nothing can end them: {which}; {ADVICE}"
+    ]
+
+
+def test_calls_that_end_in_time_are_not_told_of(fn: Gated) -> None:
+    """Leaving takes as long as they do, and not their whole time."""
+    began = time.monotonic()
+    with warnings.catch_warnings(), fn.opened_later(lambda: len(fn.began) == 2):
+        warnings.simplefilter("error")
+        with ordered_wait("ab", fn, timeout=60):
+            fn.until_began(2)
+
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.anyio
+async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
+    """And the loop goes on meanwhile."""
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while turns < 5:
+            await anyio.sleep(0.001)
+            turns += 1
+        fn.open_all()
+
+    async with anyio.create_task_group() as group:
+        async with ordered_wait("ab", fn):
+            while len(fn.began) < 2:
+                await anyio.sleep(0.001)
+            group.start_soon(turn)
+        assert turns == 5
+
+    assert sorted(fn.ended) == ["a", "b"]
+
+
+@pytest.mark.anyio
+async def test_a_cancellation_waits_for_the_calls_too(fn: Gated) -> None:
+    """It passes when they are over."""
+    with fn.opened_later(lambda: len(fn.began) == 2), anyio.CancelScope() as scope:
+        async with ordered_wait("ab", fn) as results:
+            while len(fn.began) < 2:
+                await anyio.sleep(0.001)
+            scope.cancel()
+            await anext(results)
+
+    assert scope.cancelled_caught
+    assert sorted(fn.ended) == ["a", "b"]
+
+
+def test_a_task_that_is_cancelled_while_it_waits_for_calls_waits_on(fn: Gated) -> None:
+    """On asyncio, where nothing can be shielded from that."""
+
+    async def main() -> None:
+        async def leave() -> None:
+            async with ordered_wait("a", fn):
+                while not fn.began:
+                    await asyncio.sleep(0.001)
+                leaving.set()
+
+        leaving = asyncio.Event()
+        task = asyncio.create_task(leave())
+        await leaving.wait()
+        for _ in range(3):
+            await asyncio.sleep(0.002)
+            task.cancel()
+        await asyncio.sleep(0.002)
+        assert not task.done()
+        fn.open_all()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert fn.ended == ["a"]
+
+
+def test_a_warning_that_is_an_error_comes_out(fn: Gated) -> None:
+    """And the threads are left all the same."""
+    with (
+        pytest.raises(RuntimeWarning, match=r"^1 call runs on in a thread"),
+        ordered_wait("a", fn, timeout=SHORT),  # and here all warnings are errors
+    ):
+        fn.until_began(1)
+
+    assert ours() == ["asyncwait-call"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("form", ["for", "with"])
+def test_ctrl_c_ends_a_loop_that_waits(fn: Gated, form: str) -> None:
+    """It comes out once the calls that run are over."""
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        fn.until_began(2)
+        time.sleep(0.01)
+        signal.pthread_kill(main, signal.SIGINT)
+        time.sleep(0.01)
+        fn.open_all()
+
+    def wait() -> None:
+        if form == "for":
+            list(ordered_wait(range(9), fn, capacity=2))
+        else:
+            with ordered_wait(range(9), fn, capacity=2) as results:
+                next(results)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    thread.join()
+
+    assert fn.began == [0, 1]
+    wait_until(lambda: not ours())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_ends_a_hook_that_opens() -> None:
+    """As it does where the loop is the user's own."""
+    main = threading.main_thread().ident
+    assert main is not None
+    log: list[str] = []
+
+    class Slow:
+        async def open(self) -> None:
+            signal.pthread_kill(main, signal.SIGINT)
+            try:
+                await asyncio.sleep(99)
+            finally:
+                log.append("ended")
+
+        def __call__(self, value: int) -> int:
+            return value
+
+    with pytest.raises(KeyboardInterrupt), ordered_wait([1], Slow()):
+        pass
+
+    assert log == ["ended"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "results = iter(ordered_wait(values(), call)); print(next(results))",
+        "results = ordered_wait(values(), call).__enter__(); print(next(results))",
+        "for each in ordered_wait(values(), call, timeout=0.01): print(each); break",
+        "with ordered_wait(values(), call, timeout=0.01) as results: print(next(results))",
+    ],
+)
+def test_the_program_ends_while_a_call_and_the_source_hang(program: str) -> None:
+    """Their threads keep nobody, nor does a stream that was never left."""
+    head = """
+        import time
+        from asyncwait.backends.threads import ordered_wait
+
+        def values():
+            yield from range(3)
+            time.sleep(99)
+
+        def call(value):
+            time.sleep(99 if value else 0)
+            return value
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", dedent(head) + program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_an_operator_of_elements_is_left_in_the_same_way(fn: Gated) -> None:
+    """Its function gives collections."""
+
+    async def elements() -> Any:
+        for value in "ab":
+            yield Record(value)
+
+    def call(value: str) -> list[str]:
+        return [fn(value), value.upper()]
+
+    async def main() -> list[Any]:
+        config = OperatorConfig("ordered", timeout=30)
+        async with open_operator(config, call, elements()) as results:
+            fn.open_all()
+            return [element.value async for element in results]
+
+    assert asyncio.run(main()) == ["a", "A", "b", "B"]
+    assert sorted(fn.ended) == ["a", "b"]

@@ -1,0 +1,182 @@
+"""Which threads there are, how many, and what they do in which order."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+from blocking import WAITS, Gated, ours
+
+from asyncwait.backends.threads import ordered_wait, unordered_wait
+from asyncwait.spec import CallFailed, Retry
+
+
+def test_results_come_in_the_order_of_values(fn: Gated) -> None:
+    """Whichever call ends first."""
+    with ordered_wait("abc", fn) as results:
+        fn.until_began(3)
+        fn.open_for("c", "b")
+        with fn.opened_later(lambda: len(fn.ended) == 2):
+            assert list(results) == ["a", "b", "c"]
+
+    assert fn.ended[2] == "a"
+
+
+def test_unordered_results_come_as_calls_end(fn: Gated) -> None:
+    """One that takes long keeps nobody."""
+    with unordered_wait("abc", fn) as results:
+        fn.until_began(3)
+        for value in "bca":
+            fn.open_for(value)
+            assert next(results) == value
+
+
+def test_there_are_as_many_threads_as_calls_at_a_time(fn: Gated, mode: str) -> None:
+    """Each of them has one of its own, up to the capacity."""
+    with WAITS[mode](range(20), fn, capacity=7) as results:
+        fn.until_began(7)
+        assert ours() == ["asyncwait-call"] * 7 + ["asyncwait-loop"]
+        assert fn.began == list(range(7))
+        fn.open_all()
+        assert sorted(results) == list(range(20))
+
+    assert fn.most == 7
+
+
+def test_a_thread_is_not_started_for_a_call_that_another_one_is_free_for(fn: Gated) -> None:
+    """Calls that never overlap share one."""
+
+    def values() -> Iterator[int]:
+        for value in range(10):
+            yield value
+            fn.open_for(value)
+
+    fn.open_all()
+    with ordered_wait(values(), fn, capacity=1) as results:
+        assert list(results) == list(range(10))
+
+    assert len(fn.threads) == 1
+
+
+@pytest.fixture
+def hasty_switches() -> Iterator[None]:
+    """Have threads take turns after every few instructions."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("hasty_switches")
+@pytest.mark.parametrize("capacity", [1, 3])
+def test_there_are_never_more_threads_than_calls_may_run(mode: str, capacity: int) -> None:
+    """Not for a moment: a thread whose call has returned is free for the next one."""
+    for count in [1, 2, 5, 9] * 25:
+        threads = set[int]()
+
+        def call(value: int, threads: set[int] = threads) -> int:
+            threads.add(threading.get_ident())
+            return value
+
+        with WAITS[mode](range(count), call, capacity=capacity) as results:
+            assert sorted(results) == list(range(count))
+        assert 1 <= len(threads) <= capacity
+
+
+def test_calls_begin_in_the_order_of_their_values(fn: Gated) -> None:
+    """Also those that had to wait for room."""
+    with ordered_wait(range(30), fn, capacity=1) as results:
+        fn.open_all()
+        assert list(results) == list(range(30))
+
+    assert fn.began == list(range(30))
+
+
+@pytest.mark.anyio
+async def test_the_loop_is_not_blocked_by_calls(fn: Gated) -> None:
+    """It goes on while all of them wait."""
+    async with ordered_wait("ab", fn) as results:
+        while len(fn.began) < 2:
+            await anyio.sleep(0.001)
+        fn.open_all()
+        assert [result async for result in results] == ["a", "b"]
+
+
+class Scarce:
+    """A system that gives no thread for calls, beyond so many.
+
+    Attributes:
+        left: how many it still gives.
+        name: what the names of those begin with that are counted.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = 0
+        self.name = "asyncwait-call"
+        start = threading.Thread.start
+
+        def start_if_any_is_left(thread: threading.Thread) -> None:
+            if thread.name.startswith(self.name):
+                if not self.left:
+                    raise RuntimeError("can't start new thread")
+                self.left -= 1
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", start_if_any_is_left)
+
+
+@pytest.fixture
+def scarce(monkeypatch: pytest.MonkeyPatch) -> Scarce:
+    """A system that gives no threads, but as many as the test allows."""
+    return Scarce(monkeypatch)
+
+
+def test_the_threads_that_there_are_have_to_do(scarce: Scarce, fn: Gated, mode: str) -> None:
+    """Where the system gives no more, calls wait for each other, and none is lost."""
+    scarce.left = 2
+    fn.open_all()
+
+    with WAITS[mode](range(20), fn, capacity=7) as results:
+        assert sorted(results) == list(range(20))
+
+    assert len(fn.threads) <= 2
+
+
+def test_a_call_for_which_there_is_no_thread_at_all_has_failed(scarce: Scarce) -> None:
+    """With the words of the system."""
+    assert scarce.left == 0
+    with ordered_wait(["a"], str) as results, pytest.raises(CallFailed) as caught:
+        next(results)
+
+    reason = 'RuntimeError("can\'t start new thread")'
+    assert str(caught.value) == f"value 'a': the call failed: {reason}"
+    assert repr(caught.value.__cause__) == reason
+
+
+def test_a_call_that_has_failed_for_want_of_a_thread_is_not_run_later(
+    scarce: Scarce, fn: Gated
+) -> None:
+    """When it is repeated there are threads again, and it is called once."""
+    fn.open_all()
+
+    def again(error: BaseException) -> bool:
+        scarce.left = 99
+        return isinstance(error, RuntimeError)
+
+    retry = Retry(max_attempts=2, initial=0.001, on_error=again)
+    with ordered_wait("a", fn, retry=retry) as results:
+        assert list(results) == ["a"]
+
+    assert fn.began == ["a"]
+
+
+@pytest.mark.parametrize("name", ["asyncwait-loop", "asyncwait-source"])
+def test_a_stream_that_gets_no_thread_for_itself_fails_plainly(scarce: Scarce, name: str) -> None:
+    """Nothing is left open behind it."""
+    scarce.name = name
+    values: Any = iter("ab")
+
+    with pytest.raises(RuntimeError, match=r"^can't start new thread$"):
+        list(ordered_wait(values, str))
