@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
-from types import CoroutineType
+from types import AsyncGeneratorType, CoroutineType
 from typing import Any
 
 import anyio
@@ -23,6 +23,9 @@ from asyncwait.spec import (
     run_hook,
     running_loop,
 )
+
+_WITH_A_LOOP = {CoroutineType: "a coroutine", AsyncGeneratorType: "an async generator"}
+"""What is of no use where there is no loop to run it."""
 
 
 def require_plain(fn: Any) -> None:
@@ -104,9 +107,10 @@ class InThreads:
 
     def _read(self, returned: Any) -> Any:
         """Read what may block while it is read."""
-        if type(returned) is CoroutineType:
-            returned.close()
-            raise TypeError("expected a result from fn, got a coroutine; is it an `async def`?")
+        if (what := _WITH_A_LOOP.get(type(returned))) is not None:
+            if type(returned) is CoroutineType:
+                returned.close()
+            raise TypeError(f"expected a result from fn, got {what}; is it an `async def`?")
         if self.single or isinstance(returned, Collection) or not is_collection(returned):
             return returned
         return tuple(returned)

@@ -82,8 +82,8 @@ class OperatorHost:
         task = self._task
         # An error that is there already was raised by `open`, or is one that breaks out of loops.
         if task is not None and not task.done():
-            if not self._opened.is_set():
+            if is_given_up := not self._opened.is_set():
                 task.cancel()
             await asyncio.wait([task])
-            if not task.cancelled():  # by what has broken out, and comes out by itself, or here
+            if not (is_given_up and task.cancelled()):
                 task.result()

@@ -20,6 +20,8 @@ class LoopThread:
         self._loop = loop_factory()
         self._asked: Future[Any] | None = None
         self._thrown: BaseException | None = None
+        self.was_broken = False
+        """Whether anything has broken out of the loop; that cancels what runs on it."""
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="asyncwait-loop", daemon=True)
         try:
@@ -84,6 +86,7 @@ class LoopThread:
                 # KeyboardInterrupt and SystemExit break out of a loop. They are for whoever asks;
                 # the loop goes on, because the operator on it wants to be closed.
                 self._thrown = error
+                self.was_broken = True
                 if (asked := self._asked) is not None:
                     asked.cancel()
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, ExitStack
 from typing import Any
 
@@ -82,4 +83,8 @@ class Results(Iterator[Any]):
             self._ready.clear()
             with ExitStack() as closing:
                 closing.callback(self._loop.stop)
-                self._loop.ask(self._host.close())
+                try:
+                    self._loop.ask(self._host.close())
+                except CancelledError:
+                    if not self._loop.was_broken:  # Else somebody is told already.
+                        raise

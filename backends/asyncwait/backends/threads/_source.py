@@ -55,6 +55,7 @@ class ReadAhead:
     async def aclose(self) -> None:
         """Read nothing more; wait for nobody who is silent."""
         self._is_closed = True
+        self._read.clear()
         self._room.release()
 
     def _read_all(self) -> None:
@@ -67,6 +68,8 @@ class ReadAhead:
                     self._read.append(value)
                     del value  # It may be emitted long before the next one comes.
                     self._tell()
+            if self._is_closed:  # maybe while the last one was put down
+                self._read.clear()
         except BaseException as error:  # the consumer gets it
             self._error = error
         self._has_ended = True

@@ -1,0 +1,238 @@
+"""What a call is given, what it may give or raise, and what it sees."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from blocking import WAITS, await_event
+from remains import wait_until
+
+from asyncwait.backends.threads import open_operator, ordered_wait, unordered_wait
+from asyncwait.spec import CallFailed, InvalidResult, OperatorConfig, Record
+
+request: ContextVar[str] = ContextVar("request", default="none")
+
+
+def here() -> str:
+    """The name of the thread that runs the caller."""
+    return threading.current_thread().name
+
+
+@pytest.mark.parametrize("form", ["with", "for", "async"])
+def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str) -> None:
+    """Nor do they see what another call has set in the same thread."""
+
+    def call(value: str) -> tuple[str, str]:
+        seen = request.get()
+        request.set(value)
+        return seen, request.get()
+
+    def run() -> tuple[list[Any], str]:
+        request.set("outside")
+        stream = ordered_wait("abc", call, capacity=1)
+        if form == "for":
+            return list(stream), request.get()
+        if form == "with":
+            with stream as results:
+                return list(results), request.get()
+
+        async def main() -> list[Any]:
+            async with stream as results:
+                return [result async for result in results]
+
+        return asyncio.run(main()), request.get()
+
+    thread_results, after = [], []
+
+    def in_thread() -> None:
+        results, seen = run()
+        thread_results.extend(results)
+        after.append(seen)
+
+    thread = threading.Thread(target=in_thread)  # has a context of its own
+    thread.start()
+    thread.join()
+
+    assert thread_results == [("outside", value) for value in "abc"]
+    assert after == ["outside"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StopIteration("a"),
+        StopAsyncIteration("a"),
+        GeneratorExit("a"),
+        asyncio.CancelledError("a"),
+        OSError("a"),
+        BaseExceptionGroup("a", [GeneratorExit(), OSError()]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_a_call_raises_is_the_cause_of_the_failure(error: BaseException) -> None:
+    """The very object."""
+
+    def call(value: str) -> str:
+        raise error
+
+    with ordered_wait("a", call) as results, pytest.raises(CallFailed) as caught:
+        next(results)
+
+    assert str(caught.value) == f"value 'a': the call failed: {error!r}"
+    assert caught.value.__cause__ is error
+
+
+def test_an_error_that_can_not_be_copied_or_shown_is_no_trouble() -> None:
+    """It is never sent anywhere."""
+
+    class Odd(Exception):
+        def __init__(self, lock: Any) -> None:
+            super().__init__(lock)
+
+        def __repr__(self) -> str:
+            raise ZeroDivisionError
+
+        def __reduce__(self) -> Any:
+            raise TypeError
+
+    error = Odd(threading.Lock())
+
+    def call(value: str) -> str:
+        raise error
+
+    with ordered_wait("a", call) as results, pytest.raises(CallFailed) as caught:
+        next(results)
+
+    assert caught.value.__cause__ is error
+
+
+def test_a_result_may_be_anything(mode: str) -> None:
+    """One for each value; a generator is given as it is, and nobody reads it."""
+    values: list[Any] = [None, "text", [], {"a": 1}, b"", (each for each in "ab"), OSError("no")]
+
+    with WAITS[mode](range(len(values)), values.__getitem__) as results:
+        assert {id(result) for result in results} == set(map(id, values))
+
+
+def test_results_are_read_where_the_call_runs() -> None:
+    """A generator blocks as the call does, and what it raises is the call's error."""
+
+    def call(value: int) -> Iterator[str]:
+        yield here()
+        if value:
+            raise OSError(value)
+        yield here()
+
+    with ordered_wait([0, 1], call, many=True, capacity=1) as results:
+        assert [next(results), next(results)] == ["asyncwait-call"] * 2
+        with pytest.raises(CallFailed, match=r"^value 1: the call failed: OSError\(1\)$"):
+            next(results)
+
+
+def test_results_of_elements_are_read_there_too() -> None:
+    """The form with records has no other way."""
+
+    async def elements() -> Any:
+        yield Record("a")
+
+    def call(value: str) -> Iterator[str]:
+        yield here()
+
+    async def main() -> list[Any]:
+        async with open_operator(OperatorConfig(), call, elements()) as results:
+            return [element async for element in results]
+
+    assert asyncio.run(main()) == [Record("asyncwait-call")]
+
+
+@pytest.mark.parametrize("given", [None, "text", {"a": 1}])
+def test_many_results_are_a_collection(given: Any) -> None:
+    """Text and dicts would be taken apart."""
+    with (
+        ordered_wait(["a"], lambda _: given, many=True) as results,
+        pytest.raises(InvalidResult) as caught,
+    ):
+        next(results)
+
+    assert str(caught.value) == (
+        f"value 'a': expected an iterable of results, got {given!r} ({type(given).__name__}); "
+        "return [] for none and [result] for one"
+    )
+
+
+def test_copies_are_made_where_they_are_used() -> None:
+    """In the threads, one for each call, so that the source and the caller keep theirs."""
+    places: list[str] = []
+
+    def copy(value: list[int]) -> list[int]:
+        places.append(here())
+        return list(value)
+
+    def call(value: list[int]) -> int:
+        value.append(1)
+        return len(value)
+
+    values: list[list[int]] = [[], [7]]
+    assert list(ordered_wait(values, call, copy=copy)) == [1, 2]
+    assert values == [[], [7]]
+    assert places == ["asyncwait-call"] * 2
+
+
+def test_a_copy_that_fails_is_a_failure_of_its_value() -> None:
+    """And of no other."""
+
+    def copy(value: int) -> int:
+        if value == 1:
+            raise OSError
+        return value
+
+    assert list(ordered_wait(range(3), int, copy=copy, on_error="skip")) == [0, 2]
+
+
+def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
+    """But not for results: whoever would give them is waiting."""
+    refused: list[str] = []
+    is_open = threading.Event()
+
+    def handler(value: str, error: Exception) -> str:
+        try:
+            next(results)
+        except RuntimeError as wrong:
+            refused.append(str(wrong))
+        return f"{here()} {results.statistics().calls}"
+
+    def call(value: str) -> str:
+        await_event(is_open)
+        raise OSError(value)
+
+    with unordered_wait("a", call, on_error=handler) as results:
+        is_open.set()
+        wait_until(lambda: bool(refused))
+        out = list(results)
+
+    assert out == ["asyncwait-loop 1"]
+    assert refused == ["handlers and hooks run on the loop, which can't wait for itself"]
+
+
+@pytest.mark.parametrize(("many", "what"), [(False, "a coroutine"), (True, "an async generator")])
+def test_what_only_a_loop_could_run_is_no_result(*, many: bool, what: str) -> None:
+    """Nobody would ever run it, so the error says what was forgotten."""
+
+    async def single(value: str) -> str:
+        return value
+
+    async def several(value: str) -> Any:
+        yield value
+
+    def call(value: str) -> Any:
+        return several(value) if many else single(value)
+
+    with ordered_wait("a", call, many=many) as results, pytest.raises(CallFailed) as caught:
+        next(results)
+
+    assert str(caught.value.__cause__) == (
+        f"expected a result from fn, got {what}; is it an `async def`?"
+    )

@@ -1,0 +1,156 @@
+"""What a function may have besides its call: hooks, and handlers, which run on the loop."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from blocking import await_event
+
+from asyncwait.backends.threads import ordered_wait
+from asyncwait.spec import OperatorError
+
+
+class Client:
+    """A function with a resource; notes what happens to it, and where.
+
+    Args:
+        opening: what `open` raises.
+        closing: what `close` raises.
+    """
+
+    def __init__(
+        self, opening: BaseException | None = None, closing: BaseException | None = None
+    ) -> None:
+        self.log: list[str] = []
+        self.opening = opening
+        self.closing = closing
+
+    def note(self, what: str) -> None:
+        """Note it."""
+        self.log.append(f"{what} in {threading.current_thread().name}")
+
+    async def open(self) -> None:
+        """Connect."""
+        await asyncio.sleep(0)
+        self.note("open")
+        if self.opening is not None:
+            raise self.opening
+
+    def __call__(self, value: int) -> int:
+        """Ask."""
+        self.note(f"call of {value}")
+        return value
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await asyncio.sleep(0)
+        self.note("close")
+        if self.closing is not None:
+            raise self.closing
+
+
+def test_hooks_run_before_and_after_all_calls() -> None:
+    """On the loop; calls run in threads."""
+    client = Client()
+
+    assert list(ordered_wait([1, 2], client, capacity=1)) == [1, 2]
+
+    assert client.log == [
+        "open in asyncwait-loop",
+        "call of 1 in asyncwait-call",
+        "call of 2 in asyncwait-call",
+        "close in asyncwait-loop",
+    ]
+
+
+def test_a_function_is_closed_when_its_last_call_is_over() -> None:
+    """What it closes is in use until then."""
+    log: list[str] = []
+    began, may_end = threading.Event(), threading.Event()
+
+    class Slow:
+        def __call__(self, value: int) -> int:
+            began.set()
+            await_event(may_end)
+            log.append("call")
+            return value
+
+        def close(self) -> None:
+            log.append("close")
+
+    with ordered_wait([1], Slow()):
+        await_event(began)
+        threading.Timer(0.01, may_end.set).start()
+
+    assert log == ["call", "close"]
+
+
+@pytest.mark.parametrize("error", [OSError("no"), SystemExit(3), KeyboardInterrupt()])
+def test_what_opening_raises_comes_out_of_the_entrance(error: BaseException) -> None:
+    """Nothing is called then, and nothing closed."""
+    client = Client(opening=error)
+
+    with pytest.raises(type(error)) as caught:
+        list(ordered_wait([1], client))
+
+    assert caught.value is error
+    assert client.log == ["open in asyncwait-loop"]
+
+
+@pytest.mark.parametrize("error", [OSError("no"), SystemExit(3), KeyboardInterrupt()])
+def test_what_closing_raises_comes_out_at_the_end(error: BaseException) -> None:
+    """Behind all results."""
+    came: list[int] = []
+    results = iter(ordered_wait([1, 2], Client(closing=error)))
+
+    with pytest.raises(type(error)) as caught:
+        came.extend(results)
+
+    assert caught.value is error
+    assert came == [1, 2]
+
+
+def test_a_cancellation_that_closing_makes_up_is_not_passed_over() -> None:
+    """Something went wrong there."""
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - of one loop or another
+        list(ordered_wait([1], Client(closing=asyncio.CancelledError())))
+
+    assert type(caught.value).__name__ == "CancelledError"
+
+
+def test_handlers_give_what_stands_for_a_value() -> None:
+    """That of the function, or `on_error`."""
+
+    class Failing:
+        def __call__(self, value: int) -> int:
+            raise OSError(value)
+
+        def failure(self, value: int, error: OperatorError) -> int:
+            return -value
+
+    assert list(ordered_wait([1, 2], Failing())) == [-1, -2]
+    assert list(ordered_wait([1, 2], Failing(), on_error="skip")) == []
+
+
+@pytest.mark.anyio
+async def test_hooks_run_on_the_loop_of_the_caller() -> None:
+    """On either."""
+    places: list[Any] = []
+
+    class Placed:
+        async def open(self) -> None:
+            places.append(threading.current_thread())
+
+        async def close(self) -> None:
+            places.append(threading.current_thread())
+
+        def __call__(self, value: int) -> int:
+            places.append(threading.current_thread().name)
+            return value
+
+    async with ordered_wait([1], Placed()) as results:
+        assert [result async for result in results] == [1]
+
+    here = threading.current_thread()
+    assert places == [here, "asyncwait-call", here]

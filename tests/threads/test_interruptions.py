@@ -1,0 +1,142 @@
+"""KeyboardInterrupt and SystemExit in a call are for the whole program."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+import pytest
+import trio
+from blocking import await_event
+
+from asyncwait.backends.threads import ordered_wait, unordered_wait
+
+INTERRUPTIONS: list[Callable[[], BaseException]] = [
+    KeyboardInterrupt,
+    lambda: SystemExit(3),
+    lambda: BaseExceptionGroup("several", [OSError(), KeyboardInterrupt()]),
+]
+"""What a call raises; of a group that which is meant for the program."""
+
+
+def expected(error: BaseException) -> type[BaseException]:
+    """What comes out."""
+    return KeyboardInterrupt if isinstance(error, BaseExceptionGroup) else type(error)
+
+
+@pytest.fixture(params=INTERRUPTIONS, ids=["KeyboardInterrupt", "SystemExit", "group"])
+def error(request: pytest.FixtureRequest) -> BaseException:
+    """An error of each kind."""
+    raised: BaseException = request.param()
+    return raised
+
+
+class Raising:
+    """A function whose call raises when it may.
+
+    Args:
+        error: what.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        self.began, self.may_raise = threading.Event(), threading.Event()
+
+    def __call__(self, value: Any) -> Any:
+        """Raise."""
+        self.began.set()
+        await_event(self.may_raise)
+        raise self.error
+
+
+@pytest.mark.parametrize("form", ["with", "for"])
+def test_an_interruption_comes_out_where_the_results_are_read(
+    error: BaseException, form: str
+) -> None:
+    """Without a trace of how it got there, and no handler is asked."""
+    fn, asked = Raising(error), list[Any]()
+    fn.may_raise.set()
+    stream = ordered_wait("a", fn, on_error=lambda *given: asked.append(given))
+
+    def read() -> None:
+        if form == "for":
+            list(stream)
+        else:
+            with stream as results:
+                next(results)
+
+    with pytest.raises(expected(error)) as caught:
+        read()
+
+    assert not hasattr(caught.value, "__notes__")
+    assert asked == []
+
+
+def test_an_interruption_while_the_stream_is_left_comes_out_then(error: BaseException) -> None:
+    """A call that is waited for is a call like any other."""
+    fn = Raising(error)
+
+    def leave() -> None:
+        with ordered_wait("a", fn):
+            await_event(fn.began)
+            threading.Timer(0.01, fn.may_raise.set).start()
+
+    with pytest.raises(expected(error)):
+        leave()
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("when", ["read", "left"])
+def test_an_interruption_ends_the_loop_of_the_caller(
+    error: BaseException, loop: str, when: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once: the loop is not disturbed while it winds up, and says nothing."""
+    fn = Raising(error)
+
+    async def main() -> None:
+        async with ordered_wait("a", fn) as results:
+            while not fn.began.is_set():
+                await anyio.sleep(0.001)
+            if when == "read":
+                fn.may_raise.set()
+                await anext(results)
+            threading.Timer(0.01, fn.may_raise.set).start()
+
+    def run() -> None:
+        if loop == "asyncio":
+            asyncio.run(main())
+        else:
+            trio.run(main)
+
+    with pytest.raises(expected(error)):
+        run()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def hasty_switches() -> Iterator[None]:
+    """Have threads take turns after every few instructions."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("hasty_switches")
+def test_an_interruption_comes_out_wherever_the_consumer_is(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """In the entrance, in a read, or in between."""
+
+    def call(value: int) -> int:
+        if value == 5:
+            raise SystemExit(value)
+        return value
+
+    for _ in range(50):
+        with pytest.raises(SystemExit, match=r"^5$"):
+            list(unordered_wait(range(9), call, capacity=3))
+
+    assert capfd.readouterr().err == ""

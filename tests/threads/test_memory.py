@@ -1,0 +1,104 @@
+"""What was emitted is not kept: neither values nor results, also while the operator waits."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from blocking import WAITS, await_event
+from remains import wait_until
+
+
+class Value:
+    """A value that can be watched."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Watched:
+    """Makes values and results, and knows which are alive."""
+
+    def __init__(self) -> None:
+        self.may_end = threading.Event()
+        self._alive: list[weakref.ref[Value]] = []
+
+    def make(self, number: int) -> Value:
+        """Make a value, and keep nothing but a weak reference."""
+        value = Value(number)
+        self._alive.append(weakref.ref(value))
+        return value
+
+    def values(self, count: int) -> Iterator[Value]:
+        """Give so many, and be silent then."""
+        yield from map(self.make, range(count))
+        await_event(self.may_end)
+
+    def __call__(self, value: Value) -> Value:
+        """Answer with another one; for the value 0, only at last."""
+        if not value.number:
+            await_event(self.may_end)
+        return self.make(value.number)
+
+    def alive(self) -> list[int]:
+        """The numbers of those that have not died."""
+        values = [reference() for reference in self._alive]
+        return [value.number for value in values if value is not None]
+
+
+@pytest.fixture(autouse=True)
+def no_collector() -> Iterator[None]:
+    """Nothing may wait for the collector of cycles: it comes late where little is allocated."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def drop(results: Any, count: int) -> None:
+    """Read, and keep nothing."""
+    for _ in range(count):
+        next(results)
+
+
+@pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
+def test_what_was_emitted_dies_while_the_source_is_silent(mode: str, limit: float | None) -> None:
+    """To the last value."""
+    watched = Watched()
+    with WAITS[mode](
+        map(watched.make, range(1, 200)), watched.__call__, timeout=limit, capacity=9
+    ) as results:
+        drop(results, 199)
+        wait_until(lambda: watched.alive() == [])
+
+    with WAITS[mode](watched.values(1), lambda value: None, timeout=limit) as results:
+        drop(results, 1)
+        wait_until(lambda: watched.alive() == [])
+        watched.may_end.set()
+
+
+@pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
+@pytest.mark.parametrize("unordered", ["unordered", "key-ordered"])
+def test_what_was_emitted_dies_while_a_call_runs(unordered: str, limit: float | None) -> None:
+    """What is in its way to nobody keeps nobody's value: only its own is alive."""
+    watched = Watched()
+    with WAITS[unordered](
+        watched.values(300), watched.__call__, timeout=limit, capacity=9
+    ) as results:
+        drop(results, 299)
+        wait_until(lambda: watched.alive() == [0])
+        watched.may_end.set()
+        drop(results, 1)
+        wait_until(lambda: watched.alive() == [])
+
+
+def test_a_stream_that_was_left_keeps_nothing() -> None:
+    """Whoever keeps hold of it."""
+    watched = Watched()
+    stream = WAITS["ordered"](map(watched.make, range(1, 99)), watched.__call__, capacity=9)
+    with stream as results:
+        drop(results, 5)
+
+    wait_until(lambda: watched.alive() == [])
+    assert next(results, None) is None

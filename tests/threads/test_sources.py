@@ -1,0 +1,181 @@
+"""Sources of values that block, that fail, that never end, and where they are read."""
+
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+from blocking import WAITS, Gated, await_event, ours
+from remains import wait_until
+
+from asyncwait.backends.threads import ordered_wait
+
+request: ContextVar[str] = ContextVar("request", default="none")
+
+
+def test_results_come_out_while_the_source_blocks(mode: str) -> None:
+    """Nobody waits for the next value to get what the last one gave."""
+    may_go_on = threading.Event()
+
+    def values() -> Iterator[int]:
+        yield 1
+        await_event(may_go_on)
+        yield 2
+
+    with WAITS[mode](values(), str) as results:
+        assert next(results) == "1"
+        may_go_on.set()
+        assert list(results) == ["2"]
+
+
+def test_a_source_is_read_in_one_thread_of_its_own() -> None:
+    """From the first value to the last; a collection needs none."""
+    threads: set[threading.Thread] = set()
+
+    def values() -> Iterator[int]:
+        for value in range(200):
+            threads.add(threading.current_thread())
+            yield value
+
+    assert list(ordered_wait(values(), int)) == list(range(200))
+    assert [thread.name for thread in threads] == ["asyncwait-source"]
+    with ordered_wait(range(3), int):
+        assert "asyncwait-source" not in ours()
+
+
+def test_a_source_sees_the_context_of_the_opening() -> None:
+    """And changes it for nobody."""
+
+    def values() -> Iterator[str]:
+        yield request.get()
+        request.set("inside")
+        yield request.get()
+
+    token = request.set("outside")
+    try:
+        out = list(ordered_wait(values(), lambda value: (value, request.get())))
+        assert out == [("outside", "outside"), ("inside", "outside")]
+        assert request.get() == "outside"
+    finally:
+        request.reset(token)
+
+
+@pytest.mark.parametrize("error", [OSError("line"), KeyError("k"), GeneratorExit("g")])
+def test_what_a_source_raises_comes_last(mode: str, error: BaseException) -> None:
+    """Behind the results of all that it gave, and again on each further read."""
+
+    def values() -> Iterator[int]:
+        yield from range(3)
+        raise error
+
+    with WAITS[mode](values(), int) as results:
+        assert sorted(next(results) for _ in range(3)) == [0, 1, 2]
+        for _ in range(2):
+            with pytest.raises(type(error)) as caught:
+                next(results)
+            assert caught.value is error
+
+
+def test_a_source_does_not_end_like_an_async_one() -> None:
+    """Somebody's slip there is not taken for the end."""
+
+    class Values:
+        def __iter__(self) -> Iterator[int]:
+            return self
+
+        def __next__(self) -> int:
+            raise StopAsyncIteration
+
+    with pytest.raises(RuntimeError, match=r"^a source that is not async raised StopAsync"):
+        list(ordered_wait(Values(), int))
+
+
+def test_a_source_that_can_not_be_begun_has_failed() -> None:
+    """As one that fails later."""
+
+    class Values:
+        def __iter__(self) -> Iterator[int]:
+            raise OSError("no")
+
+    with pytest.raises(OSError, match=r"^no$"):
+        list(ordered_wait(Values(), int))
+
+
+def test_a_source_without_end_is_read_only_some_way_ahead(fn: Gated) -> None:
+    """While results are not fetched, and not at all after the stream was left."""
+    given: list[int] = []
+
+    def values() -> Iterator[int]:
+        while True:
+            given.append(len(given))
+            yield given[-1]
+
+    fn.open_all()
+    with ordered_wait(values(), fn, capacity=5) as results:
+        assert next(results) == 0
+    wait_until(lambda: "asyncwait-source" not in ours())
+    count = len(given)
+
+    assert 1 <= count < 300
+    threading.Event().wait(0.01)
+    assert len(given) == count
+
+
+def test_a_source_that_is_silent_keeps_nobody() -> None:
+    """What it gives after the stream was left is dropped, and nothing more is read."""
+    may_go_on, given = threading.Event(), list[int]()
+
+    def values() -> Iterator[int]:
+        yield 1
+        await_event(may_go_on)
+        for value in range(9):
+            given.append(value)
+            yield value
+
+    with ordered_wait(values(), str) as results:
+        assert next(results) == "1"
+    assert ours().count("asyncwait-source") == 1
+    may_go_on.set()
+    wait_until(lambda: not ours())
+
+    assert given == [0]
+
+
+def test_a_source_may_read_another_stream(fn: Gated) -> None:
+    """Results are a source like any other."""
+    fn.open_all()
+    with (
+        ordered_wait("ab", fn) as first,
+        ordered_wait(first, str.upper) as second,
+    ):
+        assert list(second) == ["A", "B"]
+
+
+@pytest.mark.anyio
+async def test_an_async_source_is_read_on_the_loop(fn: Gated) -> None:
+    """Where there is one."""
+    fn.open_all()
+
+    async def values() -> Any:
+        for value in "ab":
+            await anyio.lowlevel.checkpoint()
+            yield value
+
+    async with ordered_wait(values(), fn) as results:
+        assert [result async for result in results] == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [SystemExit(4), KeyboardInterrupt()])
+def test_an_interruption_in_a_source_is_for_the_program(error: BaseException) -> None:
+    """It comes out where the stream is read."""
+
+    def values() -> Iterator[int]:
+        yield 1
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        list(ordered_wait(values(), int))
+
+    assert caught.value is error

@@ -1,0 +1,105 @@
+"""What type checkers make of the forms for threads: mypy and basedpyright read this.
+
+Each line with an `ignore` is refused by both: an ignore that is of no use is an error, too.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import assert_type
+
+from asyncwait.backends.threads import (
+    BlockingResults,
+    ThreadsStream,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
+from asyncwait.spec import OperatorError, PlainResults, Retry, Statistics
+
+
+def length(text: str) -> int:
+    """One result for each value."""
+    return len(text)
+
+
+def words(text: str) -> list[bytes]:
+    """Any number of results for each value."""
+    return text.encode().split()
+
+
+class Client:
+    """A function with a resource, and handlers."""
+
+    async def open(self) -> None:
+        """Connect."""
+
+    def __call__(self, text: str) -> float:
+        """Ask."""
+        return float(text)
+
+    def timeout(self, text: str) -> float:
+        """Give up."""
+        return 0.0
+
+
+def nothing(_: str, __: OperatorError) -> None:
+    """Say that there is none."""
+
+
+def lines() -> Iterator[str]:
+    """A source that may block."""
+    yield "text"
+
+
+async def texts() -> AsyncIterator[str]:
+    """An async source."""
+    yield "text"
+
+
+def blocking() -> None:
+    """What goes in as str comes out as what the function gives."""
+    with ordered_wait(["a"], length) as one:
+        assert_type(one, BlockingResults[int])
+        assert_type(list(one), list[int])
+        assert_type(next(one), int)
+        assert_type(one.statistics(), Statistics)
+    with unordered_wait(lines(), words, many=True, timeout=1, retry=Retry()) as several:
+        assert_type(next(several), bytes)
+    for given in ordered_wait(lines(), words):
+        assert_type(given, list[bytes])
+    for number in ordered_wait(lines(), Client(), on_error="skip"):
+        assert_type(number, float)
+    for gap in ordered_wait(lines(), length, on_error=nothing):
+        assert_type(gap, int | None)
+    for by_key in key_ordered_wait(lines(), length, key=len):
+        assert_type(by_key, int)
+    assert_type(list(ordered_wait(["1"], int)), list[int])
+
+
+async def on_a_loop() -> None:
+    """The same by `async with`, where the source may be an async one."""
+    async with ordered_wait(["a"], length) as one:
+        assert_type(one, PlainResults[int])
+        assert_type([result async for result in one], list[int])
+    async with key_ordered_wait(texts(), words, key=len, many=True) as several:
+        assert_type(await anext(several), bytes)
+
+
+def slips() -> None:
+    """What would fail on entering, or later."""
+    ordered_wait([1], length)  # type: ignore[arg-type]
+    ordered_wait(["a"], length, many=True)  # type: ignore[call-overload]
+    ordered_wait(["a"], length, capacity="9")  # type: ignore[call-overload]
+    ordered_wait(["a"], length, key=len)  # type: ignore[call-overload]
+    ordered_wait(["a"], length, on_error="drop")  # type: ignore[call-overload]
+    ordered_wait(["a"], length, time_out=1)  # type: ignore[call-overload]
+    key_ordered_wait(["a"], length)  # type: ignore[call-overload]
+
+
+def returned() -> ThreadsStream[int]:
+    """What to write where a function passes the stream on."""
+    return ordered_wait(["a"], length)
+
+
+def passed_on() -> Iterable[int]:
+    """It can be iterated."""
+    return returned()
