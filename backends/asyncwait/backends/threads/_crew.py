@@ -88,10 +88,10 @@ class Crew:
             self._send_for_one()
 
     def withdraw(self) -> None:
-        """Have no call run that has not begun."""
+        """Have no call run that has not begun; from the last one, so that none overtakes one."""
         while self._waiting:
             with suppress(IndexError):
-                self._end(self._waiting.popleft())
+                self._end(self._waiting.pop())
 
     def _send_for_one(self) -> None:
         try:
