@@ -71,23 +71,28 @@ class PatientLoop(VirtualLoop):
         super().__init__()
 
     def _moving(self) -> int:
-        """Return how many calls are neither with their server nor over."""
-        present = sum(len(crew.present) for crew in self.crews)
-        return present - sum(server.present for server in self.servers)
+        """Return how many calls are neither with their server nor over, or more."""
+        # In this order: one that comes to its server meanwhile is on its way still.
+        served = sum(server.present for server in self.servers)
+        return sum(len(crew.present) for crew in self.crews) - served
 
     def may_jump(self) -> bool:
         """Return whether each call waits for its answer, and none has just told its own."""
-        return not self._moving() and not self._ready  # type: ignore[attr-defined]
+        if self._moving() or any(server.is_asked for server in self.servers):
+            return False
+        return not self._ready  # type: ignore[attr-defined]
 
     def look(self) -> None:
         """Have the loop look again where the threads are; from one of them."""
         with suppress(RuntimeError):  # It is gone.
             self.call_soon_threadsafe(self._serve)
 
-    def _serve(self) -> None:
-        if not self._moving():
-            for server in self.servers:
-                server.serve()
+    def _serve(self) -> bool:
+        return not self._moving() and any([server.serve() for server in self.servers])
+
+    def settle(self) -> bool:
+        """Answer requests: the last call that was on its way may have come to its end instead."""
+        return self._serve()
 
     def jump(self, seconds: float) -> None:
         """Move the clock; where somebody blocks the loop, threads go on until they wait."""
@@ -188,6 +193,11 @@ class _Server:
                 setattr(self, name, part)
 
     @property
+    def is_asked(self) -> bool:
+        """Whether there are requests that nobody has begun with."""
+        return bool(self._requests)
+
+    @property
     def present(self) -> int:
         """How many requests have come and are not answered."""
         return len(self._requests) + self._open
@@ -230,7 +240,8 @@ class _Server:
             awaited = request.context.run(call.send, None)
         except StopIteration:
             return
-        task = self._loop.create_task(_go_on(call, awaited), context=request.context)
+        going_on: Any = _go_on(call, awaited)
+        task = self._loop.create_task(going_on, context=request.context)
         self._answers[task] = call
         task.add_done_callback(self._answers.pop)
 
