@@ -28,6 +28,10 @@ _WITH_A_LOOP = {CoroutineType: "a coroutine", AsyncGeneratorType: "an async gene
 """What is of no use where there is no loop to run it."""
 
 
+_SCARCELY = 0.01
+"""Seconds that a call is waited for beyond its time: it may be over, and not have told it yet."""
+
+
 def require_plain(fn: Any) -> None:
     """Refuse what can't be called in threads.
 
@@ -140,8 +144,11 @@ class InThreads:
                 door(bell.ring)
 
         crew.on_over = ring
-        while (due := max((each.due for each in list(crew.present)), default=0)) > self._clock():
-            with anyio.CancelScope(deadline=due):
+        while crew.present:
+            until = max((each.due for each in list(crew.present)), default=0) + _SCARCELY
+            if until <= self._clock():
+                break
+            with anyio.CancelScope(deadline=until):
                 await bell.wait()
 
     def end(self) -> list[Any]:

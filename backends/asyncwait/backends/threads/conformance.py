@@ -88,7 +88,8 @@ class PatientLoop(VirtualLoop):
             self.call_soon_threadsafe(self._serve)
 
     def _serve(self) -> bool:
-        return not self._moving() and any([server.serve() for server in self.servers])
+        served = [] if self._moving() else [server.serve() for server in self.servers]
+        return any(served)
 
     def settle(self) -> bool:
         """Answer requests: the last call that was on its way may have come to its end instead."""
