@@ -87,6 +87,26 @@ def test_an_interruption_while_the_stream_is_left_comes_out_then(error: BaseExce
         leave()
 
 
+def test_an_interruption_comes_out_whatever_closing_raises(error: BaseException) -> None:
+    """It is for the whole program, and that is not; a note tells of it."""
+
+    class Closing(Raising):
+        def close(self) -> None:
+            raise OSError("no line")
+
+    fn = Closing(error)
+
+    def leave() -> None:
+        with ordered_wait("a", fn):
+            await_event(fn.began)
+            threading.Timer(0.01, fn.may_raise.set).start()
+
+    with pytest.raises(expected(error)) as caught:
+        leave()
+
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('no line')"]
+
+
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.parametrize("when", ["read", "left"])
 def test_an_interruption_ends_the_loop_of_the_caller(

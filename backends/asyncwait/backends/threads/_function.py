@@ -19,6 +19,7 @@ from asyncwait.spec import (
     OperatorConfig,
     is_collection,
     is_plain_function,
+    join_errors,
     let_pass,
     run_hook,
     running_loop,
@@ -132,9 +133,14 @@ class InThreads:
                 break
             except asyncio.CancelledError as error:
                 cancelled = error
-        await run_hook(self._close)
-        if (passing := self._take_interruption() or cancelled) is not None:
-            raise passing
+        trouble: Exception | None = None
+        try:
+            await run_hook(self._close)
+        except Exception as error:
+            trouble = error
+        first = join_errors(self._take_interruption() or cancelled, trouble)
+        if first is not None:
+            raise first
 
     async def _outlast(self, crew: Crew) -> None:
         bell, door = Bell(), running_loop().call_from_thread
