@@ -245,6 +245,8 @@ class _Server:
         task = self._loop.create_task(going_on, context=request.context)
         self._answers[task] = call
         task.add_done_callback(self._answers.pop)
+        # It may be cancelled before it has begun, and then nothing else would answer.
+        task.add_done_callback(lambda _: call.close())
 
     async def _answered(self, request: _Request) -> None:
         returned, error = None, None
