@@ -13,7 +13,8 @@ from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Handler, Scenario, Step, declared
 
-COUNT = 400
+COUNT = 250
+SEED = 1
 
 
 def scenarios(seed: int) -> Iterator[Scenario]:
@@ -48,14 +49,11 @@ def _one(given: Step | Handler) -> Step | Handler:
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("gives", ["many", "one"])
-def test_plain_values_keep_every_rule_that_they_can_have(
-    gives: str, seed: int, loop: LoopName
-) -> None:
+def test_plain_values_keep_every_rule_that_they_can_have(gives: str, loop: LoopName) -> None:
     """Whether a call gives many results or the one."""
     is_single = gives == "one"
-    played = [of_one_result(each) if is_single else each for each in scenarios(seed)]
+    played = [of_one_result(each) if is_single else each for each in scenarios(SEED)]
     found = [broken_rules(Run(each, play(opener(single=is_single), each, loop))) for each in played]
 
     assert [each for each in found if each] == []
