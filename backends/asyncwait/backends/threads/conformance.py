@@ -241,8 +241,7 @@ class _Server:
             awaited = request.context.run(call.send, None)
         except StopIteration:
             return
-        going_on: Any = _go_on(call, awaited)
-        task = self._loop.create_task(going_on, context=request.context)
+        task = self._loop.create_task(_rest(call, awaited), context=request.context)
         self._answers[task] = call
         task.add_done_callback(self._answers.pop)
         # It may be cancelled before it has begun, and then nothing else would answer.
@@ -265,6 +264,10 @@ class _Server:
             task.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.gather(*left, return_exceptions=True)
+
+
+async def _rest(call: Coroutine[Any, Any, None], awaited: Any) -> None:
+    await _go_on(call, awaited)
 
 
 @coroutine
