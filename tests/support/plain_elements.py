@@ -20,19 +20,11 @@ from asyncwait.spec import (
     is_collection,
 )
 from asyncwait.spec._plain_parts import PlainFunction, PlainOne, Value
+from asyncwait.spec.scenario import PROFILES as ALL_PROFILES
 
-PROFILES = [
-    "ordered",
-    "unordered",
-    "key-ordered",
-    "timeouts",
-    "retry",
-    "failure-handler",
-    "max-held",
-    "copies",
-    "statistics",
-    "contexts",
-]
+_OF_ELEMENTS = {"callbacks", "event-time", "snapshots", "restore"}
+
+PROFILES = [each for each in ALL_PROFILES if each not in _OF_ELEMENTS]
 """What plain values can have."""
 
 

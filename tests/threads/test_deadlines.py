@@ -154,7 +154,7 @@ def test_an_answer_in_time_is_not_too_late_because_the_loop_was_blocked(fn: Gate
     def handler(_: str, __: Exception) -> str:
         fn.open_for("a")  # on the loop, which goes on when the deadline of the other is over
         wait_until(lambda: "a" in fn.ended)
-        time.sleep(0.25)
+        time.sleep(0.25)  # blocks the loop beyond the deadline: threads know no virtual clock
         return "handled"
 
     def call(value: str) -> str:

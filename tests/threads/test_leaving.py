@@ -159,7 +159,7 @@ def test_a_warning_that_is_an_error_comes_out(fn: Gated) -> None:
     assert ours() == ["asyncwait-call"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pthread_kill")
 @pytest.mark.parametrize("form", ["for", "with"])
 def test_ctrl_c_ends_a_loop_that_waits(fn: Gated, form: str) -> None:
     """It comes out once the calls that run are over."""
@@ -168,9 +168,9 @@ def test_ctrl_c_ends_a_loop_that_waits(fn: Gated, form: str) -> None:
 
     def interrupt() -> None:
         fn.until_began(2)
-        time.sleep(0.01)
+        time.sleep(0.01)  # mostly it waits by then; it ends likewise if it does not yet
         signal.pthread_kill(main, signal.SIGINT)
-        time.sleep(0.01)
+        time.sleep(0.01)  # mostly it leaves by then, and waits for the calls
         fn.open_all()
 
     def wait() -> None:
@@ -190,7 +190,7 @@ def test_ctrl_c_ends_a_loop_that_waits(fn: Gated, form: str) -> None:
     wait_until(lambda: not ours())
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pthread_kill")
 def test_ctrl_c_ends_a_hook_that_opens() -> None:
     """As it does where the loop is the user's own."""
     main = threading.main_thread().ident
@@ -231,7 +231,7 @@ def test_the_program_ends_while_a_call_and_the_source_hang(program: str) -> None
 
         def values():
             yield from range(3)
-            time.sleep(99)
+            time.sleep(99)  # it hangs: the program is to end long before
 
         def call(value):
             time.sleep(99 if value else 0)

@@ -100,7 +100,7 @@ class PatientLoop(VirtualLoop):
         is_served = True
         while is_served:
             while self._moving():
-                time.sleep(_LOOK)
+                time.sleep(_LOOK)  # for real: threads tell a blocked loop nothing
             served = [server.serve() for server in self.servers]
             is_served = any(served)
         super().jump(seconds)
