@@ -1,6 +1,7 @@
 """One leg on the partition operator, as the workers play it; here without Spark."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -9,15 +10,16 @@ from typing import Any
 import pytest
 from judged import broken_rules, judge
 from late_completions import COMPLETED_LATE, raising_late_completions
+from msgspec.structs import replace
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import _partition
-from asyncwait.backends.spark._reader import InMemorySource
+from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance import _loop_side
 from asyncwait.backends.spark.conformance._backend import LACKS
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
-from asyncwait.backends.threads import OperatorHost
+from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Example, Run
 from asyncwait.conformance.generation import generate
@@ -245,3 +247,48 @@ def test_errors_of_opening_are_endings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "open_operator", refuse)
     ending = play(ABC).legs[0].ending
     assert (ending.how, ending.error, ending.detail) == ("failed", "LookupError", "no room")
+
+
+STALL = 0.045
+"""Seconds, hardly more than a step of the grid: rounded, what comes so late is in time."""
+
+
+def stalled(method: Any, *, before: bool) -> Any:
+    """Return `method` with a thread that stalls before or after it."""
+
+    def stalling(*args: Any, **options: Any) -> Any:
+        if before:
+            time.sleep(STALL)
+        try:
+            return method(*args, **options)
+        finally:
+            if not before:
+                time.sleep(STALL)
+
+    return stalling
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "before"),
+    [
+        (LoopThread, "ask", True),
+        (LoopThread, "ask", False),
+        (LoopThread, "stop", True),
+        (LoopThread, "stop", False),
+        (ThreadedSource, "_tell", True),
+    ],
+)
+def test_a_stall_of_any_thread_is_lateness(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    name: str,
+    before: bool,  # noqa: FBT001
+) -> None:
+    """What the machine takes beside the loop must not pass for what the operator takes."""
+    plan = LegStart.first(replace(ABC, sink=(SinkStep("read", 1), SinkStep("leave"))))
+    inputs = [timed.element for timed in plan.inputs]
+    monkeypatch.setattr(owner, name, stalled(getattr(owner, name), before=before))
+    player = PartitionPlayer(plan, real=True)
+    list(player.play(iter([ROWS.encode(inputs)])))
+    assert player.leg is not None
+    assert player.leg.late_by >= 1000 * STALL

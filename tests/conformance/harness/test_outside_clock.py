@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from asyncwait.conformance.harness import OutsideVirtualLoop
+from asyncwait.conformance.harness import OutsideRealLoop, OutsideVirtualLoop
 
 Ask: TypeAlias = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -291,3 +291,27 @@ def test_a_run_is_deterministic_down_to_the_order_of_events(seed: int) -> None:
     runs = [play_shaken(seed, random.Random(f"{seed} {n}")) for n in range(3)]
     assert runs[1] == runs[0]
     assert runs[2] == runs[0]
+
+
+def test_a_real_loop_tells_when_it_was_asked_and_has_answered() -> None:
+    """A span for each request from outside, there when the answer is; none for other tasks."""
+    loop = OutsideRealLoop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def busy() -> float:
+        began = loop.time()
+        await asyncio.gather(*(asyncio.sleep(0) for _ in range(3)))
+        return began
+
+    try:
+        asked = loop.time()
+        for number in (1, 2):
+            began = asyncio.run_coroutine_threadsafe(busy(), loop).result(30)
+            assert len(loop.spans) == number
+            came, answered = loop.spans[-1]
+            assert asked <= came <= began <= answered <= loop.time()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,5 +1,7 @@
 """Times as they are written down: exact on a virtual clock, on a grid on the real one."""
 
+import asyncio
+
 import pytest
 
 from asyncwait.conformance.harness import Recorder
@@ -63,6 +65,29 @@ def test_too_early_is_out_of_time_as_well(clock: Clock) -> None:
     clock.ms = 5
     recorder.was_due(205)
     assert recorder.late_by == pytest.approx(200, abs=0.01)
+
+
+def test_how_late_something_came_may_be_told_later(clock: Clock) -> None:
+    """Whoever knows when it came says so."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+    clock.ms = 500
+    recorder.was_due(75, 90)
+    assert recorder.late_by == pytest.approx(15, abs=0.01)
+
+
+def test_a_stall_right_before_the_end_is_measured(clock: Clock) -> None:
+    """Whoever stops the measuring may be the first to run after it."""
+    recorder = Recorder(Scenario(), clock, grid=40)
+
+    async def measure() -> None:
+        measuring = asyncio.create_task(recorder.measure_lateness())
+        await asyncio.sleep(0)
+        clock.ms = 50
+        measuring.cancel()
+        await asyncio.wait([measuring])
+
+    asyncio.run(measure())
+    assert recorder.late_by == pytest.approx(45, abs=0.01)
 
 
 def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:

@@ -11,7 +11,7 @@ from asyncwait.conformance.harness._clock import (
 from asyncwait.conformance.harness._consumer import PATIENCE, Consumer
 from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
-from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
+from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import TRIES, in_real_time, play_in_real_time
 from asyncwait.conformance.harness._recorder import Recorder
@@ -33,6 +33,7 @@ __all__ = [
     "TRIES",
     "Consumer",
     "LoopName",
+    "OutsideRealLoop",
     "OutsideVirtualLoop",
     "Planned",
     "PlannedSourceError",

@@ -1,4 +1,4 @@
-"""A virtual clock for a loop that runs in its own thread and is asked from another one.
+"""Clocks for a loop that runs in its own thread and is asked from another one.
 
 An operator may keep its event loop in a thread and ask it for results from outside, with
 `asyncio.run_coroutine_threadsafe(results.next_batch(), loop).result()`. Whoever asks lives on the
@@ -13,6 +13,10 @@ With one thread outside, one of the two runs at a time: a run is deterministic, 
 events. The operator's code is plain asyncio and knows nothing of this. Only coroutines submitted by
 `asyncio.run_coroutine_threadsafe` count; a callback by `call_soon_threadsafe` just runs. All
 bookkeeping happens on the loop's thread, so nothing needs a lock.
+
+On a real clock requests and answers are on their way for a while, which a machine that has other
+things to do can make long: the loop notes when they come and leave, so that this can be told from
+what the operator takes.
 """
 
 import asyncio
@@ -29,7 +33,59 @@ Ts = TypeVarTuple("Ts")
 _SUBMISSION_CODE = asyncio.run_coroutine_threadsafe.__code__.co_consts
 
 
-class OutsideVirtualLoop(VirtualLoop):
+class _OutsideLoop(asyncio.BaseEventLoop):
+    """A loop that knows which tasks are made of coroutines from outside."""
+
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """Schedule a callback from any thread."""
+        if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
+            return super().call_soon_threadsafe(self._submit, callback, context=context)
+        return super().call_soon_threadsafe(callback, *args, context=context)
+
+    def _submit(self, callback: Callable[..., object]) -> None:
+        """Run the callback that makes a task of a submitted coroutine."""
+        usual = self.get_task_factory()
+        self.set_task_factory(self._make_awaited)
+        try:
+            callback()
+        finally:
+            self.set_task_factory(usual)
+
+    def _make_awaited(
+        self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        """Return a task for whose answer somebody outside waits."""
+        raise NotImplementedError
+
+
+class OutsideRealLoop(_OutsideLoop, asyncio.SelectorEventLoop):
+    """A real loop that notes when it was asked from outside, and when it has answered.
+
+    Attributes:
+        spans: from when until when each request that is answered was here, by the loop's clock in
+            seconds.
+    """
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[float, float]] = []
+        super().__init__()
+
+    def _make_awaited(
+        self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        came = self.time()
+        task = asyncio.Task(coro, loop=loop, **options)
+        # Runs before the callback that hands the answer over.
+        task.add_done_callback(lambda _: self.spans.append((came, self.time())))
+        return task
+
+
+class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
     """A `VirtualLoop` whose time stands still while nobody outside waits for it.
 
     Args:
@@ -60,26 +116,9 @@ class OutsideVirtualLoop(VirtualLoop):
         """Return whether somebody outside waits."""
         return bool(self._awaited)
 
-    def call_soon_threadsafe(
-        self,
-        callback: Callable[[Unpack[Ts]], object],
-        *args: *Ts,
-        context: Context | None = None,
-    ) -> asyncio.Handle:
-        """Schedule a callback from any thread."""
-        if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
-            return super().call_soon_threadsafe(self._submit, callback, context=context)
-        return super().call_soon_threadsafe(callback, *args, context=context)
-
     def _submit(self, callback: Callable[..., object]) -> None:
-        """Run the callback that makes a task of a submitted coroutine."""
         self._on_submit()
-        usual = self.get_task_factory()
-        self.set_task_factory(self._make_awaited)
-        try:
-            callback()
-        finally:
-            self.set_task_factory(usual)
+        super()._submit(callback)
 
     def _make_awaited(
         self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any

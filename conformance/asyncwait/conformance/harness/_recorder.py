@@ -131,12 +131,16 @@ class Recorder:
             self.late_by = max(self.late_by, late)
         return float(round(passed / self._grid) * self._grid)
 
-    def was_due(self, at: float) -> None:
+    def was_due(self, at: float, came: float | None = None) -> None:
         """Note how far from its time something is that was due at `at` ms.
 
         Of that `now` sees less than a step.
+
+        Args:
+            at: when it was due.
+            came: when it came, in ms; now, if not given.
         """
-        self.late_by = max(self.late_by, abs(self.passed() - at))
+        self.late_by = max(self.late_by, abs((self.passed() if came is None else came) - at))
 
     def block(self, ms: int) -> None:
         """Block the loop for `ms`, and note it; 0 is not at all."""
@@ -173,10 +177,14 @@ class Recorder:
     async def measure_lateness(self) -> None:
         """Measure, without end, how late the loop is: no stall may hide between two events."""
         at = 0
-        while True:
-            self.was_due(at)
-            at += _BEAT
-            await anyio.sleep(max(0.0, self.until(at)) / 1000)
+        try:
+            while True:
+                self.was_due(at)
+                at += _BEAT
+                await anyio.sleep(max(0.0, self.until(at)) / 1000)
+        finally:
+            if self.passed() > at:  # Whoever ends this may be the first to run after a stall.
+                self.was_due(at)
 
     def passed(self) -> float:
         """Return the ms since the leg began, as the clock says."""

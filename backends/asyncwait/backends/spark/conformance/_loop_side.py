@@ -9,7 +9,14 @@ import pyarrow as pa
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import InMemorySource, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.conformance.harness import Consumer, OutsideVirtualLoop, Recorder, WatchedSource
+from asyncwait.conformance.harness import (
+    Consumer,
+    OutsideRealLoop,
+    OutsideVirtualLoop,
+    Recorder,
+    WatchedSource,
+)
+from asyncwait.spec import Element
 from asyncwait.spec.scenario import GRID, EndingKind, LegStart
 
 
@@ -24,9 +31,9 @@ class LoopSide:
     """
 
     def __init__(self, plan: LegStart, *, real: bool) -> None:
-        self.loop: asyncio.AbstractEventLoop
+        self.loop: OutsideRealLoop | OutsideVirtualLoop
         if real:
-            self.loop = asyncio.new_event_loop()
+            self.loop = OutsideRealLoop()
             clock: dict[str, Any] = {"clock": self.loop.time, "grid": GRID}
         else:
             self.loop = virtual = OutsideVirtualLoop(self._count_left)
@@ -41,9 +48,10 @@ class LoopSide:
         self._plan = plan
         self._real = real
         self._source = ThreadedSource if real else InMemorySource
-        self._alarms: list[asyncio.TimerHandle | asyncio.Task[None]] = []
+        self._alarms: list[asyncio.TimerHandle] = []
         self._patience: asyncio.TimerHandle
         self._answers: set[asyncio.Task[Any]] = set()
+        self._beat: asyncio.Task[None] | None = None  # until the loop is wound up
 
     def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
         """Return the operator's source: the real one, watched."""
@@ -79,7 +87,7 @@ class LoopSide:
         if isinstance(self.loop, OutsideVirtualLoop):
             self.loop.spin.restart(lambda: self._end("livelock"))
         else:
-            self._alarms.append(self.loop.create_task(self.recorder.measure_lateness()))
+            self._beat = self.loop.create_task(self.recorder.measure_lateness())
 
     def _alarm(self, at: int, how: EndingKind) -> None:
         self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
@@ -88,6 +96,25 @@ class LoopSide:
         assert self.partition is not None
         if self.consumer.ending is None:
             self.recorder.figures_read(self.partition.statistics())
+
+    def handed_over(self, since: float) -> None:
+        """Note how long what was asked from outside was on its way to the loop, and its answers.
+
+        A stall there must not pass for one of the operator; called from outside, once the last
+        answer is there.
+
+        Args:
+            since: when the first of it was to be asked, in ms.
+        """
+        if not isinstance(self.loop, OutsideRealLoop):
+            return
+        spans = [[(at - self._began) * 1000 for at in span] for span in self.loop.spans]
+        asked = [span for span in spans if span[0] >= since]
+        for came, answered in asked:
+            self.recorder.was_due(since, came)
+            since = answered
+        if asked:
+            self.recorder.was_due(since)
 
     def give_up_after(self, ms: int) -> None:
         """Cancel the consumer's next wait after so many ms; called from outside."""
@@ -140,6 +167,14 @@ class _WatchedPartition(WatchedSource):
     ) -> None:
         super().__init__(source, plan, recorder, error)
         self._source = source
+
+    async def __anext__(self) -> Element:
+        """Return the next element; note how long it took, where the plan says that it is there."""
+        asked = self._recorder.passed()
+        element = await super().__anext__()
+        if self._recorder.is_on_grid and not self._plan.scenario.is_timed:
+            self._recorder.was_due(asked)
+        return element
 
     async def aclose(self) -> None:
         """Close it, and note that."""

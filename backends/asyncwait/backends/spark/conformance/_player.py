@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 
 import pyarrow as pa
@@ -10,26 +10,8 @@ import pyarrow as pa
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.conformance.harness import Recorder, planned_function
-from asyncwait.spec import Element
+from asyncwait.conformance.harness import planned_function
 from asyncwait.spec.scenario import Closed, Leg, LegStart, SinkStep
-
-
-class _WatchedRows(ElementRows):
-    """A codec that notes how long it takes: a stall here must not pass for one of the operator.
-
-    Args:
-        recorder: of the leg.
-    """
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def encode(self, elements: Sequence[Element]) -> pa.RecordBatch:
-        began = self._recorder.passed()
-        batch = super().encode(elements)
-        self._recorder.was_due(began)
-        return batch
 
 
 class PartitionPlayer:
@@ -48,7 +30,7 @@ class PartitionPlayer:
         self._side = LoopSide(plan, real=real)
         self._consumer = self._side.consumer
         self._recorder = self._side.recorder
-        self._rows = _WatchedRows(self._recorder)
+        self._rows = ElementRows()
         self.failure: BaseException | None = None
         self.leg: Leg | None = None
 
@@ -104,14 +86,17 @@ class PartitionPlayer:
 
     def _pause(self, ms: int) -> None:
         """Pass the time on the loop's clock, as everything that takes time has to."""
+        began = self._recorder.passed()
         try:
             asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._side.loop).result()
+            self._side.handed_over(began)
         except CancelledError:
             assert self._consumer.ending is not None
 
     def _pull(self, partition: Partition, step: SinkStep) -> pa.RecordBatch | None:
         side, consumer = self._side, self._consumer
         gives_up = step.does == "give_up"
+        began = self._recorder.passed()
         consumer.waits()
         if gives_up:
             side.give_up_after(step.n)
@@ -128,16 +113,19 @@ class PartitionPlayer:
                 consumer.took(*self._rows.decode(batch))
                 return batch
         finally:
+            side.handed_over(began)
             if gives_up:
                 side.go_on()
         return None
 
     def _close(self, partition: Partition) -> None:
+        began = self._recorder.passed()
         self._side.loop.call_soon_threadsafe(self._side.begin_closing)
         try:
             partition.close()
         except Exception as error:
             self._fail(error)
+        self._side.handed_over(began)
         self._recorder.events.append(Closed(self._recorder.now()))
         if self._plan.scenario.figures_at:
             self._recorder.figures_read(partition.statistics())
