@@ -30,9 +30,11 @@ class Entry(Struct, eq=False):
     One is made for each record: as a Struct, in half the time of a class with slots.
 
     Args:
-        element: the input: a Record, or a fence. None when the entry has left the operator.
+        value: of the record, which the function is called with.
+        element: the input: a Record, or a fence. None when the entry has left the operator, and for
+            plain values, until somebody needs their records; see `Core.record`.
         results: what goes out for it; None while undecided. A fence stands for itself.
-        given: how many of the results the consumer has taken.
+        given: how many of the results the consumer has taken; -1 when the entry has left.
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
@@ -40,7 +42,8 @@ class Entry(Struct, eq=False):
         line: those that wait for its key, in key-ordered mode, if it is its turn.
     """
 
-    element: Any
+    value: Any
+    element: Any = None
     results: tuple[Any, ...] | None = None
     given: int = 0
     started: float | None = None
@@ -67,10 +70,10 @@ def let_go(queue: deque[Entry], entry: Entry, inside: int) -> None:
     """
     if queue[0] is entry:
         queue.popleft()
-        while queue and queue[0].element is None:
+        while queue and queue[0].given < 0:
             queue.popleft()
     elif len(queue) > 2 * inside + _SLACK:
-        rest = [each for each in queue if each.element is not None]
+        rest = [each for each in queue if each.given >= 0]
         queue.clear()
         queue.extend(rest)
 

@@ -128,7 +128,8 @@ class Retries(Sweep):
     def _on_results(self, entry: Entry, results: tuple[Any, ...]) -> None:
         self._limits.pop(entry, None)
         try:
-            seconds = self._back_offs.after_results(entry.element, results, entry.attempts)
+            record = self._core.record(entry)
+            seconds = self._back_offs.after_results(record, results, entry.attempts)
         except OperatorError as failure:
             self._core.fail_for(entry, failure)
         else:
@@ -208,4 +209,4 @@ class Retries(Sweep):
     def _overrun(self, entry: Entry, limit: float) -> None:
         """End a call that has taken too long."""
         self._cancel(entry)
-        self._on_failure(entry, attempt_timed_out(entry.element, self._limit), limit)
+        self._on_failure(entry, attempt_timed_out(self._core.record(entry), self._limit), limit)

@@ -194,7 +194,7 @@ class Sweep:
         """Decide `entry` without its call."""
         self._core.timeouts += 1
         try:
-            results = results_at_deadline(entry.element, self._handler, self._timeout)
+            results = results_at_deadline(self._core.record(entry), self._handler, self._timeout)
         except OperatorError as error:
             self._core.fail_for(entry, error)
         else:

@@ -179,14 +179,14 @@ class CoroutineCrew(Crew):
 
     async def _shift(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
         core, sweep, clock = self._core, self._sweep, self._clock
-        pending, called = core.pending, core.called
+        pending, called, function = core.pending, core.called, self._function
         is_light, has_deadlines = sweep.is_light, sweep.has_deadlines
         watches, decides_by_one = sweep.watches, sweep.is_light and core.single
         now: float | None = None
         """When the last call ended, and the next one begins; None if that is not the same."""
         while not core.closed:
             if not pending:
-                entry = record = now = None
+                entry = now = None
                 if await self._park(worker):
                     continue
                 return
@@ -204,14 +204,13 @@ class CoroutineCrew(Crew):
                     sweep.expect(now)
             if is_first or sweep.begin(entry):
                 entry.worker = worker
-                record = entry.element
                 try:
                     if self._isolates:
-                        returned = await within(self._opened.copy(), self._returned(record))
+                        returned = await within(self._opened.copy(), self._returned(entry))
                     else:
-                        call = self._function(record.value)
+                        call = function(entry.value)
                         if type(call) is not CoroutineType:
-                            call = awaitable_of(record, call)
+                            call = awaitable_of(core.record(entry), call)
                         returned = await call
                     if worker.cancelling():
                         may_be_cancelled = True
@@ -255,8 +254,8 @@ class CoroutineCrew(Crew):
         if not (self._sweep.watches and self._sweep.beat(entry)):
             self._core.call_raised(entry, error)
 
-    async def _returned(self, record: Any) -> Any:
-        return await awaitable_of(record, self._function(record.value))
+    async def _returned(self, entry: Entry) -> Any:
+        return await awaitable_of(self._core.record(entry), self._function(entry.value))
 
 
 class CallbackCrew(Crew):
@@ -288,13 +287,13 @@ class CallbackCrew(Crew):
     def _call(self, entry: Entry) -> None:
         if not self._sweep.begin(entry):
             return
-        record = entry.element
         try:
-            call = self._function(record.value, self._inbox.future(entry))
+            call = self._function(entry.value, self._inbox.future(entry))
             if isinstance(call, RunningCall):
                 self._inbox.runs(entry, call)
         except BaseException as error:
             let_pass(error)
             self._inbox.process(self._core)  # What came before goes first.
             if not (self._sweep.watches and self._sweep.beat(entry)):
-                self._core.on_failure(entry, call_failed(record, error))
+                core = self._core
+                core.on_failure(entry, call_failed(core.record(entry), error))
