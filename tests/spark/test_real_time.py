@@ -1,68 +1,42 @@
 """Legs on the real clock: which are played, how lateness is noticed, and the data path itself."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from judged import broken_rules
-from msgspec.structs import replace
 
+from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import EmbeddedSpark
 from asyncwait.backends.spark.conformance import _backend
 from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
 from asyncwait.backends.spark.conformance._jobs import JobResult
-from asyncwait.backends.spark.conformance._real_time import LONGEST, OF_THE_DATA_PATH, short
+from asyncwait.backends.spark.conformance._real_time import MOST, OF_THE_DATA_PATH
 from asyncwait.backends.spark.conformance._task import LegReport
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.harness import play, short
 from asyncwait.conformance.running import adapted, checked
-from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
-    Crash,
     Ending,
     HandlerAsked,
     Leg,
     LegStart,
-    Plan,
     Scenario,
     SinkStep,
     SinkTook,
-    Step,
     Taken,
-    Timed,
     Trace,
 )
 
 
 def test_at_least_sixty_short_scenarios_are_chosen() -> None:
-    """Among the examples alone, and only such that a real clock can play."""
+    """Among the examples alone."""
     fitting = {e.name: adapted(e.scenario, ALL_CAPABILITIES - LACKS) for e in EXAMPLES}
-    chosen = short(fitting)
+    chosen = short(fitting, partial(play, open_operator), MOST)
     assert len(chosen) >= 60
     assert chosen.items() <= fitting.items()
-    assert not any(scenario.crashes for scenario in chosen.values())
-
-
-def answered_after(ms: int) -> Scenario:
-    """One record, whose call takes so long."""
-    return Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=ms),)),))
-
-
-@pytest.mark.parametrize(
-    ("scenario", "fits"),
-    [
-        (answered_after(LONGEST), True),
-        (answered_after(LONGEST + 40), False),
-        (replace(answered_after(0), crashes=(Crash(40),)), False),
-        (replace(answered_after(0), cancel_at=40), False),
-        (replace(answered_after(0), sink=(SinkStep("give_up", 40),)), False),
-        (replace(answered_after(0), sink=(SinkStep("pause", LONGEST),)), True),
-        (replace(answered_after(0), sink=(SinkStep("leave"),)), True),
-    ],
-)
-def test_what_a_real_clock_can_play(scenario: Scenario, fits: bool) -> None:  # noqa: FBT001
-    """Short ones, in which no wait is cut short."""
-    assert (short({"it": scenario}) == {"it": scenario}) is fits
 
 
 class Machine:

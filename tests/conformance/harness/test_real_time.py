@@ -6,30 +6,37 @@ A virtual clock stands in for the real one, and is late where a test wants it to
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from judged import broken_rules
+from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import (
+    LONGEST,
     VirtualLoop,
     _player,
     in_real_time,
     play,
     play_in_real_time,
     run_virtual,
+    short,
 )
 from asyncwait.conformance.running import stream_backend
 from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, Record
 from asyncwait.spec.scenario import (
     Capability,
+    Crash,
     Ending,
     Leg,
     Plan,
     Scenario,
+    SinkStep,
     SinkTook,
+    SnapshotRequest,
     Step,
     Timed,
     Trace,
@@ -159,3 +166,35 @@ def test_the_real_clock_is_a_real_one() -> None:
 
     assert play(open_operator, empty, real=True).legs[0].ending.how == "finished"
     assert play(open_operator, empty, "trio", real=True).legs[0].ending.how == "finished"
+
+
+def answered_after(ms: int) -> Scenario:
+    """One record, whose call takes so long."""
+    return Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=ms),)),))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "fits"),
+    [
+        (answered_after(LONGEST), True),
+        (answered_after(LONGEST + 40), False),
+        (replace(answered_after(0), crashes=(Crash(40),)), False),
+        (replace(answered_after(0), cancel_at=40), False),
+        (replace(answered_after(0), sink=(SinkStep("give_up", 40),)), False),
+        (replace(answered_after(0), sink=(SinkStep("block", 40),)), False),
+        (replace(answered_after(0), sink=(SinkStep("pause", LONGEST),)), True),
+        (replace(answered_after(0), sink=(SinkStep("leave"),)), True),
+        (answered_after(30), False),
+        (replace(answered_after(0), requests=(SnapshotRequest(41, 1),)), False),
+        (replace(answered_after(0), hooks="coroutine", hook_takes=7), False),
+    ],
+)
+def test_what_a_real_clock_can_play(scenario: Scenario, fits: bool) -> None:  # noqa: FBT001
+    """Short ones on the grid, in which no wait is cut short, and nobody blocks the loop."""
+    assert (short({"it": scenario}, partial(play, open_operator), 9) == {"it": scenario}) is fits
+
+
+def test_the_first_that_fit_are_chosen() -> None:
+    """As many as are wanted."""
+    scenarios = {str(ms): answered_after(ms) for ms in (0, 30, 40, 80, 120)}
+    assert list(short(scenarios, partial(play, open_operator), 3)) == ["0", "40", "80"]

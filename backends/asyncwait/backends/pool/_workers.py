@@ -293,7 +293,7 @@ class CallbackCrew(Crew):
                 self._inbox.runs(entry, call)
         except BaseException as error:
             let_pass(error)
-            self._inbox.process(self._core)  # What came before goes first.
+            failure = call_failed(self._core.record(entry), error)
+            self._inbox.process(self._core)  # What came before goes first, and so may the record.
             if not (self._sweep.watches and self._sweep.beat(entry)):
-                core = self._core
-                core.on_failure(entry, call_failed(core.record(entry), error))
+                self._core.on_failure(entry, failure)

@@ -13,7 +13,13 @@ from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
-from asyncwait.conformance.harness._real_time import TRIES, in_real_time, play_in_real_time
+from asyncwait.conformance.harness._real_time import (
+    LONGEST,
+    TRIES,
+    in_real_time,
+    play_in_real_time,
+    short,
+)
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import (
@@ -27,6 +33,7 @@ from asyncwait.conformance.harness._telling import line_of, shown
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "LONGEST",
     "MAX_TURNS",
     "PATIENCE",
     "REDELIVERIES",
@@ -56,6 +63,7 @@ __all__ = [
     "play_leg",
     "run_real",
     "run_virtual",
+    "short",
     "shown",
 ]
 

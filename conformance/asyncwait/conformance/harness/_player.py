@@ -19,7 +19,6 @@ from asyncwait.conformance.harness._cancelling import (
 from asyncwait.conformance.harness._census import Census
 from asyncwait.conformance.harness._clock import (
     SpinWatch,
-    VirtualLoop,
     loop_blocker,
     loop_clock,
 )
@@ -64,7 +63,7 @@ def play(
     loop: LoopName = "asyncio",
     *,
     real: bool = False,
-    loop_factory: Callable[[], VirtualLoop] = VirtualLoop,
+    loop_factory: Callable[[], Any] | None = None,
 ) -> Trace:
     """Play all legs of `scenario`.
 
@@ -73,7 +72,7 @@ def play(
         scenario: the plan.
         loop: "asyncio" or "trio".
         real: on the real clock, whose times are rounded to the grid; see `in_real_time`.
-        loop_factory: of a virtual loop of asyncio's.
+        loop_factory: of the loop of asyncio's, which is a `VirtualLoop` unless it is real.
     """
     legs: list[Leg] = []
     plan: LegStart | None = LegStart.first(scenario)
@@ -90,7 +89,7 @@ def play_leg(
     loop: LoopName = "asyncio",
     *,
     real: bool = False,
-    loop_factory: Callable[[], VirtualLoop] = VirtualLoop,
+    loop_factory: Callable[[], Any] | None = None,
 ) -> Leg:
     """Play one leg in an event loop of its own; see `play`."""
     players: list[_LegPlayer] = []
@@ -101,8 +100,9 @@ def play_leg(
         players.append(_LegPlayer(open_operator, plan, loop, recorder))
         return await players[0].play(spin)
 
+    made: dict[str, Any] = {} if loop_factory is None else {"loop_factory": loop_factory}
     try:
-        return run_real(main, loop) if real else run_virtual(main, loop, loop_factory=loop_factory)
+        return (run_real if real else run_virtual)(main, loop, **made)
     except BaseException as error:
         planned = interruption(error)
         if planned is None:

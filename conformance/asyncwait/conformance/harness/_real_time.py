@@ -5,7 +5,8 @@ still be told from what belongs to the next instant. Whoever plays in real time 
 is itself (`Recorder.late_by`), and plays again what was too late.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from asyncwait.conformance.harness._player import play
@@ -13,11 +14,77 @@ from asyncwait.conformance.harness._run import LoopName
 from asyncwait.spec import OpenOperator
 from asyncwait.spec.scenario import GRID, Ending, Leg, Scenario, Trace
 
+LONGEST = 120
+"""Milliseconds that a scenario may last to be chosen for the real clock."""
+
+MOST_INPUTS = 40
+"""More of them are work that a real clock does not stand still for."""
+
 TRIES = 3
 """Runs of a scenario on the real clock before it is given up as too late."""
 
 PlayAll: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace]]
 """Plays scenarios on the real clock; gives one trace for each, in order."""
+
+
+def short(
+    scenarios: Mapping[str, Scenario], play_virtually: Callable[[Scenario], Trace], most: int
+) -> dict[str, Scenario]:
+    """Return the first of `scenarios` that a real clock can play as planned, in little time.
+
+    Args:
+        scenarios: by name.
+        play_virtually: plays one on the virtual clock, which tells how long it takes.
+        most: how many of them.
+    """
+    fitting = (
+        name
+        for name, each in scenarios.items()
+        if _is_plain(each) and _duration(play_virtually(each)) <= LONGEST
+    )
+    return {name: scenarios[name] for name in islice(fitting, most)}
+
+
+def _is_plain(scenario: Scenario) -> bool:
+    """Whether a real clock can play it: on its grid, in little work, and with nothing to wait for.
+
+    The consumer only reads, pauses and leaves, because nothing can cut its real wait short. A loop
+    that is blocked is late by what is measured.
+    """
+    gives_up = any(step.does == "give_up" for step in scenario.sink)
+    cut_short = gives_up or scenario.crashes or scenario.cancel_at is not None
+    is_large = len(scenario.inputs) > MOST_INPUTS
+    # Amid a step figures move; and to look for objects that are kept takes time.
+    watched = scenario.figures_at or scenario.tracked
+    return not (cut_short or is_large or watched or _blocks(scenario)) and _is_on_grid(scenario)
+
+
+def _blocks(scenario: Scenario) -> bool:
+    """Whether anything blocks the loop."""
+    steps = [step for plan in scenario.plans for step in plan.steps]
+    return (
+        any(timed.blocks for timed in scenario.inputs)
+        or any(step.blocks for step in steps)
+        or any(plan.handler.blocks for plan in scenario.plans)
+        or any(step.does == "block" for step in scenario.sink)
+    )
+
+
+def _is_on_grid(scenario: Scenario) -> bool:
+    """Whether all its instants are whole steps of the grid apart, which chance does not keep to."""
+    times = [scenario.timeout or 0, scenario.source_ends_at]
+    times += [scenario.hook_takes, scenario.close_takes]
+    times += [timed.at for timed in scenario.inputs]
+    times += [request.at for request in scenario.requests]
+    steps = [step for plan in scenario.plans for step in plan.steps]
+    times += [ms for s in steps for ms in (s.after, s.clean_up, s.again, s.retry_after)]
+    if (retry := scenario.retry) is not None:
+        times += [retry.initial, retry.cap, retry.attempt_timeout or 0]
+    return not (any(ms % GRID for ms in times) or (retry is not None and retry.jitter))
+
+
+def _duration(trace: Trace) -> float:
+    return max((event.at for event in trace.legs[0].events), default=0.0)
 
 
 def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[tuple[int, Trace]]:

@@ -45,19 +45,25 @@ def run_virtual(
     return _run_asyncio(main, made, made.spin)
 
 
-def run_real(main: Main[T], loop: LoopName = "asyncio") -> T:
+def run_real(
+    main: Main[T],
+    loop: LoopName = "asyncio",
+    *,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+) -> T:
     """Run `main` to its end on the real clock, on which no spinning is noticed.
 
     Args:
         main: see `run_virtual`.
         loop: "asyncio" or "trio".
+        loop_factory: of the asyncio loop.
 
     Raises:
         MissingExtra: trio is asked for and not installed.
     """
     if loop == "trio":
         return _run_trio(main, virtual=False)
-    return _run_asyncio(main, asyncio.new_event_loop(), SpinWatch())
+    return _run_asyncio(main, loop_factory(), SpinWatch())
 
 
 def _run_asyncio(main: Main[T], loop: asyncio.AbstractEventLoop, spin: SpinWatch) -> T:

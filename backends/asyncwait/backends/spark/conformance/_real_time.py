@@ -2,21 +2,12 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator
 
 import pyarrow as pa
 
-from asyncwait.backends.pool import open_operator
-from asyncwait.conformance.harness import play
 from asyncwait.spec import Element, Record, Watermark
-from asyncwait.spec.scenario import GRID, Handler, Plan, Scenario, SinkStep, Step, Timed
-
-LONGEST = 120
-"""Milliseconds that a scenario may last to be chosen."""
-
-MOST_INPUTS = 40
-"""More of them are work that a real clock does not stand still for."""
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 MOST = 120
 """Scenarios that are chosen at most, the first ones: examples, and some generated ones."""
@@ -26,55 +17,6 @@ _FLUSHES = 80_000
 
 _RUSH = 0.2
 """Seconds after which both workers of a task have surely started."""
-
-
-def short(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
-    """Return those of `scenarios` that a real clock can play as planned, in little time.
-
-    How long one takes is known from playing it on the virtual clock.
-    """
-    fitting = (n for n, s in scenarios.items() if _is_plain(s) and _duration(s) <= LONGEST)
-    return {name: scenarios[name] for name in islice(fitting, MOST)}
-
-
-def _is_plain(scenario: Scenario) -> bool:
-    """Whether a real clock can play it: on its grid, in little work, and with nothing to wait for.
-
-    The consumer only reads, pauses and leaves, because nothing can cut its real wait short. A loop
-    that is blocked is late by what is measured.
-    """
-    gives_up = any(step.does == "give_up" for step in scenario.sink)
-    cut_short = gives_up or scenario.crashes or scenario.cancel_at is not None
-    is_large = len(scenario.inputs) > MOST_INPUTS
-    watched = cut_short or is_large or scenario.figures_at  # amid a step, figures move
-    return not (watched or _blocks(scenario)) and _is_on_grid(scenario)
-
-
-def _blocks(scenario: Scenario) -> bool:
-    """Whether anything blocks the loop."""
-    steps = [step for plan in scenario.plans for step in plan.steps]
-    return (
-        any(timed.blocks for timed in scenario.inputs)
-        or any(step.blocks for step in steps)
-        or any(plan.handler.blocks for plan in scenario.plans)
-        or any(step.does == "block" for step in scenario.sink)
-    )
-
-
-def _is_on_grid(scenario: Scenario) -> bool:
-    """Whether all its instants are whole steps of the grid apart, which chance does not keep to."""
-    times = [scenario.timeout or 0, scenario.source_ends_at]
-    times += [timed.at for timed in scenario.inputs]
-    steps = [step for plan in scenario.plans for step in plan.steps]
-    times += [ms for s in steps for ms in (s.after, s.clean_up, s.again, s.retry_after)]
-    if (retry := scenario.retry) is not None:
-        times += [retry.initial, retry.cap, retry.attempt_timeout or 0]
-    return not (any(ms % GRID for ms in times) or (retry is not None and retry.jitter))
-
-
-def _duration(scenario: Scenario) -> float:
-    leg = play(open_operator, scenario).legs[0]
-    return max((event.at for event in leg.events), default=0.0)
 
 
 def paced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

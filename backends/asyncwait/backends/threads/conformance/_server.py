@@ -1,25 +1,11 @@
-"""The operator with threads as a backend: real threads, on a clock that waits for them.
-
-What a call does is played on the loop, as everywhere; the function that runs in a thread asks for
-it there, as a client asks its server, and blocks until it has the answer. Time stands still while a
-thread is on its way, to the server or back: it takes none.
-"""
+"""Asks a server on the loop, from the threads of the operator, what a call comes to."""
 
 import asyncio
 import threading
-import time
 import warnings
 from collections import deque
-from collections.abc import (
-    AsyncIterable,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterable, Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from itertools import count
@@ -31,113 +17,52 @@ from msgspec.structs import replace
 
 from asyncwait.backends.threads._crew import Call, Crew
 from asyncwait.backends.threads._operator import open_with
-from asyncwait.conformance.harness import VirtualLoop, play
+from asyncwait.backends.threads.conformance._loops import ThreadsLoop
 from asyncwait.spec import Element, FunctionParts, OperatorConfig, OperatorResults, Snapshot
-from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
-LACKS = frozenset({Capability.CANCEL_CALLS})
-"""Nothing ends a thread from outside."""
-
-
-_STACK = 512 * 1024
-"""Bytes of the stack of a thread: more than a thousand of them have to fit into a child process."""
-
-
-class ThreadsBackend:
-    """Plays scenarios one after the other, each in an event loop of its own."""
-
-    capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
-    exceptions: Mapping[str, str] = {}
-    batch = False
-
-    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
-        """Play `scenarios`."""
-        threading.stack_size(_STACK)
-        for scenario in scenarios:
-            yield play(open_served, scenario, loop_factory=PatientLoop)
-
-
-def backend() -> ThreadsBackend:
-    """Return the operator with threads."""
-    return ThreadsBackend()
-
-
-class PatientLoop(VirtualLoop):
-    """A loop whose time stands still while a thread is on its way, to the server or back."""
-
-    def __init__(self) -> None:
-        self.crews: list[Crew] = []
-        self.servers: list[_Server] = []
-        super().__init__()
-
-    def _moving(self) -> int:
-        """Return how many calls are neither with their server nor over, or more."""
-        # In this order: one that comes to its server meanwhile is on its way still.
-        served = sum(server.present for server in self.servers)
-        return sum(len(crew.present) for crew in self.crews) - served
-
-    def may_jump(self) -> bool:
-        """Return whether each call waits for its answer, and none has just told its own."""
-        if self._moving() or any(server.is_asked for server in self.servers):
-            return False
-        return not self._ready  # type: ignore[attr-defined]
-
-    def look(self) -> None:
-        """Have the loop look again where the threads are; from one of them."""
-        with suppress(RuntimeError):  # It is gone.
-            self.call_soon_threadsafe(self._serve)
-
-    def _serve(self) -> bool:
-        served = [] if self._moving() else [server.serve() for server in self.servers]
-        return any(served)
-
-    def settle(self) -> bool:
-        """Answer requests: the last call that was on its way may have come to its end instead."""
-        return self._serve()
-
-    def jump(self, seconds: float) -> None:
-        """Move the clock; where somebody blocks the loop, threads go on until they wait."""
-        is_served = True
-        while is_served:
-            while self._moving():
-                time.sleep(_LOOK)  # for real: threads tell a blocked loop nothing
-            served = [server.serve() for server in self.servers]
-            is_served = any(served)
-        super().jump(seconds)
-
-
-_LOOK = 0.0002
-"""Real seconds from look to look whether threads are on their way."""
-
-_number: ContextVar[int] = ContextVar("_number")
+_way: ContextVar[tuple[int, float]] = ContextVar("_way")
+"""The number of a call, and since when it is on its way to the server, by the loop's clock."""
 
 
 class _Hired(Crew):
-    """Threads, on whose calls it is written how many were asked for before."""
+    """Threads, on whose calls it is written how many were asked for before.
 
-    def __init__(self) -> None:
+    Args:
+        loop: is told when a call is over.
+    """
+
+    def __init__(self, loop: ThreadsLoop) -> None:
         super().__init__()
+        self._loop = loop
         self._numbers = count()
 
     def ask(self, call: Call) -> None:
         """Have `call` run."""
         assert call.context is not None
-        call.context.run(_number.set, next(self._numbers))
+        call.context.run(_way.set, (next(self._numbers), self._loop.time()))
         super().ask(call)
+
+    def _end(self, call: Call) -> None:
+        super()._end(call)
+        self._loop.look()
 
 
 class _Request:
     """What a thread waits for.
 
     Args:
+        loop: where the answer comes from.
         value: the argument.
         copy: copies it, if that is what is asked for; None for a call.
     """
 
-    def __init__(self, value: Any, copy: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self, loop: ThreadsLoop, value: Any, copy: Callable[[Any], Any] | None = None
+    ) -> None:
+        self._loop = loop
         self.value = value
         self.copy = copy
-        self.number = _number.get()
+        self.number, self.since = _way.get()
         self.context = copy_context()
         self._answered = threading.Event()
         self._returned: Any = None
@@ -149,11 +74,14 @@ class _Request:
             self._returned = function(self.value)
         except BaseException as error:
             self._error = error
+        self._left_at = self._loop.time()
         self._answered.set()
 
     def wait(self) -> Any:
         """Wait for the answer, and return it; or raise it."""
         self._answered.wait()
+        self._loop.was_on_its_way(self._left_at)
+        _way.set((self.number, self._loop.time()))
         error, self._error = self._error, None
         if error is None:
             return self._returned
@@ -182,7 +110,7 @@ class _Server:
         loop: where it answers.
     """
 
-    def __init__(self, fn: Any, loop: PatientLoop) -> None:
+    def __init__(self, fn: Any, loop: ThreadsLoop) -> None:
         self._fn = fn
         self._loop = loop
         self._requests: deque[_Request] = deque()
@@ -205,7 +133,7 @@ class _Server:
 
     def __call__(self, value: Any) -> Any:
         """Ask for an answer from a thread, and block until it is there."""
-        return self._ask(_Request(value))
+        return self._ask(_Request(self._loop, value))
 
     def copies(self, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return what copies on the loop, whoever asks for it."""
@@ -213,7 +141,7 @@ class _Server:
 
         def asked(value: Any) -> Any:
             is_here = threading.get_ident() == thread
-            return copy(value) if is_here else self._ask(_Request(value, copy))
+            return copy(value) if is_here else self._ask(_Request(self._loop, value, copy))
 
         return asked
 
@@ -227,6 +155,7 @@ class _Server:
         requests = sorted(self._requests, key=lambda each: each.number)
         for request in requests:
             self._requests.remove(request)
+            self._loop.was_on_its_way(request.since)
             if request.copy is not None:
                 request.answer(partial(_within, request.context, request.copy))
                 break  # Its call comes next, before all others.
@@ -327,8 +256,7 @@ def open_served(
     loop: Any = asyncio.get_running_loop()
 
     def hire() -> Crew:
-        crew = _Hired()
-        crew.on_over = loop.look
+        crew = _Hired(loop)
         loop.crews.append(crew)
         return crew
 
@@ -339,6 +267,3 @@ def open_served(
         config = replace(config, copy=server.copies(copy))
     loop.servers.append(server)
     return _Served(open_with(hire, config, server, elements, restore), server)
-
-
-__all__ = ["backend"]

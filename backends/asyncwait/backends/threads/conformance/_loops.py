@@ -1,0 +1,106 @@
+"""Loops that know which calls are on their way in threads: on a virtual clock, and for real."""
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Protocol
+
+from asyncwait.backends.threads._crew import Crew
+from asyncwait.conformance.harness import VirtualLoop
+
+
+class Server(Protocol):
+    """Answers requests from threads."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there are requests that nobody has begun with."""
+        ...
+
+    @property
+    def present(self) -> int:
+        """How many requests have come and are not answered."""
+        ...
+
+    def serve(self) -> bool:
+        """Begin with all requests that are there; return whether there were any."""
+        ...
+
+
+class ThreadsLoop(asyncio.BaseEventLoop):
+    """A loop whose servers begin with requests when no thread is on its way.
+
+    So requests that come in one instant are begun with in the order of their calls.
+    """
+
+    def __init__(self) -> None:
+        self.crews: list[Crew] = []
+        self.servers: list[Server] = []
+        super().__init__()
+
+    def moving(self) -> int:
+        """Return how many calls are neither with their server nor over, or more."""
+        # In this order: one that comes to its server meanwhile is on its way still.
+        served = sum(server.present for server in self.servers)
+        return sum(len(crew.present) for crew in self.crews) - served
+
+    def look(self) -> None:
+        """Have the loop look again where the threads are; from one of them."""
+        with suppress(RuntimeError):  # It is gone.
+            self.call_soon_threadsafe(self.serve)
+
+    def serve(self) -> bool:
+        """Answer requests, if no thread is on its way; return whether there were any."""
+        served = [] if self.moving() else [server.serve() for server in self.servers]
+        return any(served)
+
+    def was_on_its_way(self, since: float) -> None:
+        """Note that something that left at `since`, by the loop's clock, comes from or to a thread.
+
+        For any thread.
+        """
+
+
+class PatientLoop(ThreadsLoop, VirtualLoop):
+    """A loop whose time stands still while a thread is on its way, to the server or back."""
+
+    def may_jump(self) -> bool:
+        """Return whether each call waits for its answer, and none has just told its own."""
+        if self.moving() or any(server.is_asked for server in self.servers):
+            return False
+        return not self._ready  # type: ignore[attr-defined]
+
+    def settle(self) -> bool:
+        """Answer requests: the last call that was on its way may have come to its end instead."""
+        return self.serve()
+
+    def jump(self, seconds: float) -> None:
+        """Move the clock; where somebody blocks the loop, threads go on until they wait."""
+        is_served = True
+        while is_served:
+            while self.moving():
+                time.sleep(_LOOK)  # for real: threads tell a blocked loop nothing
+            served = [server.serve() for server in self.servers]
+            is_served = any(served)
+        super().jump(seconds)
+
+
+_LOOK = 0.0002
+"""Real seconds from look to look whether threads are on their way."""
+
+
+class HurriedLoop(ThreadsLoop, asyncio.SelectorEventLoop):
+    """A loop on the real clock, where time goes on while threads are on their way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ways: list[float] = []
+
+    @property
+    def late_by(self) -> float:
+        """The longest way to or from a thread so far, in ms."""
+        return 1000 * max(self._ways, default=0.0)
+
+    def was_on_its_way(self, since: float) -> None:
+        """Note how long that took."""
+        self._ways.append(self.time() - since)

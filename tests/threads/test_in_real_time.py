@@ -1,0 +1,57 @@
+"""The operator with threads on the real clock, as the suite plays it there."""
+
+import time
+from typing import Any
+
+import pytest
+from judged import broken_rules
+
+from asyncwait.backends.threads._crew import Crew
+from asyncwait.backends.threads.conformance import _backend, _server
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.running import adapted
+from asyncwait.spec import Record
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import Plan, Scenario, Step, Timed
+
+STALL = 0.045
+"""Seconds, hardly more than a step of the grid: rounded, what comes so late is in time."""
+
+ONE = Scenario(
+    inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("a1",)),)),)
+)
+
+
+def test_sixty_examples_break_no_rule_for_real() -> None:
+    """Those that the machine has let be in time; there is no verdict on the others."""
+    backend = _backend.ThreadsBackend()
+    fitting = {e.name: adapted(e.scenario, backend.capabilities) for e in EXAMPLES}
+    runs = list(backend.further_runs(fitting))
+    assert len(runs) == 60
+    for name, scenario, trace in runs:
+        assert name.endswith(", in real time")
+        ending = trace.legs[0].ending
+        if ending.how == "error":
+            assert ending.detail == "more than 20 ms late in 3 runs"
+        else:
+            broken = broken_rules(Run(scenario, trace))
+            assert [rule for rule in broken if rules()[rule].applies_to(backend.capabilities)] == []
+
+
+@pytest.mark.parametrize("where", ["to the server", "back"])
+def test_a_thread_that_stalls_is_late(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """What the machine takes on the way must not pass for what a call takes."""
+    owner: Any = Crew if where == "to the server" else _server._Request
+    name = "_run" if where == "to the server" else "wait"
+    method = getattr(owner, name)
+
+    def stalling(self: Any, *args: Any) -> Any:
+        if where == "back":
+            self._answered.wait()
+        time.sleep(STALL)
+        return method(self, *args)
+
+    monkeypatch.setattr(owner, name, stalling)
+    (trace,) = _backend._play_for_real([ONE])
+    assert trace.legs[0].late_by >= 1000 * STALL
