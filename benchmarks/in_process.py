@@ -11,8 +11,6 @@ import argparse
 import asyncio
 import gc
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +21,7 @@ import trio
 import uvloop
 from _bounds import in_order
 from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, tail
+from _machine import machine
 from _page import write
 from rich.console import Console
 from rich.progress import track
@@ -141,7 +140,7 @@ def main() -> None:
 
         draw({name: statistics.median(each) for name, each in costs.items()}, arguments.plot)
     if arguments.page:
-        write(arguments.page, arguments.plot.name, _machine(), costs, figures)
+        write(arguments.page, arguments.plot.name, machine(), costs, figures)
 
 
 def _needed(rows: Iterable[Row]) -> dict[str, Flow]:
@@ -209,25 +208,9 @@ def _reached(goal: Goal, figure: float) -> str:
     return "missed"
 
 
-def _machine() -> str:
-    cores = os.cpu_count()
-    return (
-        f"Python {platform.python_version()}, {platform.system()}, {cores} cores of {_processor()}"
-    )
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:  # not on Linux
-        return platform.machine()
-    names = (line.split(": ", 1)[1] for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
-
-
 def _write_json(path: Path, rounds: list[dict[str, float]]) -> None:
     """Write a line that describes the machine, and one for each round."""
-    lines = [{"machine": _machine()}, *rounds]
+    lines = [{"machine": machine()}, *rounds]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 

@@ -1,9 +1,8 @@
 """How the tasks of an operator wake each other."""
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias
 
 from asyncwait.spec._loop import running_trio
 
@@ -12,43 +11,69 @@ class Bell:
     """Wakes one waiting task; ringing while nobody waits does nothing and costs next to nothing.
 
     Whoever waits looks at the state first, and again afterwards. No await lies between the look
-    and the wait, so that no ring is missed.
+    and the wait, so that no ring is missed. It serves tasks of one loop.
 
     The task sleeps as its own loop has it: an event of anyio takes three times as long.
     """
 
-    __slots__ = ("wake",)
+    __slots__ = ("_falls_asleep", "sleeper")
 
     def __init__(self) -> None:
-        self.wake: Callable[[], object] | None = None
-        """Wakes who waits; None while nobody does, and when that one is woken already."""
+        self.sleeper: Sleeper | None = None
+        """Who waits; None while nobody does, and when that one is woken already."""
+        self._falls_asleep: Callable[[], Sleeper] | None = None
 
     async def wait(self) -> None:
         """Sleep until the next ring."""
-        trio = running_trio()
+        if self._falls_asleep is None:
+            self._falls_asleep = _way_to_sleep()
+        self.sleeper = sleeper = self._falls_asleep()
         try:
-            if trio is None:
-                future = asyncio.get_running_loop().create_future()
-                self.wake = partial(_wake, future)
-                await future
-            else:
-                self.wake = partial(trio.lowlevel.reschedule, trio.lowlevel.current_task())
-                await trio.lowlevel.wait_task_rescheduled(partial(self._give_up, trio))
+            await sleeper
         finally:
-            self.wake = None
-
-    def _give_up(self, trio: Any, _raise_cancelled: Any) -> Any:
-        """Wake nobody who is cancelled on trio: it would be woken twice."""
-        self.wake = None
-        return trio.lowlevel.Abort.SUCCEEDED
+            self.sleeper = None
 
     def ring(self) -> None:
         """Wake the waiting task, if there is one."""
-        wake, self.wake = self.wake, None
-        if wake is not None:
-            wake()
+        sleeper = self.sleeper
+        if sleeper is not None:
+            self.sleeper = None
+            if not sleeper.done():  # or cancelled, and it does not run yet
+                sleeper.set_result(None)
 
 
-def _wake(sleeper: asyncio.Future[None]) -> None:
-    if not sleeper.done():  # or cancelled, and it does not run yet
-        sleeper.set_result(None)
+class _TrioSleeper:
+    """What a future is on asyncio, for the present task of trio."""
+
+    __slots__ = ("_done", "_task", "_trio")
+
+    def __init__(self, trio: Any) -> None:
+        self._trio = trio
+        self._task = trio.lowlevel.current_task()
+        self._done = False
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield from self._trio.lowlevel.wait_task_rescheduled(self._give_up).__await__()
+
+    def _give_up(self, _raise_cancelled: Any) -> Any:
+        """Wake nobody who is cancelled: it would be woken twice."""
+        self._done = True
+        return self._trio.lowlevel.Abort.SUCCEEDED
+
+    def done(self) -> bool:
+        """Return whether nothing may wake it any more."""
+        return self._done
+
+    def set_result(self, _: None) -> None:
+        """Wake it."""
+        self._done = True
+        self._trio.lowlevel.reschedule(self._task)
+
+
+Sleeper: TypeAlias = "asyncio.Future[None] | _TrioSleeper"
+
+
+def _way_to_sleep() -> Callable[[], Sleeper]:
+    """Return what makes a sleeper of the present task."""
+    trio = running_trio()
+    return asyncio.get_running_loop().create_future if trio is None else lambda: _TrioSleeper(trio)

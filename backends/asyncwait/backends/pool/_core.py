@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from typing import Any, NoReturn
 
 from msgspec import Struct
@@ -91,6 +92,7 @@ class Core:
         "calls",
         "clock",
         "closed",
+        "due",
         "failure_handler",
         "failures_handled",
         "on_close",
@@ -149,6 +151,8 @@ class Core:
         """Called when a record waits for its call."""
         self.clock: Callable[[], float] = float
         """Tells the seconds of the loop."""
+        self.due = inf
+        """No undecided record has an earlier deadline; the sweep sees to that."""
         self.on_close: Callable[[], None] = _nothing
         """Called once, on closing."""
         self.on_results: Callable[[Entry, tuple[Any, ...]], None] = self.decide
@@ -341,7 +345,7 @@ class Core:
             self._empty += 1
             self._drop_ready()
             self.output.ring()  # It may have been the last one.
-        elif self.output.wake is not None and self._ready and self._ready[0].results is not None:
+        elif self.output.sleeper is not None and self._ready and self._ready[0].results is not None:
             self.output.ring()
         if self._backlog and (self._max_held or not results):
             self._refill()

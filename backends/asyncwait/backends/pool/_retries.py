@@ -83,9 +83,9 @@ class Retries(Sweep):
             self._core.retries += 1
         self._core.calls += 1
         entry.attempts += 1
-        if self.due == inf and self._timeout < inf:
-            self.due = self._deadline(entry)
-            self._wake_before(self.due)
+        if self._core.due == inf and self._timeout < inf:
+            self._core.due = self._deadline(entry)
+            self._wake_before(self._core.due)
         if self._limit < inf and (limit := now + self._limit) < self._deadline(entry):
             self._limits[entry] = limit
             self._wake_before(limit)
@@ -110,7 +110,7 @@ class Retries(Sweep):
         self._at = at
         if self._is_timed:
             self._at = at = self._clock() if at is None else at
-            if self.due < at or (self._limits and self._first_limit() < at):
+            if self._core.due < at or (self._limits and self._first_limit() < at):
                 if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
                     entry.worker = None  # Its call is over: there is nothing to cancel.
                 self._decide_before(at)
@@ -199,7 +199,7 @@ class Retries(Sweep):
     def _decide_before(self, time: float) -> None:
         """Do all that was due before `time`: deadlines and limits in their order, then the rest."""
         while (limit := self._first_limit()) < time:
-            if self.due <= limit:
+            if self._core.due <= limit:
                 super()._decide_before(nextafter(limit, inf))
             else:
                 self._overrun(next(iter(self._limits)), limit)

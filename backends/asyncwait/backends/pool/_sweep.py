@@ -90,8 +90,6 @@ class Sweep:
         self._scope: anyio.CancelScope | None = None
         self._wakes_at = inf
         """When the task goes on, if nothing wakes it before."""
-        self.due = inf
-        """No undecided record has an earlier deadline."""
         self.has_deadlines = self.watches = config.timeout is not None
         """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
@@ -105,13 +103,13 @@ class Sweep:
         core.calls += 1
         entry.started = now = self._clock()
         core.called.append(entry)
-        if self.due == inf and self.has_deadlines:
+        if self._core.due == inf and self.has_deadlines:
             self.expect(now)
         return True
 
     def expect(self, now: float) -> None:
         """Wait for the deadline of a record that is called now; no other one is undecided."""
-        self.due = now + self._timeout
+        self._core.due = now + self._timeout
         self._wake()
 
     def beat(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
@@ -122,7 +120,7 @@ class Sweep:
         """
         if at is None:
             at = self._clock()
-        if at <= self.due:
+        if at <= self._core.due:
             return False
         is_late = self._deadline(entry) < at
         if is_late:
@@ -162,15 +160,15 @@ class Sweep:
 
     def _next(self) -> float:
         """Return when there will be something to do."""
-        return min(self.due, self._cancelled[0].due) if self._cancelled else self.due
+        return min(self._core.due, self._cancelled[0].due) if self._cancelled else self._core.due
 
     def _decide_before(self, time: float) -> None:
         """Decide all records that were due before `time`, in the order of their deadlines."""
-        self.due, late = inf, []
+        self._core.due, late = inf, []
         for entry in self._core.called:
             if entry.results is None:
                 if (deadline := self._deadline(entry)) >= time:
-                    self.due = deadline
+                    self._core.due = deadline
                     break
                 late.append(entry)
         for entry in late:

@@ -182,6 +182,7 @@ class CoroutineCrew(Crew):
         pending, called, function = core.pending, core.called, self._function
         is_light, has_deadlines = sweep.is_light, sweep.has_deadlines
         watches, decides_by_one = sweep.watches, sweep.is_light and core.single
+        opened, cancelling = worker.opened, worker.cancelling
         now: float | None = None
         """When the last call ended, and the next one begins; None if that is not the same."""
         while not core.closed:
@@ -200,7 +201,7 @@ class CoroutineCrew(Crew):
                 entry.attempts = 1
                 core.calls += 1
                 called.append(entry)
-                if has_deadlines and sweep.due == inf:
+                if has_deadlines and core.due == inf:
                     sweep.expect(now)
             if is_first or sweep.begin(entry):
                 entry.worker = worker
@@ -212,12 +213,12 @@ class CoroutineCrew(Crew):
                         if type(call) is not CoroutineType:
                             call = awaitable_of(core.record(entry), call)
                         returned = await call
-                    if worker.cancelling():
+                    if cancelling():
                         may_be_cancelled = True
                         await own_cancellation(worker.scope)
                     now = clock()
                     is_plain = decides_by_one and entry.results is None and not core.closed
-                    if is_plain and now <= sweep.due:
+                    if is_plain and now <= core.due:
                         core.decide(entry, (returned,))  # What follows comes to the same.
                     else:
                         if not (watches and sweep.beat(entry, now, worker)):
@@ -233,11 +234,11 @@ class CoroutineCrew(Crew):
             try:
                 # At once if they share all they hold, however much. Else values are compared: one
                 # for one that is equal to it is no difference.
-                is_marked = copy_context() != worker.opened
+                is_marked = copy_context() != opened
             except Exception:  # what the comparison of two values raised: they are not the same
                 is_marked = True
             # Would the next call notice the last one, by a cancellation or a context?
-            may_be_cancelled = may_be_cancelled and worker.cancelling() > 0
+            may_be_cancelled = may_be_cancelled and cancelling() > 0
             if is_marked or worker.was_cancelled or may_be_cancelled:
                 self._isolates = self._isolates or is_marked
                 return
