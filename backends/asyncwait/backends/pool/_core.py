@@ -352,9 +352,9 @@ class Core:
 
     def record(self, entry: Entry) -> Record:
         """Return the record of an entry, which plain values have none of before it is asked for."""
+        if entry.element is None:
+            entry.element = self._record_of(entry.value)
         record: Record = entry.element
-        if record is None:
-            record = entry.element = self._record_of(entry.value)
         return record
 
     # To the consumer.
