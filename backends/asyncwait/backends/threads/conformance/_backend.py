@@ -13,7 +13,7 @@ from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trac
 LACKS = frozenset({Capability.CANCEL_CALLS})
 """Nothing ends a thread from outside."""
 
-MOST = 60
+MOST = 40
 """Scenarios that are played on the real clock at most."""
 
 _STACK = 512 * 1024
