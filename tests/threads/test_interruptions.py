@@ -74,6 +74,24 @@ def test_an_interruption_comes_out_where_the_results_are_read(
     assert asked == []
 
 
+def test_the_first_of_several_interruptions_comes_out() -> None:
+    """Those of calls that are waited for meanwhile come second, and are dropped."""
+    first, second = Raising(SystemExit(3)), Raising(KeyboardInterrupt())
+
+    def fn(value: str) -> None:
+        if value == "a":
+            await_event(second.began)
+            first(value)
+        second(value)
+
+    first.may_raise.set()
+    with pytest.raises(SystemExit), ordered_wait("ab", fn) as results:  # noqa: PT012
+        try:
+            next(results)
+        finally:
+            second.may_raise.set()
+
+
 def test_an_interruption_while_the_stream_is_left_comes_out_then(error: BaseException) -> None:
     """A call that is waited for is a call like any other."""
     fn = Raising(error)

@@ -1,5 +1,6 @@
 """Runs that look wrong and are not, and some that look right and are not."""
 
+import pytest
 from judged import broken_rules, judge, texts
 
 from asyncwait.conformance.evidence import (
@@ -25,6 +26,7 @@ from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
     CallStarted,
+    Closed,
     Crash,
     Handler,
     Misuse,
@@ -36,6 +38,7 @@ from asyncwait.spec.scenario import (
     SnapshotAsked,
     SnapshotRequest,
     SourceAsked,
+    SourceClosed,
     Step,
 )
 
@@ -304,6 +307,34 @@ def test_a_failure_may_come_before_what_ends_the_program_in_that_instant() -> No
     )
 
     assert texts("FAIL-11", seen) == []
+
+
+@pytest.mark.parametrize(("closed_at", "is_heard"), [(80, False), (120, True)])
+def test_a_thread_that_nobody_waits_for_may_end_the_program_unheard(
+    closed_at: int,
+    is_heard: bool,  # noqa: FBT001
+) -> None:
+    """Its record was over at 40 and it was not cancelled; at 80 it raises, when all is closed."""
+    scenario = Scenario(
+        timeout=40,
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 80, error="SystemExit"),)),),
+        close_takes=closed_at - 40,
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("failed", 40, error="CallTimedOut", record=A),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            raised(80, 0),
+            (SourceClosed(closed_at), Closed(closed_at)),
+        ),
+    )
+
+    said = ["expected SystemExit to end the loop, the leg failed CallTimedOut"]
+    assert texts("FAIL-11", seen) == (said if is_heard else [])
 
 
 def test_a_predicate_that_raises_is_no_other_failure() -> None:

@@ -80,6 +80,8 @@ class InThreads:
         self._clock: Callable[[], float] = float
         self._interruption: BaseException | None = None
         """What a call has raised that is for the whole program, until it is raised on the loop."""
+        self._is_interrupted = False
+        """Whether one has raised that: what ends the program is the first."""
 
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
         """Have a thread call the function; return the call, which runs on whoever waits."""
@@ -102,7 +104,8 @@ class InThreads:
         try:
             let_pass(error)
         except BaseException as interruption:
-            self._interruption = interruption
+            if not self._is_interrupted:
+                self._is_interrupted, self._interruption = True, interruption
             return partial(result.interrupt, self._take_interruption)
         return partial(result.complete_exceptionally, error)
 

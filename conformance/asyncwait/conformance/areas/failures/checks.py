@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from asyncwait.conformance.judging import (
     FOR_THE_PROGRAM,
     NEVER,
+    Call,
     Finding,
     Item,
     LegHistory,
@@ -15,7 +16,7 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.spec import Snapshot
-from asyncwait.spec.scenario import FailureAsked, HandlerAsked, HookRun, SourceClosed
+from asyncwait.spec.scenario import Closed, FailureAsked, HandlerAsked, HookRun, SourceClosed
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
 _ODD = {"StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"}
@@ -258,6 +259,16 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
         leg.scenario.failure_handler(item.last.value) if item.failure else None,
     ]
     errors = {handler.error for handler in handlers if handler is not None}
-    if is_raised(leg.facts, item.last, is_late=item.timed_out):
+    is_heard = is_raised(leg.facts, item.last, is_late=item.timed_out)
+    if is_heard and not _is_left_alone(leg, item.last):
         errors.add(item.last.step.error)
     return errors & FOR_THE_PROGRAM
+
+
+def _is_left_alone(leg: LegHistory, call: Call) -> bool:
+    """Whether nobody may have waited for the end of `call`, which nothing could cancel in time.
+
+    So it is in a thread. Until the instant in which all is closed it may be heard all the same.
+    """
+    closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
+    return call.until < call.ended_at and call.cancelled_at == NEVER and call.ended_at >= closed
