@@ -194,6 +194,29 @@ def test_without_a_failure_handler_what_is_repeated_is_still_repeated() -> None:
     assert without == Scenario(retry=retry, plans=(Plan("a", answers),))
 
 
+def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
+    """By itself, if there is no limit; and none blocks the loop, on which it does not run."""
+    never, blocks = Step("never"), Step(after=40, blocks=80)
+    scenario = Scenario(plans=(Plan("a", (never, blocks)),), company="inside", unshielded=True)
+    without = Capability.CANCEL_CALLS.without(scenario)
+    ends = Step("reply", after=400)
+    assert without == Scenario(plans=(Plan("a", (ends, Step(after=40))),))
+    limited = Scenario(timeout=40, plans=(Plan("a", (never,)),))
+    assert Capability.CANCEL_CALLS.without(limited) is limited
+
+
+def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_record() -> None:
+    """With a limit a call may outlive its record; what raises at once, or without one, does not."""
+    later, at_once = Step("raise", 40, error="SystemExit"), Step("raise", error="KeyboardInterrupt")
+    plans = (Plan("a", (later, at_once)),)
+    instead = (Plan("a", (replace(later, error="ValueError"), at_once)),)
+    for limit in ({"timeout": 80}, {"retry": PlannedRetry(2, attempt_timeout=80)}):
+        scenario = Scenario(plans=plans, **limit)
+        assert Capability.CANCEL_CALLS.without(scenario) == Scenario(plans=instead, **limit)
+    unlimited = Scenario(plans=plans)
+    assert Capability.CANCEL_CALLS.without(unlimited) is unlimited
+
+
 def test_without_callbacks_a_function_answers_once() -> None:
     """As a coroutine function, from a thread or not."""
     step = Step(after=40, results=("a",), thread=True, twice=True)

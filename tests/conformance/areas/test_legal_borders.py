@@ -29,6 +29,7 @@ from asyncwait.spec.scenario import (
     Closed,
     Crash,
     Handler,
+    HandlerAsked,
     Misuse,
     Plan,
     PlannedRetry,
@@ -307,6 +308,35 @@ def test_a_failure_may_come_before_what_ends_the_program_in_that_instant() -> No
     )
 
     assert texts("FAIL-11", seen) == []
+
+
+def test_too_many_abandoned_calls_come_before_what_closing_raises() -> None:
+    """The operator has failed when its source is closed; what that raises is a note on it."""
+    late = (Step("never", swallow=True),)
+    scenario = Scenario(
+        capacity=1,
+        timeout=40,
+        inputs=at(0, A, B),
+        plans=(Plan("a", late, Handler("reply")), Plan("b", late, Handler("reply"))),
+        handled=True,
+        close_error=True,
+    )
+    seen = run(
+        scenario,
+        leg(
+            ends("failed", 85, error="TooManyAbandonedCalls"),
+            waits(0),
+            taken(0, 0),
+            called(0, "a"),
+            (HandlerAsked(40, "a"), CallCancelled(40, 0)),
+            taken(40, 1),
+            called(40, "b", first=1),
+            (HandlerAsked(80, "b"), CallCancelled(80, 1)),
+            (SourceClosed(85), Closed(85)),
+        ),
+    )
+
+    assert texts("END-13", seen) == []
 
 
 @pytest.mark.parametrize(("closed_at", "is_heard"), [(80, False), (120, True)])

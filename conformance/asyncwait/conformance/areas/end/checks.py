@@ -260,10 +260,14 @@ def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Findin
     ending = leg.ending
     if ending.how in {"finished", "left"}:
         yield "closing raised, and leaving did not", leg.end_at
-    elif ending.how == "failed" and leg.fail_at == NEVER and not ending.unchanged:
+    elif ending.how == "failed" and _has_not_failed(leg) and not ending.unchanged:
         yield f"closing raised, and the leg {_said(ending)}", leg.end_at
     elif ending.how == "failed":
         yield None
+
+
+def _has_not_failed(leg: LegHistory) -> bool:
+    return min(leg.fail_at, leg.overloaded_at) == NEVER
 
 
 def _closing_raises(leg: LegHistory) -> bool:
