@@ -60,7 +60,7 @@ class _OutsideLoop(asyncio.BaseEventLoop):
         self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
     ) -> asyncio.Task[Any]:
         """Return a task for whose answer somebody outside waits."""
-        raise NotImplementedError
+        raise NotImplementedError  # as asyncio has it: its loops are no ABCs that would check
 
 
 class OutsideRealLoop(_OutsideLoop, asyncio.SelectorEventLoop):

@@ -17,11 +17,7 @@ from asyncwait.conformance.harness._cancelling import (
     way_to_cancel,
 )
 from asyncwait.conformance.harness._census import Census
-from asyncwait.conformance.harness._clock import (
-    SpinWatch,
-    loop_blocker,
-    loop_clock,
-)
+from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._consumer import Consumer
 from asyncwait.conformance.harness._function import planned_copy, planned_function

@@ -1,4 +1,4 @@
-"""Runs on the real clock: always late, and only what is not too late counts.
+"""Runs on the real clock: what can be played there, and that only what is not too late counts.
 
 Planned instants are equal or a step of the grid apart, so what is less than half a step late can
 still be told from what belongs to the next instant. Whoever plays in real time measures how late it

@@ -1,4 +1,4 @@
-"""What is played on the real clock: short scenarios, and some that are about the data path."""
+"""What is played on the real clock besides short scenarios: some that are about the data path."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from asyncwait.spec import Element, Record, Watermark
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
 
 MOST = 120
-"""Scenarios that are chosen at most, the first ones: examples, and some generated ones."""
+"""Short scenarios that are played at most, the first ones: examples, and some generated ones."""
 
 _FLUSHES = 80_000
 """Bytes beside a row that push the row before it out of every buffer on its way."""

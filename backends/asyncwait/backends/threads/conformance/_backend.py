@@ -47,17 +47,20 @@ def _play(scenario: Scenario) -> Trace:
 
 
 def _play_for_real(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
-    for scenario in scenarios:
-        loops: list[HurriedLoop] = []
+    return map(_play_once_for_real, scenarios)
 
-        def make(loops: list[HurriedLoop] = loops) -> HurriedLoop:
-            loops.append(HurriedLoop())
-            return loops[-1]
 
-        trace = play(open_served, scenario, real=True, loop_factory=make)
-        yield Trace(
-            tuple(
-                replace(leg, late_by=max(leg.late_by, loop.late_by))
-                for leg, loop in zip(trace.legs, loops, strict=True)
-            )
-        )
+def _play_once_for_real(scenario: Scenario) -> Trace:
+    """Play `scenario`; what was long on its way to or from a thread makes its leg late, too."""
+    loops: list[HurriedLoop] = []
+
+    def make() -> HurriedLoop:
+        loops.append(HurriedLoop())
+        return loops[-1]
+
+    trace = play(open_served, scenario, real=True, loop_factory=make)
+    legs = (
+        replace(leg, late_by=max(leg.late_by, loop.late_by))
+        for leg, loop in zip(trace.legs, loops, strict=True)
+    )
+    return Trace(tuple(legs))
