@@ -233,6 +233,27 @@ async def test_a_call_may_cancel_its_own_task(open_operator: OpenOperator) -> No
     assert counts == [0] * 5
 
 
+@on_asyncio
+@pytest.mark.parametrize("later", [0, 1])
+async def test_what_cancels_the_task_of_a_call_that_is_over_hits_nobody(
+    open_operator: OpenOperator, later: float
+) -> None:
+    """Neither at once, nor when there has been nothing to do for a while."""
+    counts: list[int] = []
+
+    async def fn(value: str) -> list[str]:
+        task = asyncio.current_task()
+        assert task is not None
+        counts.append(task.cancelling())
+        asyncio.get_running_loop().call_later(later, task.cancel)
+        return [value]
+
+    source = Source("a", "b", 3, "c", "d", 3, "e")
+    async with open_operator(OperatorConfig(capacity=2), fn, source) as results:
+        assert await read_all(results) == list("abcde")
+    assert counts == [0] * 5
+
+
 async def test_a_call_sees_no_deadline_of_the_operator(open_operator: OpenOperator) -> None:
     """That of whoever entered it may be seen."""
     seen: list[float] = []

@@ -347,6 +347,7 @@ class Core:
             self.output.ring()  # It may have been the last one.
         elif self.output.sleeper is not None and self._ready and self._ready[0].results is not None:
             self.output.ring()
+            self.room.ring()  # The consumer is about to make room, and the feeder comes behind it.
         if self._backlog and (self._max_held or not results):
             self._refill()
 
