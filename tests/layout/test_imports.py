@@ -141,7 +141,7 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
         ("asyncwait.conformance.harness._clock", "harness"),
         ("asyncwait.conformance.cli", "suite"),
         ("asyncwait.backends", "backends"),
-        ("asyncwait.backends.pool._workers", "backends.pool"),
+        ("asyncwait.backends.pool._coroutine_crew", "backends.pool"),
         ("asyncwait.backends.pool.conformance", "adapter.pool"),
         ("asyncwait.backends.emitter._queues", "backends.emitter"),
         ("asyncwait.backends.faulty._gallery", "adapter.faulty"),

@@ -1,24 +1,18 @@
-"""The state of one operator: admission, decision, emission, snapshots. Nothing here awaits."""
+"""What one operator does: admission, decision, emission. Nothing here awaits."""
 
-from collections import deque
 from collections.abc import Callable
-from math import inf
-from typing import Any, NoReturn
+from typing import Any
 
-from msgspec import Struct
-
-from asyncwait.backends.pool._order import Entry, Lines, Unordered, let_go
+from asyncwait.backends.pool._order import Entry, Lines, let_go
+from asyncwait.backends.pool._state import PlainEdge, State
 from asyncwait.spec import (
     Barrier,
-    Bell,
     Element,
-    FailureHandler,
     LatencyMarker,
     OperatorConfig,
     OperatorError,
     Record,
     Snapshot,
-    Statistics,
     Stored,
     Watermark,
     WatermarkStatus,
@@ -28,30 +22,12 @@ from asyncwait.spec import (
     results_despite,
 )
 
-
-class PlainEdge(Struct, frozen=True):
-    """That values come in and go out, not elements.
-
-    Args:
-        record_of: makes the record of a value.
-        single: whether what a call gives is the one result, and no collection.
-    """
-
-    record_of: Callable[[Any], Record]
-    single: bool
-
-
 NOTHING = object()
 """What there is when there is nothing to take: None may be a result."""
 
 
-class Core:
+class Core(State):
     """What is in flight, and what may happen next.
-
-    An element goes through the backlog (no room yet) to the line of those that hold a slot, and to
-    `pending` (its call has not started; before that, in key-ordered mode, it may wait for its key).
-    When it is decided and in its turn, it is the first of the ready ones, from where the consumer
-    takes it. Markers and snapshots overtake by a way of their own.
 
     What is done for each record is written out rather than called, where a call would cost as much.
 
@@ -61,100 +37,12 @@ class Core:
         plain: if values come in and go out; None for elements.
     """
 
-    # More than thirty attributes, and in an instance without slots each access would cost more.
-    __slots__ = (
-        "_backlog",
-        "_capacity",
-        "_decided",
-        "_empty",
-        "_ended",
-        "_express",
-        "_fences",
-        "_final",
-        "_gives_values",
-        "_inside",
-        "_interrupted",
-        "_line",
-        "_lines",
-        "_max_held",
-        "_most_held",
-        "_most_in_flight",
-        "_read",
-        "_ready",
-        "_record_of",
-        "_requested",
-        "_restoring",
-        "_source_error",
-        "_traceback",
-        "_unordered",
-        "abandoned",
-        "called",
-        "calls",
-        "clock",
-        "closed",
-        "due",
-        "failure_handler",
-        "failures_handled",
-        "on_close",
-        "on_failure",
-        "on_pending",
-        "on_results",
-        "output",
-        "pending",
-        "retries",
-        "room",
-        "single",
-        "timeouts",
-    )
+    __slots__ = ("on_failure", "on_results")
 
     def __init__(
         self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
     ) -> None:
-        self._gives_values = plain is not None
-        self.single = plain is not None and plain.single
-        self._record_of = Record if plain is None else plain.record_of
-        self.failure_handler: FailureHandler | None = None
-        """The function's, if it has one."""
-        self._capacity = config.capacity
-        self._max_held = config.max_held or 0
-        self._line: deque[Entry] = deque()
-        """Whatever holds a slot, in input order, and some that have left (see `let_go`)."""
-        self.called: deque[Entry] = deque()
-        """The records among them that were called, in the order of their first calls; the same."""
-        self._inside = self._fences = self._decided = self._empty = 0
-        """How many hold a slot; of these, how many are fences, decided, and without results."""
-        self.pending: deque[Entry] = deque()
-        """Admitted records whose calls have not started, or are to be repeated now."""
-        self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
-        self._restoring = bool(self._backlog)
-        ordered = config.mode == "ordered"
-        self._ready: deque[Entry] = self._line if ordered else deque()
-        """Whose first goes out next, as soon as it is decided."""
-        self._unordered = None if ordered else Unordered(self._ready)
-        self._lines = Lines() if config.mode == "key-ordered" else None
-        self._express: deque[Element] = deque()
-        self._requested = 0  # snapshots on request, which stand first in there
-        self._read = 0
-        self._ended = False
-        self._source_error: BaseException | None = None
-        self.closed = False
-        """Nothing will be emitted any more."""
-        self._interrupted = False
-        self._final: BaseException | None = None
-        self.calls = self.retries = self.timeouts = self.failures_handled = 0
-        self.abandoned = self._most_in_flight = self._most_held = 0
-        self.output = Bell()
-        """Rings when the consumer should look again."""
-        self.room = Bell()
-        """Rings when the feeder should look again."""
-        self.on_pending: Callable[[], None] = _nothing
-        """Called when a record waits for its call."""
-        self.clock: Callable[[], float] = float
-        """Tells the seconds of the loop."""
-        self.due = inf
-        """No undecided record has an earlier deadline; the sweep sees to that."""
-        self.on_close: Callable[[], None] = _nothing
-        """Called once, on closing."""
+        super().__init__(config, restore, plain)
         self.on_results: Callable[[Entry, tuple[Any, ...]], None] = self.decide
         """Called with the results of a call."""
         self.on_failure: Callable[[Entry, OperatorError], None] = self.fail_for
@@ -351,13 +239,6 @@ class Core:
         if self._backlog and (self._max_held or not results):
             self._refill()
 
-    def record(self, entry: Entry) -> Record:
-        """Return the record of an entry, which plain values have none of before it is asked for."""
-        if entry.element is None:
-            entry.element = self._record_of(entry.value)
-        record: Record = entry.element
-        return record
-
     # To the consumer.
 
     def poll(self) -> Any:
@@ -420,100 +301,9 @@ class Core:
             self._empty -= 1
             self._leave(ready[0])
 
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether a consumer that reads on learns that nobody works for it any more."""
-        return self._interrupted and self._final is not None
-
-    def raise_if_over(self) -> None:
-        """Raise what the consumer gets when nothing more will come; return if something may."""
-        if not self.closed and self._ended and not self._inside and not self._backlog:
-            self._close(self._source_error)
-        if self.closed:
-            self._raise_final()
-
-    def _raise_final(self) -> NoReturn:
-        if self._final is None:
-            raise StopAsyncIteration
-        # Without this each further read would add its frames to the one error.
-        raise self._final.with_traceback(self._traceback)
-
     def _overtake(self, element: Element) -> None:
         self._express.append(element)
         self.output.ring()
-
-    # Snapshots and figures.
-
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a snapshot of everything out, what waits for room included."""
-        if not self.closed:
-            held = (*self._in_flight(), *self._backlog)
-            self._express.insert(self._requested, Snapshot(checkpoint_id, held, self._read))
-            self._requested += 1
-            self.output.ring()
-
-    def _in_flight(self) -> tuple[Stored, ...]:
-        """What is admitted; a record partly handed out is over before the snapshot comes."""
-        line = self._line
-        return tuple(each.element for each in line if not each.given)
-
-    def statistics(self) -> Statistics:
-        """Return the present figures; for any thread."""
-        try:
-            oldest = self.called[0].started
-        except IndexError:
-            oldest = None
-        return Statistics(
-            in_flight=self._inside - self._fences,
-            waiting=0 if self._restoring else len(self._backlog),
-            held=self._decided - self._fences,
-            calls=self.calls,
-            retries=self.retries,
-            timeouts=self.timeouts,
-            failures_handled=self.failures_handled,
-            abandoned=self.abandoned,
-            max_in_flight=self._most_in_flight,
-            max_held=self._most_held,
-            oldest=0.0 if oldest is None else self.clock() - oldest,
-        )
-
-    # The end.
-
-    def fail(self, error: BaseException) -> None:
-        """Emit nothing more; the consumer gets `error`. The first failure counts."""
-        if not self.closed:
-            self._close(error)
-
-    def interrupt(self) -> None:
-        """Note that the tasks of the operator are cancelled from outside, or the program ends.
-
-        Usually so is the consumer; one that shields itself must not wait for ever.
-        """
-        if not self.closed:
-            self._interrupted = True
-            text = "the operator was cancelled from outside, and its consumer reads on"
-            self._close(RuntimeError(text))
-
-    def stop(self) -> None:
-        """Emit nothing more; the consumer gets the end, or again the error it got before."""
-        if not self.closed:
-            self._close(None)
-        elif self._interrupted:
-            self._final = None
-
-    def _close(self, final: BaseException | None) -> None:
-        self.closed = True
-        self._final = final
-        self._traceback = None if final is None else final.__traceback__
-        for held in (self._line, self.called, self.pending, self._backlog, self._ready):
-            held.clear()
-        self._express.clear()
-        if self._lines is not None:
-            self._lines.clear()
-        self._inside = self._fences = self._decided = self._empty = self._requested = 0
-        self.on_close()
-        self.output.ring()
-        self.room.ring()
 
 
 def _no_element(thing: object) -> str:
@@ -521,7 +311,3 @@ def _no_element(thing: object) -> str:
         f"expected an element of the stream (Record, Watermark, ...), got {thing!r} "
         f"({type(thing).__name__}); wrap plain values in Record"
     )
-
-
-def _nothing() -> None:
-    pass

@@ -10,12 +10,15 @@ from typing import Any, TypeVar
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.backends.pool._core import Core, PlainEdge
+from asyncwait.backends.pool._callback_crew import CallbackCrew
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
+from asyncwait.backends.pool._crew import Crew
 from asyncwait.backends.pool._feeder import Feeder, PlainFeeder
 from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
+from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.backends.pool._workers import CallbackCrew, CoroutineCrew, Crew
 from asyncwait.spec import (
     Element,
     FunctionParts,

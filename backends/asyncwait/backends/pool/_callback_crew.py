@@ -1,0 +1,54 @@
+"""A worker that starts calls in callback form."""
+
+from contextvars import Context
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from asyncwait.backends.pool._callbacks import RunningCall
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._crew import Crew, Worker
+from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.spec import call_failed, let_pass
+
+
+class CallbackCrew(Crew):
+    """Starts calls in callback form and files what comes back; one worker is enough for all."""
+
+    def __init__(
+        self, core: Core, group: TaskGroup, sweep: Sweep, function: Any, opened: Context
+    ) -> None:
+        super().__init__(core, group, sweep, function, opened)
+        self._inbox = sweep.inbox(self.help, sweep.beat)
+        sweep.before = lambda: self._inbox.process(core)
+
+    def dismiss(self) -> None:
+        """Send the worker home, and ignore outcomes from now on."""
+        self._inbox.close()
+        super().dismiss()
+
+    async def _shift(self, worker: Worker) -> None:
+        core, pending = self._core, self._core.pending
+        while True:
+            self._inbox.process(core)
+            if core.closed:
+                return
+            if pending:
+                self._call(pending.popleft())
+            elif not await self._park(worker):
+                return
+
+    def _call(self, entry: Entry) -> None:
+        if not self._sweep.begin(entry):
+            return
+        try:
+            call = self._function(entry.value, self._inbox.future(entry))
+            if isinstance(call, RunningCall):
+                self._inbox.runs(entry, call)
+        except BaseException as error:
+            let_pass(error)
+            failure = call_failed(self._core.record(entry), error)
+            self._inbox.process(self._core)  # What came before goes first, and so may the record.
+            if not (self._sweep.watches and self._sweep.beat(entry)):
+                self._core.on_failure(entry, failure)

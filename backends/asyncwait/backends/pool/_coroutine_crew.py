@@ -1,0 +1,138 @@
+"""Workers that call coroutine functions, await them and file the results."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import suppress
+from contextvars import copy_context
+from math import inf
+from types import CoroutineType, coroutine
+from typing import Any
+
+from asyncwait.backends.pool._crew import Crew, Worker
+from asyncwait.backends.pool._isolation import within
+from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import (
+    awaitable_of,
+    let_pass,
+    own_cancellation,
+    running_loop,
+    was_asked_for,
+)
+
+
+@coroutine
+def _turn() -> Generator[None]:
+    """Let the other tasks of an asyncio loop have their turn; `sleep(0)` is twice the work."""
+    yield
+
+
+class CoroutineCrew(Crew):
+    """Awaits coroutine functions: a worker is busy for as long as its call.
+
+    A task for each record would cost more than all the rest. So calls share that of their worker,
+    and its context, until one of them sets a variable: that is the last one of its worker, and from
+    then on each call has a context of its own.
+    """
+
+    _isolates = False
+
+    async def _shift(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
+        core, sweep, clock = self._core, self._sweep, self._clock
+        pending, called, function = core.pending, core.called, self._function
+        is_light, has_deadlines = sweep.is_light, sweep.has_deadlines
+        watches, decides_by_one = sweep.watches, sweep.is_light and core.single
+        opened, cancelling = worker.opened, worker.cancelling
+        lingers = running_loop().call_at is not None
+        entry: Entry | None = None
+        now: float | None = None
+        """When the last call ended, and the next one begins; None if that is not the same."""
+        while not core.closed:
+            if not pending:
+                rest = self._park if entry is None or not lingers else self._linger
+                entry = now = None
+                if await rest(worker):
+                    continue
+                return
+            worker.entry = entry = pending.popleft()
+            if pending and not self._on_their_way:
+                self.help()
+            may_be_cancelled = False
+            is_first = is_light and entry.started is None
+            if is_first:  # It is written out what `begin` does there.
+                entry.started = now = clock() if now is None else now
+                entry.attempts = 1
+                core.calls += 1
+                called.append(entry)
+                if has_deadlines and core.due == inf:
+                    sweep.expect(now)
+            if is_first or sweep.begin(entry):
+                entry.worker = worker
+                try:
+                    if self._isolates:
+                        returned = await within(self._opened.copy(), self._returned(entry))
+                    else:
+                        call = function(entry.value)
+                        if type(call) is not CoroutineType:
+                            call = awaitable_of(core.record(entry), call)
+                        returned = await call
+                    if cancelling():
+                        may_be_cancelled = True
+                        await own_cancellation(worker.scope)
+                    now = clock()
+                    is_plain = decides_by_one and entry.results is None and not core.closed
+                    if is_plain and now <= core.due:
+                        core.decide(entry, (returned,))  # What follows comes to the same.
+                    else:
+                        if not (watches and sweep.beat(entry, now, worker)):
+                            core.settle(entry, returned)
+                        now = None  # A handler, or reading what was returned, may have taken time.
+                except BaseException as error:
+                    now, may_be_cancelled = None, True
+                    await self._raised(worker, entry, error)
+            worker.entry = call = returned = None  # what they hold may be emitted
+            if worker.since is not None:
+                self._has_called(worker)
+            try:
+                # At once if they share all they hold, however much. Else values are compared: one
+                # for one that is equal to it is no difference.
+                is_marked = copy_context() != opened
+            except Exception:  # what the comparison of two values raised: they are not the same
+                is_marked = True
+            # Would the next call notice the last one, by a cancellation or a context?
+            may_be_cancelled = may_be_cancelled and cancelling() > 0
+            if is_marked or worker.was_cancelled or may_be_cancelled:
+                self._isolates = self._isolates or is_marked
+                return
+
+    async def _linger(self, worker: Worker) -> bool:
+        """Let the loop turn, twice at most: whoever makes room for more records comes behind.
+
+        Where many calls end together that costs less than to be woken one by one. It returns what
+        `_park` does.
+        """
+        self._on_their_way += 1
+        try:
+            await _turn()
+            if not (self._core.pending or self._core.closed):
+                await _turn()
+        except asyncio.CancelledError as error:
+            if was_asked_for(error) or not worker.cancelling():
+                raise
+        finally:
+            self._on_their_way -= 1
+        return not worker.cancelling()
+
+    async def _raised(self, worker: Worker, entry: Entry, error: BaseException) -> None:
+        """File what a call has raised, unless it is not meant for the operator."""
+        let_pass(error)
+        with suppress(asyncio.CancelledError):
+            await own_cancellation(worker.scope)
+        if worker.was_cancelled:
+            return  # Its time is over, or the operator closed: nobody asks any more.
+        if was_asked_for(error):
+            raise error
+        if not (self._sweep.watches and self._sweep.beat(entry)):
+            self._core.call_raised(entry, error)
+
+    async def _returned(self, entry: Entry) -> Any:
+        return await awaitable_of(self._core.record(entry), self._function(entry.value))

@@ -1,0 +1,164 @@
+"""Long-lived tasks that take the next admitted record: how many there are, and how they come."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.spec import (
+    Bell,
+    call_scope,
+    running_loop,
+    was_asked_for,
+)
+
+_LONG = 0.0005
+"""Seconds from which a call takes long. Others are back before many could be sent for."""
+
+
+class Worker:
+    """One task of a crew, from its first call to one after which it is of no more use."""
+
+    __slots__ = ("bell", "cancelling", "entry", "opened", "scope", "since", "was_cancelled")
+
+    def __init__(self) -> None:
+        self.opened = copy_context()
+        """As the context was before the first call."""
+        self.cancelling = _cancelling()
+        """How often the task was cancelled, as asyncio counts it."""
+        self.bell = Bell()
+        """Rings when there is work, or none any more."""
+        self.entry: Entry | None = None
+        """The record whose call it runs."""
+        self.scope = call_scope()
+        """Ends the call, and with it the worker: a scope serves once."""
+        self.since: float | None = None
+        """When it has come, in seconds of the loop's clock, if it has run no call since."""
+        self.was_cancelled = False
+        """Whether the call that it runs was; trio's scope looks at the clock to tell."""
+
+    def cancel(self) -> None:
+        """Cancel the call that it runs."""
+        self.was_cancelled = True
+        self.scope.cancel()
+
+
+def _cancelling() -> Callable[[], int]:
+    """Return what counts the cancellations of the present task."""
+    task = None if running_loop().call_at is None else asyncio.current_task()
+    return int if task is None else task.cancelling
+
+
+class Crew(ABC):
+    """The workers of one operator, grown on demand.
+
+    While records are pending, a worker is on its way. A worker that takes a record sees to that
+    before its call: if the call suspends, the other goes on; if it does not, the same worker loops
+    on, and a whole queue of records costs one switch of tasks.
+
+    Args:
+        core: what the workers work on.
+        group: where they live.
+        sweep: knows the deadlines.
+        function: the user's, in the form that the crew calls.
+        opened: the context in which the operator was opened; each worker begins in a copy.
+    """
+
+    def __init__(
+        self, core: Core, group: TaskGroup, sweep: Sweep, function: Any, opened: Context
+    ) -> None:
+        self._core = core
+        self._group = group
+        self._sweep = sweep
+        self._function = function
+        self._opened = opened
+        self._workers: dict[Worker, None] = {}
+        self._idle: list[Worker] = []
+        self._on_their_way = 0
+        """How many workers were sent for, or started, and have not come yet."""
+        self._takes_long = False
+        """Whether the call did that was looked at last."""
+        self._clock = running_loop().time
+
+    def help(self) -> None:
+        """See to it that a worker is on its way."""
+        if self._on_their_way or self._core.closed:
+            return
+        self._on_their_way = 1
+        if self._idle:
+            self._idle.pop().bell.ring()
+        else:
+            # Whoever is at work here, be it a call, the source or the consumer.
+            _ = self._opened.copy().run(self._group.start_soon, self._work)
+
+    def _arrive(self, worker: Worker) -> None:
+        """Note that a worker has come, and have the idle follow at once where calls take long.
+
+        As many as there are records: if one woke the next, the last of a hundred would begin a
+        hundred turns of the loop later. Where calls are short, that many would come for nothing.
+        """
+        self._on_their_way -= 1
+        worker.since = self._clock()
+        if self._takes_long:
+            for _ in range(min(len(self._idle), len(self._core.pending) - 1)):
+                self._on_their_way += 1
+                self._idle.pop().bell.ring()
+
+    def _has_called(self, worker: Worker) -> None:
+        """Note that the first call of a worker that has come is over, and how long that took."""
+        assert worker.since is not None
+        self._takes_long = self._clock() - worker.since > _LONG
+        worker.since = None
+
+    def dismiss(self) -> None:
+        """Send all workers home: the idle at once, the others as soon as their calls let them."""
+        for worker in self._workers:
+            if worker.entry is None:
+                worker.bell.ring()
+            else:
+                worker.cancel()
+
+    async def _work(self) -> None:
+        worker = Worker()
+        self._workers[worker] = None
+        self._arrive(worker)
+        try:
+            with worker.scope:
+                await self._shift(worker)
+        except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
+            self._core.interrupt()  # No other worker begins a call now.
+            raise
+        finally:
+            del self._workers[worker]
+        if worker.was_cancelled:
+            self._sweep.release(worker)
+        if self._core.pending:
+            self.help()
+
+    @abstractmethod
+    async def _shift(self, worker: Worker) -> None:
+        """Work until the worker is used up or the operator is closed."""
+
+    async def _park(self, worker: Worker) -> bool:
+        """Wait until there is work, or none any more; return whether the worker is of use still.
+
+        It is not if somebody has cancelled its task, for the sake of a call that has ended.
+        """
+        self._idle.append(worker)
+        try:
+            await worker.bell.wait()
+        except BaseException as error:
+            if was_asked_for(error) or not worker.cancelling():
+                raise
+            if worker in self._idle:
+                self._idle.remove(worker)
+                return False
+        self._arrive(worker)
+        return not worker.cancelling()
