@@ -10,7 +10,7 @@ import anyio
 import pyarrow as pa
 import pytest
 
-from asyncwait.backends.spark._partition import Partition, run_partition
+from asyncwait.backends.spark._partition import Partition, on_elements, run_partition
 from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.conformance.harness import OutsideVirtualLoop
@@ -100,7 +100,7 @@ def test_every_record_comes_out_in_order(reader: Any, count: int) -> None:
     """On the real clock, through either reader, however the input is cut."""
     inputs = records(*range(count))
     results = run_partition(
-        batches_of(inputs, 700), OperatorConfig(capacity=50), echo, ROWS, reader=reader
+        batches_of(inputs, 700), on_elements(OperatorConfig(capacity=50), echo), ROWS, reader=reader
     )
     assert elements_of(results) == inputs
 
@@ -109,7 +109,9 @@ def test_results_come_as_they_are_ready(virtual: Virtual) -> None:
     """A batch waits for its first row only, and holds all that is there with it."""
     config = OperatorConfig("unordered", capacity=4)
     fn = answering({"a": 0.2, "b": 0.1, "c": 0.1, "d": 0.3})
-    with Partition(batches_of(records(*"abcd")), config, fn, ROWS, **virtual.options) as partition:
+    with Partition(
+        batches_of(records(*"abcd")), on_elements(config, fn), ROWS, **virtual.options
+    ) as partition:
         seen = [(virtual.now(), [e.value for e in ROWS.decode(batch)]) for batch in partition]
     assert seen == [(100, ["b!", "c!"]), (200, ["a!"]), (300, ["d!"])]
 
@@ -118,8 +120,7 @@ def test_batches_are_no_larger_than_asked_for(virtual: Virtual) -> None:
     """What does not fit stays where it is, and comes next."""
     results = run_partition(
         batches_of(records(*range(7))),
-        OperatorConfig(capacity=7),
-        echo,
+        on_elements(OperatorConfig(capacity=7), echo),
         ROWS,
         batch_size=3,
         **virtual.options,
@@ -143,7 +144,9 @@ def test_unread_output_stops_no_call_and_no_deadline(virtual: Virtual) -> None:
     fn.timeout = late  # type: ignore[attr-defined]
     config = OperatorConfig(capacity=3, timeout=0.08)
     inputs = records("a", "never", "b", "c")
-    with Partition(batches_of(inputs), config, fn, ROWS, **virtual.options) as partition:
+    with Partition(
+        batches_of(inputs), on_elements(config, fn), ROWS, **virtual.options
+    ) as partition:
         virtual.ask(asyncio.sleep(0.24))
         assert ended == [(40, "a"), (40, "b"), (80, "never is late")]
         assert elements_of(partition) == records("a", "late", "b", "c")
@@ -159,7 +162,7 @@ def test_stalled_input_stops_no_call() -> None:
         assert came_out.wait(30)
         yield ROWS.encode(records("c"))
 
-    results = run_partition(batches(), OperatorConfig(), echo, ROWS)
+    results = run_partition(batches(), on_elements(OperatorConfig(), echo), ROWS)
     seen = []
     for batch in results:
         seen += ROWS.decode(batch)
@@ -179,7 +182,9 @@ def test_the_input_is_read_a_bounded_way_ahead() -> None:
             yield ROWS.encode(records(*range(start, start + 100)))
 
     emitted, most = 0, 0
-    for batch in run_partition(batches(), OperatorConfig(capacity=10), echo, ROWS, batch_size=10):
+    for batch in run_partition(
+        batches(), on_elements(OperatorConfig(capacity=10), echo), ROWS, batch_size=10
+    ):
         emitted += batch.num_rows
         most = max(most, read - emitted)
     assert emitted == 20_000
@@ -193,8 +198,7 @@ def test_snapshots_and_watermarks_pass(virtual: Virtual) -> None:
     results = elements_of(
         run_partition(
             batches_of(inputs),
-            OperatorConfig(),
-            answering({"a": 0.1}),
+            on_elements(OperatorConfig(), answering({"a": 0.1})),
             ROWS,
             **virtual.options,
         )
@@ -207,10 +211,8 @@ def test_a_snapshot_is_gone_on_from(virtual: Virtual) -> None:
     """What was in flight comes before the first row."""
     results = run_partition(
         batches_of(records("c")),
-        OperatorConfig(),
-        echo,
+        on_elements(OperatorConfig(), echo, Snapshot(1, (Record("a"), Record("b")))),
         ROWS,
-        restore=Snapshot(1, (Record("a"), Record("b"))),
         **virtual.options,
     )
     assert elements_of(results) == records("a", "b", "c")
@@ -227,7 +229,7 @@ async def fail_on_x(value: str) -> list[str]:
 def test_a_failure_names_record_and_cause(reader: Any) -> None:
     """The error is the operator's own; its cause is the user's, and is shown in a note, too."""
     batches = batches_of([Record("a"), Record("x", 3), *records(*"bcdefghij")], 2)
-    results = run_partition(batches, OperatorConfig(), fail_on_x, ROWS, reader=reader)
+    results = run_partition(batches, on_elements(OperatorConfig(), fail_on_x), ROWS, reader=reader)
     with pytest.raises(CallFailed) as raised:
         elements_of(results)
     assert str(raised.value) == "Record 'x' @ 3: the call failed: LookupError('no such thing')"
@@ -241,7 +243,9 @@ def test_a_failure_names_record_and_cause(reader: Any) -> None:
 
 def test_after_a_failure_the_same_error_comes_again() -> None:
     """Reading on gives the error again, before closing and after, and no second note."""
-    with Partition(batches_of(records("x")), OperatorConfig(), fail_on_x, ROWS) as partition:
+    with Partition(
+        batches_of(records("x")), on_elements(OperatorConfig(), fail_on_x), ROWS
+    ) as partition:
         errors = []
         for _ in range(2):
             with pytest.raises(CallFailed) as raised:
@@ -255,7 +259,7 @@ def test_after_a_failure_the_same_error_comes_again() -> None:
 
 def test_after_the_end_the_end_comes_again() -> None:
     """Reading on gives the end again, before closing and after."""
-    with Partition(iter([]), OperatorConfig(), echo, ROWS) as partition:
+    with Partition(iter([]), on_elements(OperatorConfig(), echo), ROWS) as partition:
         assert list(partition) == []
         assert list(partition) == []
     assert list(partition) == []
@@ -276,7 +280,7 @@ def test_a_failure_waits_for_nothing(virtual: Virtual) -> None:
         return []
 
     partition = Partition(
-        batches_of(records("a", "x")), OperatorConfig(), fn, ROWS, **virtual.options
+        batches_of(records("a", "x")), on_elements(OperatorConfig(), fn), ROWS, **virtual.options
     )
     with pytest.raises(CallFailed):
         next(partition)
@@ -289,7 +293,7 @@ def test_a_deadline_without_a_handler_is_a_failure(virtual: Virtual) -> None:
     """The error names the record and the time."""
     config = OperatorConfig(timeout=0.5)
     results = run_partition(
-        batches_of(records("a")), config, answering({"a": 1}), ROWS, **virtual.options
+        batches_of(records("a")), on_elements(config, answering({"a": 1})), ROWS, **virtual.options
     )
     with pytest.raises(CallTimedOut, match=r"Record 'a': no results after 0\.5 s"):
         elements_of(results)
@@ -305,7 +309,7 @@ def test_an_error_of_the_input_comes_last_and_unchanged(reader: Any) -> None:
         raise error
 
     seen: list[Element] = []
-    results = run_partition(batches(), OperatorConfig(), echo, ROWS, reader=reader)
+    results = run_partition(batches(), on_elements(OperatorConfig(), echo), ROWS, reader=reader)
     with pytest.raises(OSError, match="connection is gone") as raised:
         seen.extend(element for batch in results for element in ROWS.decode(batch))
     assert raised.value is error
@@ -319,7 +323,7 @@ def test_a_row_that_cannot_be_decoded_is_an_error_of_the_input(reader: Any) -> N
     bad = ROWS.encode(records("b", "x", "c")).set_column(0, "kind", kinds)
     batches = iter([ROWS.encode(records("a")), bad, ROWS.encode(records("d"))])
     seen: list[Element] = []
-    results = run_partition(batches, OperatorConfig(), echo, ROWS, reader=reader)
+    results = run_partition(batches, on_elements(OperatorConfig(), echo), ROWS, reader=reader)
     with pytest.raises(ValueError, match="got 'recrod'"):
         seen.extend(element for batch in results for element in ROWS.decode(batch))
     assert seen == records("a", "b")
@@ -332,7 +336,7 @@ def test_a_result_that_fits_into_no_row_is_named() -> None:
     async def fn(value: str) -> list[Any]:
         return [{value}]
 
-    with Partition(batches_of(records("a")), OperatorConfig(), fn, ROWS) as partition:
+    with Partition(batches_of(records("a")), on_elements(OperatorConfig(), fn), ROWS) as partition:
         for _ in range(2):
             with pytest.raises(NotPortable, match=r"Record \{'a'\}: value does not fit"):
                 next(partition)
@@ -353,7 +357,7 @@ def test_closing_early_cancels_what_runs_and_waits_for_it(virtual: Virtual) -> N
 
     batches = batches_of(records(*"abcdefgh"), 1)
     config = OperatorConfig(capacity=2)
-    results = run_partition(batches, config, fn, ROWS, **virtual.options)
+    results = run_partition(batches, on_elements(config, fn), ROWS, **virtual.options)
     assert list(ROWS.decode(next(results))) == records("a")
     results.close()  # type: ignore[attr-defined]
     assert sorted(ended) == [(80, "a"), (160, "b"), (160, "c")]
@@ -375,7 +379,7 @@ def test_closing_early_while_the_input_stalls() -> None:
         return [value]
 
     rest = batches()
-    with Partition(rest, OperatorConfig(), fn, ROWS) as partition:
+    with Partition(rest, on_elements(OperatorConfig(), fn), ROWS) as partition:
         next(partition)
         opener = threading.Timer(0, gate.set)
         partition._loop.ask(partition._host.close())
@@ -388,17 +392,17 @@ def test_closing_early_while_the_input_stalls() -> None:
 def test_a_partition_that_nobody_reads_is_closed_like_any_other() -> None:
     """No thread is started for its input, which is drained nevertheless."""
     batches = batches_of(records(*"abc"), 1)
-    results = run_partition(batches, OperatorConfig(), echo, ROWS)
+    results = run_partition(batches, on_elements(OperatorConfig(), echo), ROWS)
     results.close()  # type: ignore[attr-defined]
     assert len(list(batches)) == 3  # a generator that never began has taken nothing
     batches = batches_of(records(*"abc"), 1)
-    Partition(batches, OperatorConfig(), echo, ROWS).close()
+    Partition(batches, on_elements(OperatorConfig(), echo), ROWS).close()
     assert list(batches) == []
 
 
 def test_closing_twice_is_closing_once() -> None:
     """The second time nothing happens."""
-    partition = Partition(batches_of(records("a")), OperatorConfig(), echo, ROWS)
+    partition = Partition(batches_of(records("a")), on_elements(OperatorConfig(), echo), ROWS)
     partition.close()
     partition.close()
     assert list(partition) == []
@@ -422,7 +426,9 @@ def test_hooks_run_on_the_loop() -> None:
         def close(self) -> None:
             note("close")
 
-    elements_of(run_partition(batches_of(records("a")), OperatorConfig(), Client(), ROWS))
+    elements_of(
+        run_partition(batches_of(records("a")), on_elements(OperatorConfig(), Client()), ROWS)
+    )
     assert seen == [(what, "asyncwait-loop") for what in ("open", "a", "close")]
 
 
@@ -438,14 +444,14 @@ def test_an_error_of_open_is_raised_at_once() -> None:
 
     batches = batches_of(records(*"abc"), 1)
     with pytest.raises(ConnectionError, match="refused"):
-        Partition(batches, OperatorConfig(), Client(), ROWS)
+        Partition(batches, on_elements(OperatorConfig(), Client()), ROWS)
     assert list(batches) == []
 
 
 def test_a_wrong_argument_is_refused_when_it_is_given() -> None:
     """`InvalidConfig` comes out of opening, as it does from any operator."""
     with pytest.raises(InvalidConfig, match="fn must be"):
-        Partition(iter([]), OperatorConfig(), 5, ROWS)
+        Partition(iter([]), on_elements(OperatorConfig(), 5), ROWS)
 
 
 class Stubborn(InMemorySource):
@@ -458,7 +464,9 @@ class Stubborn(InMemorySource):
 
 def test_an_input_that_does_not_close_is_told_of() -> None:
     """Everything came out, and the error comes after it."""
-    results = run_partition(batches_of(records("a")), OperatorConfig(), echo, ROWS, reader=Stubborn)
+    results = run_partition(
+        batches_of(records("a")), on_elements(OperatorConfig(), echo), ROWS, reader=Stubborn
+    )
     assert elements_of(itertools.islice(results, 1)) == records("a")
     with pytest.raises(ConnectionError, match="stays open"):
         next(results)
@@ -467,7 +475,7 @@ def test_an_input_that_does_not_close_is_told_of() -> None:
 def test_an_input_that_does_not_close_hides_no_failure() -> None:
     """What went wrong first is what is raised."""
     results = run_partition(
-        batches_of(records("x")), OperatorConfig(), fail_on_x, ROWS, reader=Stubborn
+        batches_of(records("x")), on_elements(OperatorConfig(), fail_on_x), ROWS, reader=Stubborn
     )
     with pytest.raises(CallFailed):
         next(results)
@@ -484,7 +492,9 @@ def test_what_breaks_out_of_a_loop_reaches_who_reads(kind: type[BaseException]) 
         return [value]
 
     with pytest.raises(kind, match="of this test"):
-        elements_of(run_partition(batches_of(records(*"abxc")), OperatorConfig(), fn, ROWS))
+        elements_of(
+            run_partition(batches_of(records(*"abxc")), on_elements(OperatorConfig(), fn), ROWS)
+        )
 
 
 def test_an_interrupt_of_the_reader_closes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,7 +504,7 @@ def test_an_interrupt_of_the_reader_closes_everything(monkeypatch: pytest.Monkey
         await asyncio.sleep(9)
         return [value]
 
-    results = Partition(batches_of(records("a")), OperatorConfig(), fn, ROWS)
+    results = Partition(batches_of(records("a")), on_elements(OperatorConfig(), fn), ROWS)
     asked = asyncio.run_coroutine_threadsafe
 
     class Interrupted:
@@ -534,7 +544,7 @@ def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
 
     tasks: list[asyncio.Task[None]] = []
     assert elements_of(
-        run_partition(batches_of(records("a")), OperatorConfig(), fn, ROWS)
+        run_partition(batches_of(records("a")), on_elements(OperatorConfig(), fn), ROWS)
     ) == records("a")
     assert ended == ["background"]
 
@@ -543,7 +553,9 @@ def test_figures_are_there_during_the_run_and_after(virtual: Virtual) -> None:
     """They are those of the operator."""
     config = OperatorConfig(capacity=2)
     fn = answering({"a": 0.1, "b": 0.1})
-    with Partition(batches_of(records(*"abc")), config, fn, ROWS, **virtual.options) as partition:
+    with Partition(
+        batches_of(records(*"abc")), on_elements(config, fn), ROWS, **virtual.options
+    ) as partition:
         before = partition.statistics()
         assert (before.in_flight, before.waiting, before.calls) == (2, 1, 2)
         assert len(elements_of(partition)) == 3
@@ -561,7 +573,7 @@ def test_figures_can_be_read_on_the_loop(virtual: Virtual) -> None:
         return [value]
 
     with Partition(
-        batches_of(records("a")), OperatorConfig(), fn, ROWS, **virtual.options
+        batches_of(records("a")), on_elements(OperatorConfig(), fn), ROWS, **virtual.options
     ) as partition:
         assert elements_of(partition) == records("a")
     assert seen == [1]

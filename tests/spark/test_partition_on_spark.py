@@ -11,7 +11,7 @@ from pyspark import cloudpickle
 from pyspark.errors import PythonException
 
 from asyncwait.backends.spark import EmbeddedSpark
-from asyncwait.backends.spark._partition import run_partition
+from asyncwait.backends.spark._partition import on_elements, run_partition
 from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.spec import CallFailed, Element, OperatorConfig, Record
 
@@ -50,7 +50,7 @@ def answers(spark: EmbeddedSpark, config: OperatorConfig, count: int) -> list[st
     """Ask about the numbers below `count`, in three partitions."""
 
     def in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_partition(batches, config, answer, NumberRows())
+        return run_partition(batches, on_elements(config, answer), NumberRows())
 
     with pandas_notice_ignored():
         numbers = spark.session.range(0, count, 1, 3)

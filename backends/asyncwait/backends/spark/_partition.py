@@ -9,16 +9,15 @@ what is held meanwhile is bounded by the operator's capacity and the reader's.
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import ExitStack
-from functools import partial
+from contextlib import AbstractAsyncContextManager, ExitStack
 from traceback import format_exception
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import pyarrow as pa
 
 from asyncwait.backends.pool import open_operator
-from asyncwait.backends.spark._reader import Reader, ThreadedSource
+from asyncwait.backends.spark._reader import PartitionSource, Reader, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.spec import OperatorConfig, OperatorError, Snapshot, Statistics
@@ -27,16 +26,21 @@ BATCH_SIZE = 500
 """Rows in a batch of output at most; it holds what is ready, and never waits to be full."""
 
 
+Opens: TypeAlias = Callable[[PartitionSource], AbstractAsyncContextManager[Any]]
+"""Opens an operator on a source; it is called on the loop."""
+
+
 def run_partition(
-    batches: Iterator[pa.RecordBatch],
-    config: OperatorConfig,
-    fn: Any,
-    rows: RowCodec,
-    **options: Any,
+    batches: Iterator[pa.RecordBatch], opens: Opens, rows: RowCodec, **options: Any
 ) -> Iterator[pa.RecordBatch]:
-    """Run the operator over a partition, and close it on every way out; see `Partition`."""
-    with Partition(batches, config, fn, rows, **options) as partition:
+    """Run an operator over a partition, and close it on every way out; see `Partition`."""
+    with Partition(batches, opens, rows, **options) as partition:
         yield from partition
+
+
+def on_elements(config: OperatorConfig, fn: Any, restore: Snapshot | None = None) -> Opens:
+    """Return how the pool is opened on elements; see `asyncwait.spec.OpenOperator`."""
+    return lambda source: open_operator(config, fn, source, restore)
 
 
 class Partition:
@@ -47,27 +51,23 @@ class Partition:
 
     Args:
         batches: the input.
-        config: mode, capacity, timeout and the rest.
-        fn: the user's function; see `asyncwait.spec.AsyncFunction`. It runs on the loop.
-        rows: how rows become elements, and elements rows.
-        restore: what an earlier operator had in flight.
+        opens: the operator, on the source that `reader` makes.
+        rows: how rows become what the operator takes, and what it gives rows.
         loop_factory: makes the event loop.
         reader: makes a source of elements out of `batches`.
         batch_size: rows in a batch of output at most.
 
     Raises:
-        InvalidConfig: `config` or `fn` is not what it should be.
+        InvalidConfig: what the operator is opened with is not what it should be.
         Exception: what `open` of the function raised.
     """
 
     def __init__(
         self,
         batches: Iterator[pa.RecordBatch],
-        config: OperatorConfig,
-        fn: Any,
+        opens: Opens,
         rows: RowCodec,
         *,
-        restore: Snapshot | None = None,
         loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
         reader: Reader = ThreadedSource,
         batch_size: int = BATCH_SIZE,
@@ -78,7 +78,7 @@ class Partition:
         self._traceback: TracebackType | None = None
         self._closed = False
         self._source = reader(batches, rows)
-        self._host = OperatorHost(partial(open_operator, config, fn, self._source, restore))
+        self._host = OperatorHost(lambda: opens(self._source))
         self._loop = LoopThread(loop_factory)
         try:
             self._loop.ask(self._host.open())

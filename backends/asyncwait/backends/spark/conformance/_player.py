@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 
 import pyarrow as pa
 
-from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
+from asyncwait.backends.spark._partition import BATCH_SIZE, Partition, on_elements
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
 from asyncwait.conformance.harness import planned_function
@@ -58,12 +58,11 @@ class PartitionPlayer:
 
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:
         side, plan = self._side, self._plan
+        fn = planned_function(plan.scenario, side.recorder, side.spawn)
         partition = Partition(
             batches,
-            plan.config,
-            planned_function(plan.scenario, side.recorder, side.spawn),
+            on_elements(plan.config, fn, plan.restored),
             self._rows,
-            restore=plan.restored,
             loop_factory=lambda: side.loop,
             reader=side.read,
             # By single elements a script of reads and pauses is followed to the letter.
