@@ -3,8 +3,25 @@
 from asyncwait.backends.spark._gateway import SparkNotStarted
 from asyncwait.backends.spark._java import MissingJava
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
+from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._wait import (
+    FrameWait,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["EmbeddedSpark", "MissingJava", "SparkNotStarted", "embedded_spark"]
+__all__ = [
+    "EmbeddedSpark",
+    "FrameWait",
+    "MissingJava",
+    "SchemaMismatch",
+    "SparkNotStarted",
+    "embedded_spark",
+    "key_ordered_wait",
+    "ordered_wait",
+    "unordered_wait",
+]
 
 claim_exports(__name__)

@@ -21,13 +21,13 @@ from asyncwait.spec import (
 
 
 class RowCodec(Protocol):
-    """How the rows of a partition become elements, and its elements rows."""
+    """How the rows of a partition become what an operator takes, and what it gives rows."""
 
-    def decode(self, batch: pa.RecordBatch) -> Iterable[Element]:
-        """Return the elements that the rows of `batch` stand for, in order."""
+    def decode(self, batch: pa.RecordBatch, /) -> Iterable[Any]:
+        """Return what the rows of `batch` stand for, in order."""
         ...
 
-    def encode(self, elements: Sequence[Element]) -> pa.RecordBatch:
+    def encode(self, elements: Sequence[Any], /) -> pa.RecordBatch:
         """Return `elements` as rows; always with the same schema."""
         ...
 

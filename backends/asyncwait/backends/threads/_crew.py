@@ -1,7 +1,6 @@
 """Daemon threads that run calls."""
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,8 +9,9 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pool import RunningCall
 
-_LONG = 0.0005
-"""Seconds from which a call takes long. Others are back before many threads could be woken."""
+_MOST_COMING = 2
+"""Threads that are sent for at a time: of more, most would wait for their turn of the interpreter,
+and keep the loop waiting for its own."""
 
 Told: TypeAlias = Callable[[], object]
 """Hands in what a call has come to."""
@@ -57,9 +57,6 @@ class Crew:
         """What idle threads wait for: it is locked."""
         self._coming: deque[None] = deque()
         """As many as threads are about to look for a call, which somebody has sent for."""
-        self._was_long = self._takes_long = True
-        """Whether the call that ended last took long, and whether the last two did: a thread that
-        has to wait for others is late now and then."""
         self._threads: set[threading.Thread] = set()
         self._hiring = threading.Lock()
         self._closed = False
@@ -82,9 +79,9 @@ class Crew:
     def _see_to(self, waiting: int) -> None:
         """Send for a thread, if for so many calls too few are on their way.
 
-        One is enough where calls are short: it sends for the next one before it takes its own.
+        Two are enough: each sends for the next one before it takes a call.
         """
-        if len(self._coming) < (waiting if self._takes_long else min(waiting, 1)):
+        if len(self._coming) < min(waiting, _MOST_COMING):
             self._send_for_one()
 
     def withdraw(self) -> None:
@@ -150,13 +147,10 @@ class Crew:
     def _run(self, call: Call) -> None:
         assert call.context is not None
         assert call.run is not None
-        began = time.monotonic()
         tell = call.context.run(call.run)
         # Before anybody is told, who may ask for the next one at once: this thread is free for it.
         self._keeping.discard(call)
         tell()
-        was_long, self._was_long = self._was_long, time.monotonic() - began > _LONG
-        self._takes_long = was_long and self._was_long
         self._end(call)
 
     def _end(self, call: Call) -> None:

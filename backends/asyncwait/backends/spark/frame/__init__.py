@@ -1,0 +1,1 @@
+"""DataFrames in, DataFrames out: how rows become calls, and results columns."""

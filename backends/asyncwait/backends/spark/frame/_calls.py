@@ -1,0 +1,185 @@
+"""The user's function, as the operator calls it: rows in, rows of the output out."""
+
+from collections.abc import Callable
+from datetime import tzinfo
+from typing import Any
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
+from asyncwait.backends.spark.frame._values import Column, fields_of
+from asyncwait.spec import FunctionParts, OperatorError, Retry, is_collection, shown
+
+
+class Results:
+    """Makes output rows of what the function gives: always a list of them.
+
+    Args:
+        schema: of the results.
+        zone: of timestamps that say none.
+        many: the function gives a collection for each row.
+        tells_errors: there is one column more, which is null for results.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, zone: tzinfo | None, *, many: bool, tells_errors: bool
+    ) -> None:
+        self._columns = [Column(field, zone) for field in schema]
+        self._names = tuple(schema.names)
+        self.many = many
+        self._end = (None,) if tells_errors else ()
+
+    def of(self, row: InputRow, given: Any) -> list[OutputRow]:
+        """Return the output rows of `row`.
+
+        Raises:
+            SchemaMismatch: a result does not fit the schema, or is none.
+        """
+        if not self.many:
+            return [self._one(row, given)]
+        if given is None:
+            raise SchemaMismatch("expected a collection of results, got None; is it `return []`?")
+        if isinstance(given, dict) or not is_collection(given):
+            what = f"{shown(given)} ({type(given).__name__})"
+            raise SchemaMismatch(f"expected a collection of results, with many=True, got {what}")
+        return [self._one(row, each) for each in given]
+
+    def _one(self, row: InputRow, result: Any) -> OutputRow:
+        if result is None:
+            text = "expected a result, got None; for rows without one, return [] with many=True"
+            raise SchemaMismatch(text)
+        if type(result) is tuple and len(result) == len(self._names):
+            fields = result
+        else:
+            fields = self._fields(result)
+        taken = [column.take(value) for column, value in zip(self._columns, fields, strict=True)]
+        return OutputRow(row, (*taken, *self._end))
+
+    def _fields(self, result: Any) -> tuple[Any, ...]:
+        try:
+            return fields_of(result, self._names)
+        except (TypeError, ValueError) as error:
+            text = f"the result {shown(result)} ({type(result).__name__}) does not fit: {error}"
+            raise SchemaMismatch(text) from None
+
+    def in_place_of(self, row: InputRow, error: OperatorError) -> list[OutputRow]:
+        """Return a row of nulls that tells of an error."""
+        cause = error.__cause__ or error
+        told = {"type": type(cause).__name__, "message": str(error), "attempts": error.attempts}
+        return [OutputRow(row, (*[None] * len(self._columns), told))]
+
+
+ERROR_TYPE = pa.struct(
+    [
+        pa.field("type", pa.string(), nullable=False),
+        pa.field("message", pa.string(), nullable=False),
+        pa.field("attempts", pa.int32(), nullable=False),
+    ]
+)
+"""What the error column holds: the class of what the call raised, the whole error, and how many
+calls there were."""
+
+
+class _Again(Exception):
+    """What a call gave of which `on_result` says that it is to be repeated.
+
+    Args:
+        rows: stand if there is no further attempt.
+    """
+
+    def __init__(self, rows: Any) -> None:
+        super().__init__("on_result asked for another attempt")
+        self.rows = rows
+
+
+class RowFunction:
+    """The user's function as one of input rows, with its hooks and its handler of deadlines.
+
+    Args:
+        parts: of the user's.
+        results: what is made of what it gives.
+        again: says of what it gives whether the call is to be repeated; None for never.
+    """
+
+    def __init__(
+        self, parts: FunctionParts, results: Results, again: Callable[[Any], Any] | None
+    ) -> None:
+        self._call: Any = parts.call
+        self._results = results
+        self._again = again
+        self.failure: Callable[[InputRow, OperatorError], Any]
+        """Set by whoever opens the operator."""
+        for name in ("open", "close"):
+            if (hook := getattr(parts, name)) is not None:
+                setattr(self, name, hook)
+        if (on_time := parts.timeout) is not None:
+            self.timeout = lambda row: self._instead(row, on_time(row.value))
+
+    async def __call__(self, row: InputRow) -> Any:
+        return self._rows_of(row, await self._call(row.value))
+
+    def _instead(self, row: InputRow, given: Any) -> Any:
+        """Return what a handler gives; its None is nothing."""
+        return None if given is None else self._results.of(row, given)
+
+    def _rows_of(self, row: InputRow, given: Any) -> Any:
+        if self._results.many and is_collection(given):
+            given = tuple(given)  # Two look at it.
+        rows = self._results.of(row, given)
+        if self._again is not None and self._again(given):
+            raise _Again(rows)
+        return rows
+
+
+class BlockingRowFunction(RowFunction):
+    """The same for a function that blocks: it is plain, too, and called in threads."""
+
+    def __call__(self, row: InputRow) -> Any:
+        """Call the function; read what it gives in the thread, too."""
+        return self._rows_of(row, self._call(row.value))
+
+
+def failure_handler(
+    on_error: Any, parts: FunctionParts, results: Results
+) -> Callable[[InputRow, OperatorError], Any]:
+    """Return what is asked for rows in place of a failure; see `asyncwait.spec.FailureHandler`.
+
+    Args:
+        on_error: "fail", "skip", "column", a function of the value and the error, or None for what
+            the function's own handler says.
+        parts: of the user's function.
+        results: what is made of what a handler gives.
+    """
+    asked = parts.failure if on_error is None else on_error
+
+    def handle(row: InputRow, error: OperatorError) -> Any:
+        if isinstance(error.__cause__, _Again):
+            return error.__cause__.rows
+        if asked is None or asked == "fail":
+            raise error
+        if asked == "skip":
+            return ()
+        if asked == "column":
+            return results.in_place_of(row, error)
+        given = asked(row.value, error)
+        return None if given is None and on_error is None else results.of(row, given)
+
+    return handle
+
+
+def repeating(retry: Retry | None) -> Retry | None:
+    """Return `retry` for row functions: a result that does not fit is no reason to call again."""
+    if retry is None:
+        return None
+    wanted, again = retry.on_error, retry.on_result
+
+    def is_reason(error: BaseException) -> bool:
+        if isinstance(error, SchemaMismatch):
+            return False
+        if isinstance(error, _Again):
+            return again is not None
+        return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
+
+    return replace(retry, on_error=is_reason, on_result=None)

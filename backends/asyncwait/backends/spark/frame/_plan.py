@@ -1,0 +1,136 @@
+"""What the driver does: it works out the columns, and adds the operator to the plan of Spark."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame
+from pyspark.sql import types as sql
+from pyspark.sql.functions import col
+
+from asyncwait.backends.spark._session import pandas_notice_ignored
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._schema import arrow_schema, require_different
+from asyncwait.backends.spark.frame._task import Enrichment, Options
+from asyncwait.spec import InvalidConfig, shown
+
+_ERROR = sql.StructType(
+    [
+        sql.StructField("type", sql.StringType(), nullable=False),
+        sql.StructField("message", sql.StringType(), nullable=False),
+        sql.StructField("attempts", sql.IntegerType(), nullable=False),
+    ]
+)
+
+
+class Asked(Struct, frozen=True):
+    """Columns as the user names them; see `ordered_wait`."""
+
+    columns: Any
+    carry: Any
+    key: Any
+
+
+class FramePlan:
+    """Which columns go where.
+
+    Args:
+        df: the input.
+        fn: the user's function.
+        results: the columns that it gives.
+        asked: those of the input.
+
+    Raises:
+        InvalidConfig: there is no such column, or one of that name already.
+    """
+
+    def __init__(self, df: Any, fn: Any, results: sql.StructType, asked: Asked) -> None:
+        if not isinstance(df, DataFrame):
+            raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+        self._df, self._fn, self._results = df, fn, results
+        names: list[str] = df.columns
+        require_different(names, "a column of df")
+        one = isinstance(asked.columns, str)
+        given = _names("columns", [asked.columns] if one else asked.columns, names)
+        new = {field.name.lower() for field in results.fields}
+        old = tuple(name for name in names if name.lower() not in new)
+        carried = old if asked.carry is None else _names("carry", asked.carry, names)
+        require_different([*carried, *results.fieldNames()], "carry")
+        key = [asked.key] if isinstance(asked.key, str) else asked.key
+        keys = () if key is None else _names("key", key, names)
+        self._shape = Shape(given[0] if one else given, carried, arrow_schema(results), keys)
+
+    def enriched(self, options: Options) -> DataFrame:
+        """Return the DataFrame of the results.
+
+        Raises:
+            InvalidConfig: the function can't travel to the workers.
+        """
+        df, shape = self._df, self._shape
+        if options.mode == "key-ordered" and not shape.key:
+            raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
+        zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+        work = Enrichment(self._fn, shape, zone, options)
+        _require_portable(self._fn, work)
+        given = {shape.given} if isinstance(shape.given, str) else {*shape.given}
+        used = given | {*shape.carried, *shape.key}
+        travel = [name for name in df.columns if name in used]
+        if travel != df.columns:
+            df = df.select([col(f"`{name.replace('`', '``')}`") for name in travel])
+        with pandas_notice_ignored():
+            return df.mapInArrow(_named(work, self._fn), self._output(options.error_column))
+
+    def _output(self, error_column: str | None) -> sql.StructType:
+        fields = {field.name: field for field in self._df.schema.fields}
+        carried = [fields[name] for name in self._shape.carried]
+        results = self._results.fields
+        if error_column is None:
+            return sql.StructType([*carried, *results])
+        all_names = [field.name for field in (*carried, *results)]
+        require_different([*all_names, error_column], "error_column")
+        nullable = [sql.StructField(each.name, each.dataType) for each in results]
+        return sql.StructType([*carried, *nullable, sql.StructField(error_column, _ERROR)])
+
+
+def _names(what: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """Return columns by the names that the DataFrame has for them.
+
+    Raises:
+        InvalidConfig: it has no such column.
+    """
+    if given is None:
+        return tuple(names)
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidConfig.of(what, given, "names of columns, in a list")
+    known = {name.lower(): name for name in names}
+    for name in given:
+        if not isinstance(name, str) or name.lower() not in known:
+            raise InvalidConfig.of(what, name, f"a column of df, which has {', '.join(names)}")
+    return tuple(known[name.lower()] for name in given)
+
+
+def _named(work: Enrichment, fn: Any) -> Callable[[Any], Iterator[pa.RecordBatch]]:
+    """Return what Spark calls for each partition; its plan and its pages show the name."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        return work.run(batches, 0 if context is None else context.partitionId())
+
+    run.__name__ = run.__qualname__ = getattr(fn, "__name__", type(fn).__name__)
+    return run
+
+
+def _require_portable(fn: Any, work: Enrichment) -> None:
+    """Refuse what can't travel, before a job fails with it."""
+    try:
+        cloudpickle.dumps(work)
+    except Exception as error:
+        text = (
+            f"fn {shown(fn)}, or one of its handlers, can't travel to the workers: {error}; a "
+            "client belongs into `open()` of an object, which runs there"
+        )
+        raise InvalidConfig(text) from error

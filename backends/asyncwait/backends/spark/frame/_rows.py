@@ -1,0 +1,155 @@
+"""Rows of a partition: as the function is given them, and with its results behind them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, groupby, repeat
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+from pyarrow import types
+from pyspark.sql import Row
+
+from asyncwait.spec import Record, shown
+
+
+class InputRow:
+    """One row on its way: what the function is given of it, and where the rest of it lies.
+
+    Args:
+        value: for the function.
+        batch: that it came in.
+        index: of the row in there.
+        name: how errors name it; called with the index when somebody asks.
+    """
+
+    __slots__ = ("_name", "batch", "index", "value")
+
+    def __init__(
+        self, value: Any, batch: pa.RecordBatch, index: int, name: Callable[[int], str]
+    ) -> None:
+        self.value = value
+        self.batch = batch
+        self.index = index
+        self._name = name
+
+    def cells(self, columns: Iterable[str]) -> Iterator[Any]:
+        """Return its values in some columns."""
+        return (self.batch.column(name)[self.index].as_py() for name in columns)
+
+    def __repr__(self) -> str:
+        return self._name(self.index)
+
+
+class RowRecord(Record, frozen=True):
+    """A row as the record that it is inside; whoever reads of it in an error has rows."""
+
+    def __str__(self) -> str:
+        return f"row {self.value!r}"
+
+
+class OutputRow(Struct, frozen=True, gc=False):
+    """What goes out for a row.
+
+    Args:
+        source: the row.
+        fields: of the result, one for each column that the schema names.
+    """
+
+    source: InputRow
+    fields: tuple[Any, ...]
+
+
+class Shape(Struct, frozen=True):
+    """What goes in and out, by the names of columns.
+
+    Args:
+        given: what the function is given: several as a Row, or a single one as it is.
+        carried: go out as they came, without becoming Python's.
+        results: what the function gives.
+        key: tells rows apart in errors; None for where they stand.
+        partition: number of the partition, for that.
+    """
+
+    given: tuple[str, ...] | str
+    carried: tuple[str, ...]
+    results: pa.Schema
+    key: tuple[str, ...] = ()
+    partition: int = 0
+
+
+class FrameRows:
+    """The codec of a partition: input rows from batches, batches from output rows.
+
+    Args:
+        shape: of the rows.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._seen = 0
+
+    def decode(self, batch: pa.RecordBatch) -> Iterable[InputRow]:
+        """Return the rows in `batch`, in order."""
+        name = self._namer(batch, self._seen)
+        self._seen += batch.num_rows
+        return map(InputRow, self._values(batch), repeat(batch), count(), repeat(name))
+
+    def _values(self, batch: pa.RecordBatch) -> Iterator[Any]:
+        """Return what the function is given of each row."""
+        given = self._shape.given
+        if isinstance(given, str):
+            return iter(python_values(batch.column(given)))
+        if not given:
+            return repeat(Row(), batch.num_rows)
+        columns = [python_values(batch.column(name)) for name in given]
+        return map(Row(*given), *columns)
+
+    def _namer(self, batch: pa.RecordBatch, before: int) -> Callable[[int], str]:
+        shape = self._shape
+        columns = [(name, batch.column(name)) for name in shape.key]
+
+        def name(index: int) -> str:
+            if not columns:
+                return f"{before + index} of partition {shape.partition}"
+            return ", ".join(f"{name}={shown(cells[index].as_py())}" for name, cells in columns)
+
+        return name
+
+    def encode(self, rows: Sequence[OutputRow]) -> pa.RecordBatch:
+        """Return `rows` as a batch: what is carried, and the results behind it."""
+        results = self._results(rows)
+        if not self._shape.carried:
+            return results
+        carried = self._carried([row.source for row in rows])
+        fields = [*carried.schema, *self._shape.results]
+        return pa.RecordBatch.from_arrays(
+            [*carried.columns, *results.columns], schema=pa.schema(fields)
+        )
+
+    def _results(self, rows: Sequence[OutputRow]) -> pa.RecordBatch:
+        schema = self._shape.results
+        columns = zip(*[row.fields for row in rows], strict=True)
+        arrays = [pa.array(cells, field.type) for cells, field in zip(columns, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _carried(self, rows: Sequence[InputRow]) -> pa.RecordBatch:
+        """Return the carried columns; rows that follow each other in the input stay as they lie."""
+        names = list(self._shape.carried)
+        pieces = []
+        for _, group in groupby(rows, key=lambda row: id(row.batch)):
+            run = list(group)
+            batch, indices = run[0].batch.select(names), [row.index for row in run]
+            first, length = indices[0], len(indices)
+            if indices == list(range(first, first + length)):
+                pieces.append(batch.slice(first, length))
+            else:
+                pieces.append(batch.take(pa.array(indices)))
+        return pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """Return the values of a column: timestamps have their zone, structs and maps are dicts."""
+    values: list[Any] = column.to_pylist()
+    if types.is_map(column.type):
+        return [None if value is None else dict(value) for value in values]
+    return values

@@ -1,0 +1,181 @@
+"""The columns of the output: from DDL, a StructType, or what the function says that it returns."""
+
+import inspect
+import typing
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from msgspec import inspect as kinds
+from pyspark.sql import types as sql
+
+from asyncwait.spec import InvalidConfig
+
+_EXPECTED = (
+    "a DDL string such as 'id long, city string', a StructType, or None where the function's own "
+    "annotation names a dataclass, a msgspec Struct, a NamedTuple or a TypedDict"
+)
+
+
+def schema_of(schema: Any, fn: Any, *, many: bool) -> sql.StructType:
+    """Return what `schema` says, or else the annotation of what `fn` returns.
+
+    Args:
+        schema: DDL, a StructType, or None.
+        fn: the user's function.
+        many: it returns many results, of which the annotation says one.
+
+    Raises:
+        InvalidConfig: it says no columns, or the same one twice.
+    """
+    if isinstance(schema, str):
+        found = _from_ddl(schema)
+    elif schema is None:
+        found = _from_annotation(fn, many=many)
+    else:
+        found = schema
+    if not isinstance(found, sql.StructType) or not found.fields:
+        raise InvalidConfig.of("schema", schema, _EXPECTED)
+    require_different([field.name for field in found.fields], "schema")
+    return found
+
+
+def require_different(names: Iterable[str], what: str) -> None:
+    """Refuse columns that Spark takes for one: it does not tell upper from lower case.
+
+    Raises:
+        InvalidConfig: there are two of a name.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise InvalidConfig.of(what, name, "of different names; rename one of these columns")
+        seen.add(name.lower())
+
+
+def _from_ddl(text: str) -> Any:
+    try:
+        return sql.StructType.fromDDL(text)
+    except Exception as error:  # of the JVM's parser, in many classes
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidConfig(f"schema {text!r} can't be read: {reason}") from error
+
+
+def _from_annotation(fn: Any, *, many: bool) -> Any:
+    """Return the columns of the class that `fn` returns; None if it names none."""
+    target = fn if inspect.isroutine(fn) else getattr(fn, "__call__", fn)  # noqa: B004
+    if isinstance(fn, type):
+        target = fn.__call__
+    try:
+        returned = typing.get_type_hints(target).get("return")
+    except Exception:  # a name that is nowhere defined
+        return None
+    if many and typing.get_origin(returned) in _COLLECTIONS:
+        returned = typing.get_args(returned)[0]
+    if not isinstance(returned, type):
+        return None
+    try:
+        kind = kinds.type_info(returned)
+    except Exception:  # no class that has fields
+        return None
+    return _sql_type("schema", kind)[0] if isinstance(kind, _WITH_FIELDS) else None
+
+
+_COLLECTIONS = {list, tuple, set, Iterable, Iterator, Collection, AsyncIterator}
+_WITH_FIELDS = (kinds.StructType, kinds.DataclassType, kinds.NamedTupleType, kinds.TypedDictType)
+_LEAVES: dict[type[kinds.Type], sql.DataType] = {
+    kinds.BoolType: sql.BooleanType(),
+    kinds.IntType: sql.LongType(),
+    kinds.FloatType: sql.DoubleType(),
+    kinds.StrType: sql.StringType(),
+    kinds.BytesType: sql.BinaryType(),
+    kinds.DateTimeType: sql.TimestampType(),
+    kinds.DateType: sql.DateType(),
+    kinds.TimeDeltaType: sql.DayTimeIntervalType(),
+    kinds.DecimalType: sql.DecimalType(38, 18),
+}
+
+
+def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
+    """Return the type of a column, and whether it may be null.
+
+    Args:
+        name: of the field, for the message.
+        kind: as msgspec reads the annotation.
+
+    Raises:
+        InvalidConfig: Spark has no such type.
+    """
+    match kind:
+        case kinds.UnionType(types=some):
+            others = [each for each in some if not isinstance(each, kinds.NoneType)]
+            if len(others) == 1:
+                return _sql_type(name, others[0])[0], len(some) > 1
+        case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.CollectionType():
+            return sql.ArrayType(*_sql_type(name, kind.item_type)), False
+        case kinds.DictType():
+            key, _ = _sql_type(name, kind.key_type)
+            return sql.MapType(key, *_sql_type(name, kind.value_type)), False
+        case _ if isinstance(kind, _WITH_FIELDS):
+            fields = [
+                sql.StructField(each.name, *_sql_type(each.name, each.type)) for each in kind.fields
+            ]
+            return sql.StructType(fields), False
+        case _ if type(kind) in _LEAVES:
+            return _LEAVES[type(kind)], False
+    said = type(kind).__name__.removesuffix("Type").lower()
+    raise InvalidConfig(
+        f"the annotation of {name} is of a kind ({said}) that no column has; give a schema"
+    )
+
+
+def arrow_schema(schema: sql.StructType) -> pa.Schema:
+    """Return the columns as Arrow has them.
+
+    Raises:
+        InvalidConfig: one of them can't come out of Python.
+    """
+    return pa.schema([_arrow_field(field) for field in schema.fields])
+
+
+def _arrow_field(field: sql.StructField) -> pa.Field:
+    return pa.field(field.name, _arrow_type(field.name, field.dataType), field.nullable)
+
+
+_ARROW_LEAVES: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+
+
+def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
+    match kind:
+        case sql.StructType():
+            return pa.struct([_arrow_field(field) for field in kind.fields])
+        case sql.ArrayType():
+            item = _arrow_type(name, kind.elementType)
+            return pa.list_(pa.field("element", item, kind.containsNull))
+        case sql.MapType():
+            key, item = _arrow_type(name, kind.keyType), _arrow_type(name, kind.valueType)
+            return pa.map_(key, pa.field("value", item, kind.valueContainsNull))
+        case sql.DecimalType():
+            return pa.decimal128(kind.precision, kind.scale)
+        case sql.DayTimeIntervalType():
+            return pa.duration("us")
+        case sql.StringType() | sql.VarcharType() | sql.CharType():
+            return pa.string()
+    found = _ARROW_LEAVES.get(kind.simpleString())
+    if found is None:
+        text = f"schema has a column {name} of type {kind.simpleString()}, which Arrow can't carry"
+        raise InvalidConfig(text)
+    return found

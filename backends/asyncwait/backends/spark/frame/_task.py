@@ -1,0 +1,113 @@
+"""What runs in a task of Spark: the operator on one partition of a DataFrame."""
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from datetime import tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.backends import pool, threads
+from asyncwait.backends.spark._partition import run_partition
+from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark.frame._calls import (
+    ERROR_TYPE,
+    BlockingRowFunction,
+    Results,
+    RowFunction,
+    failure_handler,
+    repeating,
+)
+from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, RowRecord, Shape
+from asyncwait.spec import (
+    FunctionParts,
+    Mode,
+    OperatorConfig,
+    PlainFunction,
+    PlainSource,
+    Retry,
+    is_plain_function,
+)
+
+
+class Options(Struct, frozen=True):
+    """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`."""
+
+    mode: Mode
+    timeout: float | None
+    capacity: int
+    max_held: int | None
+    retry: Retry | None
+    on_error: Any
+    many: bool
+    error_column: str | None
+
+
+class Enrichment(Struct, frozen=True):
+    """The work of one task; it travels to the workers.
+
+    Args:
+        fn: the user's function, or its class.
+        shape: of the rows.
+        zone: name of the time zone of timestamps that say none.
+        options: of the operator.
+    """
+
+    fn: Any
+    shape: Shape
+    zone: str
+    options: Options
+
+    def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
+        """Return the rows of a partition, enriched."""
+        shape = replace(self.shape, partition=partition)
+        if self.options.error_column is not None:
+            error = pa.field(self.options.error_column, ERROR_TYPE)
+            shape = replace(shape, results=_nullable(shape.results).append(error))
+        return run_partition(batches, self._open, FrameRows(shape))
+
+    def _open(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
+        options = self.options
+        parts = FunctionParts.of(self.fn() if isinstance(self.fn, type) else self.fn)
+        results = Results(
+            self.shape.results,
+            zone_named(self.zone),
+            many=options.many,
+            tells_errors=options.error_column is not None,
+        )
+        again = None if options.retry is None else options.retry.on_result
+        blocks = is_plain_function(parts.call)
+        of_rows = (BlockingRowFunction if blocks else RowFunction)(parts, results, again)
+        of_rows.failure = failure_handler(options.on_error, parts, results)
+        rows = PlainSource(source)
+        rows.record = self._record
+        config = OperatorConfig(
+            options.mode,
+            options.capacity,
+            options.timeout,
+            repeating(options.retry),
+            options.max_held,
+        )
+        opens = threads.open_plain if blocks else pool.open_plain
+        return opens(config, PlainFunction(of_rows), rows)
+
+    def _record(self, row: InputRow) -> RowRecord:
+        if self.options.mode != "key-ordered":
+            return RowRecord(row)
+        return RowRecord(row, key=tuple(row.cells(self.shape.key)))
+
+
+def zone_named(name: str) -> tzinfo | None:
+    """Return the time zone of a session; None for one that Python does not know by this name."""
+    try:
+        return ZoneInfo(name)
+    except Exception:  # an offset such as +02:00, or a machine without the names of time zones
+        return None
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    """Return the columns as they are where a row may tell of an error in their place."""
+    return pa.schema([field.with_nullable(True) for field in schema])

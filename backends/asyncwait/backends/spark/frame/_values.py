@@ -1,0 +1,242 @@
+"""What a column takes: values of its type, and nothing that would only pass for one."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+from pyarrow import types
+
+from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.spec import shown
+
+Taker: TypeAlias = Callable[[Any], Any]
+"""Returns a value as Arrow takes it; raises ValueError or TypeError if it does not fit."""
+
+
+class Column:
+    """One column of the output.
+
+    Args:
+        field: its name, type, and whether it may be null.
+        zone: of timestamps that say none; None if they have to say it.
+    """
+
+    def __init__(self, field: pa.Field, zone: tzinfo | None) -> None:
+        self.name: str = field.name
+        self.field = field
+        self._exact = _EXACT.get(field.type)
+        self._take = _nullable(field, zone)
+
+    def take(self, value: Any) -> Any:
+        """Return `value` as Arrow takes it.
+
+        Raises:
+            SchemaMismatch: it does not fit.
+        """
+        if type(value) is self._exact:
+            return value
+        try:
+            return self._take(value)
+        except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+            wanted = f"column {self.name} takes {self.field.type}"
+            if not self.field.nullable:
+                wanted += " and no null"
+            text = f"{wanted}, got {shown(value)} ({type(value).__name__}): {error}"
+            raise SchemaMismatch(text) from None
+
+
+_EXACT = {pa.bool_(): bool, pa.float64(): float, pa.binary(): bytes}
+"""Types of which each value of one class fits."""
+
+
+def _nullable(field: pa.Field, zone: tzinfo | None) -> Taker:
+    take = _taker(field.type, zone)
+
+    def take_or_null(value: Any) -> Any:
+        if value is None:
+            if not field.nullable:
+                raise ValueError("it is never null")
+            return None
+        return take(_python_of(value))
+
+    return take_or_null
+
+
+def _python_of(value: Any) -> Any:
+    """Return what is numpy's as the number or list of Python that it stands for."""
+    if type(value).__module__ != "numpy":
+        return value
+    return value.tolist() if getattr(value, "ndim", 0) else value.item()
+
+
+def _taker(kind: pa.DataType, zone: tzinfo | None) -> Taker:
+    """Return what takes values of an Arrow type."""
+    if types.is_integer(kind):
+        return _whole(kind.bit_width)
+    if types.is_timestamp(kind):
+        return _instant(kind, zone)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _list(kind, zone)
+    if types.is_map(kind):
+        return _map(kind, zone)
+    if types.is_struct(kind):
+        return _struct(kind, zone)
+    for is_kind, accepted, convert in _SIMPLE:
+        if is_kind(kind):
+            return _simple(accepted, convert, kind)
+    return lambda value: pa.scalar(value, kind).as_py()
+
+
+def _whole(bits: int) -> Taker:
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+    def take(value: Any) -> int:
+        _require(value, (int,))
+        if not least <= value <= most:
+            raise ValueError(f"it is not between {least} and {most}")
+        return int(value)
+
+    return take
+
+
+def _instant(kind: pa.TimestampType, zone: tzinfo | None) -> Taker:
+    def take(value: Any) -> datetime:
+        _require(value, (datetime,))
+        if kind.tz is None:
+            if value.tzinfo is not None:
+                raise ValueError("it has a time zone, and timestamp_ntz has none")
+        elif value.tzinfo is None:
+            if zone is None:
+                raise ValueError("it has no time zone; give it one")
+            return value.replace(tzinfo=zone)  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]
+
+    return take
+
+
+def _list(kind: pa.ListType, zone: tzinfo | None) -> Taker:
+    take_item = _nullable(kind.value_field, zone)
+
+    def take(value: Any) -> list[Any]:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            raise TypeError("it is no list")
+        return [take_item(each) for each in value]
+
+    return take
+
+
+def _map(kind: pa.MapType, zone: tzinfo | None) -> Taker:
+    take_key = _nullable(kind.key_field.with_nullable(False), zone)
+    take_item = _nullable(kind.item_field, zone)
+
+    def take(value: Any) -> list[tuple[Any, Any]]:
+        if not isinstance(value, Mapping):
+            raise TypeError("it is no dict")
+        return [(take_key(key), take_item(item)) for key, item in value.items()]
+
+    return take
+
+
+def _struct(kind: pa.StructType, zone: tzinfo | None) -> Taker:
+    fields = [kind.field(number) for number in range(kind.num_fields)]
+    takers = {field.name: _nullable(field, zone) for field in fields}
+
+    def take(value: Any) -> dict[str, Any]:
+        given = fields_of(value, tuple(takers))
+        return {
+            name: take_field(each)
+            for (name, take_field), each in zip(takers.items(), given, strict=True)
+        }
+
+    return take
+
+
+def fields_of(value: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the values that a dict, tuple, Row, dataclass or Struct has for `names`.
+
+    A dict may leave fields out: they are null.
+
+    Raises:
+        ValueError: it has other fields, or not as many.
+        TypeError: it is nothing that has fields.
+    """
+    own = getattr(value, "__fields__", None) or getattr(value, "_fields", None)
+    if isinstance(value, Mapping):
+        given: Mapping[str, Any] = value
+    elif isinstance(value, tuple) and not own:
+        if len(value) != len(names):
+            raise ValueError(f"there are {len(names)} fields ({', '.join(names)})")
+        return value
+    elif isinstance(value, tuple):
+        given = dict(zip(own or (), value, strict=True))
+    elif isinstance(value, msgspec.Struct):
+        given = {name: getattr(value, name) for name in value.__struct_fields__}
+    elif is_dataclass(value) and not isinstance(value, type):
+        given = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    else:
+        raise TypeError("expected a dict, tuple, Row, dataclass or msgspec Struct")
+    if strange := [name for name in given if name not in names]:
+        raise ValueError(f"there is no field {strange[0]!r}, only {', '.join(names)}")
+    return tuple([given.get(name) for name in names])
+
+
+def _simple(accepted: tuple[type, ...], convert: Callable[[Any, Any], Any], kind: Any) -> Taker:
+    def take(value: Any) -> Any:
+        _require(value, accepted)
+        return convert(value, kind)
+
+    return take
+
+
+def _require(value: Any, accepted: tuple[type, ...]) -> None:
+    """Refuse what is of another class; a bool is no number, and a datetime no date."""
+    is_odd = isinstance(value, bool) and bool not in accepted
+    is_odd = is_odd or (isinstance(value, datetime) and datetime not in accepted)
+    if is_odd or not isinstance(value, accepted):
+        raise TypeError(f"expected {' or '.join(each.__name__ for each in accepted)}")
+
+
+def _as_it_is(value: Any, _kind: pa.DataType) -> Any:
+    return value
+
+
+def _encodable(value: str, _kind: pa.DataType) -> str:
+    if not value.isascii():
+        value.encode()  # UnicodeEncodeError is a ValueError.
+    return value
+
+
+def _as_scalar(value: Any, kind: pa.DataType) -> Any:
+    return pa.scalar(value, kind).as_py()
+
+
+def _as_decimal(value: Decimal | int, kind: pa.DataType) -> Any:
+    return _as_scalar(Decimal(value), kind)
+
+
+def _as_float(value: float, _kind: pa.DataType) -> float:
+    return float(value)
+
+
+def _as_bytes(value: Any, _kind: pa.DataType) -> bytes:
+    return bytes(value)
+
+
+_SIMPLE: tuple[tuple[Callable[[Any], bool], tuple[type, ...], Callable[[Any, Any], Any]], ...] = (
+    (types.is_boolean, (bool,), _as_it_is),
+    (types.is_floating, (float, int), _as_float),
+    (types.is_string, (str,), _encodable),
+    (types.is_large_string, (str,), _encodable),
+    (types.is_binary, (bytes, bytearray, memoryview), _as_bytes),
+    (types.is_large_binary, (bytes, bytearray, memoryview), _as_bytes),
+    (types.is_date, (date,), _as_it_is),
+    (types.is_decimal, (Decimal, int), _as_decimal),
+    (types.is_duration, (timedelta,), _as_it_is),
+    (types.is_time, (time,), _as_it_is),
+    (types.is_null, (), _as_it_is),
+)
+"""Which types these are, the classes that they accept, and how a value is made ready."""

@@ -1,0 +1,157 @@
+"""The operator on a DataFrame: a call for each row, many at a time, in every partition."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from asyncwait.backends.spark._session import import_context_class
+from asyncwait.spec import (
+    FunctionParts,
+    InvalidConfig,
+    Mode,
+    OperatorConfig,
+    OperatorError,
+    Retry,
+    is_plain_function,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+_HELD = 40
+"""Times the capacity: as many finished rows wait, by default, for one in front of them."""
+
+OnError: TypeAlias = Literal["fail", "skip", "column"] | Callable[[Any, OperatorError], Any]
+"""What becomes of a row for which everything has failed."""
+
+
+class FrameWait(Protocol):
+    """An operator on DataFrames; see `asyncwait.backends.spark.ordered_wait`."""
+
+    def __call__(
+        self,
+        df: "DataFrame",
+        fn: Any,
+        schema: "str | StructType | None" = None,
+        *,
+        columns: str | Sequence[str] | None = None,
+        carry: Sequence[str] | None = None,
+        key: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        retry: Retry | None = None,
+        on_error: OnError | None = None,
+        error_column: str = "error",
+        many: bool = False,
+    ) -> "DataFrame":
+        """Return the DataFrame of the results."""
+        ...
+
+
+def frame_wait(mode: Mode) -> FrameWait:
+    """Build the DataFrame form of a mode."""
+
+    def wait(
+        df: "DataFrame",
+        fn: Any,
+        schema: "str | StructType | None" = None,
+        *,
+        columns: str | Sequence[str] | None = None,
+        carry: Sequence[str] | None = None,
+        key: str | Sequence[str] | None = None,
+        timeout: float | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        retry: Retry | None = None,
+        on_error: OnError | None = None,
+        error_column: str = "error",
+        many: bool = False,
+    ) -> "DataFrame":
+        """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
+
+        The rows stay in their partitions, and nothing is called before an action asks for rows.
+        Each action calls again: write or cache what has cost something. It reads well as
+        `df.transform(ordered_wait, fn, "temp double", timeout=10)`, too. On a streaming DataFrame
+        each micro-batch is drained.
+
+        Args:
+            df: the input; on any session, embedded, of a cluster, or Connect.
+            fn: a coroutine function, or a plain function that may block, which is called in threads
+                then. It is given a Row, or the plain value where `columns` names one column. It
+                gives a dict, tuple, Row, dataclass or msgspec Struct. It may be an object with
+                `open()` and `close()`, or a class of them, of which each task makes one: a client
+                that lives as long as its task. `timeout(value)` and `failure(value, error)` are
+                asked as everywhere.
+            schema: the columns that it gives: DDL, a StructType, or None for what its annotation
+                says that it returns.
+            columns: what it is given of each row: a name for that value alone, or several for a
+                Row; None for all. Timestamps have a time zone, structs and maps are dicts.
+            carry: the columns that go out as they came, in front of the results, and never become
+                Python's; None for all that `schema` does not name.
+            key: column or columns by which errors name a row; None for its place in its partition.
+                In key-ordered mode rows of equal keys are called one after the other.
+            timeout: seconds from the start of the first call for a row to its deadline; None for
+                none.
+            capacity: calls at a time in each task, and so many times the slots of the cluster in
+                all.
+            max_held: finished rows of a task that may wait for one in front of them without keeping
+                others from being called; None for 40 times the capacity. With results of 1 kB that
+                is 4 MB for a capacity of 100.
+            retry: how calls are repeated; None for not at all. Results that do not fit `schema` are
+                not called for again.
+            on_error: what becomes of a row for which everything has failed, its retries too: "fail"
+                fails the task, "skip" leaves the row out, "column" gives nulls, and tells of the
+                error in one more column; a function of value and error gives the result. None for
+                what `fn.failure` says, or else "fail".
+            error_column: its name: a struct of `type`, `message` and `attempts`, null for results.
+            many: `fn` gives a list or another iterable of results for each row; none is fine.
+
+        Returns:
+            A DataFrame of the carried columns and the results.
+
+        Raises:
+            InvalidConfig: an argument is wrong.
+            MissingExtra: pyspark is not installed, or older than 4.1.
+        """
+        import_context_class()
+        from asyncwait.backends.spark.frame._plan import Asked, FramePlan
+        from asyncwait.backends.spark.frame._schema import schema_of
+        from asyncwait.backends.spark.frame._task import Options
+
+        _require_function(fn)
+        held = _HELD * capacity if max_held is None and isinstance(capacity, int) else max_held
+        OperatorConfig(mode, capacity, timeout, retry, held)
+        _require_on_error(on_error)
+        results = schema_of(schema, fn, many=many)
+        plan = FramePlan(df, fn, results, Asked(columns, carry, key))
+        in_column = error_column if on_error == "column" else None
+        options = Options(
+            mode, timeout, capacity, held, retry, on_error, many=many, error_column=in_column
+        )
+        return plan.enriched(options)
+
+    wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
+    return wait
+
+
+def _require_function(fn: Any) -> None:
+    expected = "a coroutine function, a plain function, or a class of objects that are called"
+    if not isinstance(fn, type):
+        if FunctionParts.of(fn).call is None:
+            raise InvalidConfig.of("fn", fn, f"{expected}; one in callback form has no rows")
+    elif "__call__" not in dir(fn) or fn.__call__ is type.__call__:
+        raise InvalidConfig.of("fn", fn, expected)
+
+
+def _require_on_error(on_error: Any) -> None:
+    if on_error in (None, "fail", "skip", "column"):
+        return
+    if isinstance(on_error, str) or not is_plain_function(on_error):
+        expected = '"fail", "skip", "column" or a plain function of a value and an error'
+        raise InvalidConfig.of("on_error", on_error, expected)
+
+
+ordered_wait = frame_wait("ordered")
+unordered_wait = frame_wait("unordered")
+key_ordered_wait = frame_wait("key-ordered")
