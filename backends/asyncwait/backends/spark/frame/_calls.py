@@ -28,23 +28,35 @@ class Results:
     ) -> None:
         self._columns = [Column(field, zone) for field in schema]
         self._names = tuple(schema.names)
-        self.many = many
+        self._many = many
         self._end = (None,) if tells_errors else ()
 
     def of(self, row: InputRow, given: Any) -> list[OutputRow]:
-        """Return the output rows of `row`.
+        """Return the output rows of `row`; see `read` and `rows`."""
+        return self.rows(row, self.read(given))
+
+    def read(self, given: Any) -> Any:
+        """Return what the function gives, with `many` as a tuple, so that it can be read twice.
 
         Raises:
-            SchemaMismatch: a result does not fit the schema, or is none.
+            SchemaMismatch: it is none.
         """
-        if not self.many:
-            return [self._one(row, given)]
+        if not self._many:
+            return given
         if given is None:
             raise SchemaMismatch("expected a collection of results, got None; is it `return []`?")
         if isinstance(given, dict) or not is_collection(given):
             what = f"{shown(given)} ({type(given).__name__})"
             raise SchemaMismatch(f"expected a collection of results, with many=True, got {what}")
-        return [self._one(row, each) for each in given]
+        return tuple(given)
+
+    def rows(self, row: InputRow, given: Any) -> list[OutputRow]:
+        """Return the output rows of `row`, for which the function gives `given`.
+
+        Raises:
+            SchemaMismatch: a result does not fit the schema, or is none.
+        """
+        return [self._one(row, each) for each in given] if self._many else [self._one(row, given)]
 
     def _one(self, row: InputRow, result: Any) -> OutputRow:
         if result is None:
@@ -125,9 +137,8 @@ class RowFunction:
         return None if given is None else self._results.of(row, given)
 
     def _rows_of(self, row: InputRow, given: Any) -> Any:
-        if self._results.many and is_collection(given):
-            given = tuple(given)  # Two look at it.
-        rows = self._results.of(row, given)
+        given = self._results.read(given)
+        rows = self._results.rows(row, given)
         if self._again is not None and self._again(given):
             raise _Again(rows)
         return rows

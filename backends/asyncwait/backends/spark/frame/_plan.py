@@ -72,15 +72,22 @@ class FramePlan:
         if options.mode == "key-ordered" and not shape.key:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-        work = Enrichment(self._fn, shape, zone, options)
+        travels = self._travels()
+        work = Enrichment(self._fn, shape, zone, options, _odd(travels))
         _require_portable(self._fn, work)
-        given = {shape.given} if isinstance(shape.given, str) else {*shape.given}
-        used = given | {*shape.carried, *shape.key}
-        travel = [name for name in df.columns if name in used]
-        if travel != df.columns:
-            df = df.select([col(f"`{name.replace('`', '``')}`") for name in travel])
+        if list(travels) != df.columns:
+            df = df.select([col(f"`{name.replace('`', '``')}`") for name in travels])
+        if work.names is not None:
+            df = df.toDF(*(f"_{number}" for number in range(len(travels))))
         with pandas_notice_ignored():
             return df.mapInArrow(_named(work, self._fn), self._output(options.error_column))
+
+    def _travels(self) -> tuple[str, ...]:
+        """Return the columns that somebody needs."""
+        shape = self._shape
+        given = {shape.given} if isinstance(shape.given, str) else {*shape.given}
+        used = given | {*shape.carried, *shape.key}
+        return tuple(name for name in self._df.columns if name in used)
 
     def _output(self, error_column: str | None) -> sql.StructType:
         fields = {field.name: field for field in self._df.schema.fields}
@@ -109,6 +116,11 @@ def _names(what: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:
         if not isinstance(name, str) or name.lower() not in known:
             raise InvalidConfig.of(what, name, f"a column of df, which has {', '.join(names)}")
     return tuple(known[name.lower()] for name in given)
+
+
+def _odd(names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names if `mapInArrow` would take one of them for a path; else None."""
+    return names if any("." in name or "`" in name for name in names) else None
 
 
 def _named(work: Enrichment, fn: Any) -> Callable[[Any], Iterator[pa.RecordBatch]]:

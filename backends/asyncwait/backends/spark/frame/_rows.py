@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
-from pyarrow import types
 from pyspark.sql import Row
 
 from asyncwait.spec import Record, shown
@@ -149,7 +148,4 @@ class FrameRows:
 
 def python_values(column: pa.Array) -> list[Any]:
     """Return the values of a column: timestamps have their zone, structs and maps are dicts."""
-    values: list[Any] = column.to_pylist()
-    if types.is_map(column.type):
-        return [None if value is None else dict(value) for value in values]
-    return values
+    return column.to_pylist(maps_as_pydicts="strict")  # type: ignore[no-any-return]

@@ -54,12 +54,15 @@ class Enrichment(Struct, frozen=True):
         shape: of the rows.
         zone: name of the time zone of timestamps that say none.
         options: of the operator.
+        names: of the columns, where those that come with the rows are made up; None if they are
+            the true ones.
     """
 
     fn: Any
     shape: Shape
     zone: str
     options: Options
+    names: tuple[str, ...] | None = None
 
     def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, enriched."""
@@ -67,6 +70,8 @@ class Enrichment(Struct, frozen=True):
         if self.options.error_column is not None:
             error = pa.field(self.options.error_column, ERROR_TYPE)
             shape = replace(shape, results=_nullable(shape.results).append(error))
+        if (names := self.names) is not None:
+            batches = (batch.rename_columns(names) for batch in batches)
         return run_partition(batches, self._open, FrameRows(shape))
 
     def _open(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:

@@ -169,7 +169,7 @@ def fields_of(value: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
         given: Mapping[str, Any] = value
     elif isinstance(value, tuple) and not own:
         if len(value) != len(names):
-            raise ValueError(f"there are {len(names)} fields ({', '.join(names)})")
+            raise ValueError(f"it has {len(value)} values, for {', '.join(names)}")
         return value
     elif isinstance(value, tuple):
         given = dict(zip(own or (), value, strict=True))

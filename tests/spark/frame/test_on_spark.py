@@ -1,0 +1,324 @@
+"""The operator on DataFrames of a real Spark."""
+
+# ruff: noqa: E501 - each row of a table is a line
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypedDict
+
+import msgspec
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.types import LongType, StructField, StructType
+
+from asyncwait.backends.spark import EmbeddedSpark, key_ordered_wait, ordered_wait, unordered_wait
+from asyncwait.spec import InvalidConfig, Retry
+
+
+@pytest.fixture
+def cities(spark: EmbeddedSpark) -> DataFrame:
+    """A hundred rows in three partitions."""
+    return spark.session.range(0, 100, 1, 3).selectExpr("id", "concat('c', id) AS city")
+
+
+async def twice(row: Row) -> dict[str, int]:
+    """Answer at once."""
+    return {"twice": 2 * row.id}
+
+
+def block(value: int) -> tuple[int]:
+    """Answer from a thread."""
+    return (2 * value,)
+
+
+TWICE = [Row(id=n, city=f"c{n}", twice=2 * n) for n in range(100)]
+
+
+def test_results_are_columns_of_their_rows(cities: DataFrame) -> None:
+    """In order, whatever form the function has."""
+    assert ordered_wait(cities, twice, "twice long").collect() == TWICE
+    out = cities.transform(ordered_wait, block, "twice long", columns="id", capacity=7)
+    assert out.collect() == TWICE
+
+
+def test_rows_stay_in_their_partitions(cities: DataFrame) -> None:
+    """And nobody has to be in order in there, if that is not asked for."""
+    out = unordered_wait(cities, twice, "twice long")
+    parts = [sorted(part) for part in out.rdd.glom().collect()]
+    assert parts == [TWICE[:33], TWICE[33:66], TWICE[66:]]
+
+
+def test_calls_run_side_by_side(spark: EmbeddedSpark) -> None:
+    """As many as the capacity says."""
+
+    async def wait(row: Row) -> tuple[int]:
+        running.append(row.id)
+        most = len(running)
+        await asyncio.sleep(0.01)
+        running.remove(row.id)
+        return (most,)
+
+    running: list[int] = []
+    df = spark.session.range(0, 50, 1, 1)
+    most = [row.most for row in ordered_wait(df, wait, "most long", capacity=10).collect()]
+    assert max(most) == 10
+
+
+@dataclass
+class Answer:
+    """What a service says."""
+
+    name: str
+    score: float | None
+    tags: list[str]
+
+
+class Place(msgspec.Struct):
+    """Where something is."""
+
+    lat: float
+    names: dict[str, int]
+
+
+class Both(TypedDict):
+    """A place and when."""
+
+    place: Place | None
+    seen: datetime
+
+
+def test_the_schema_may_be_what_the_function_says_that_it_returns(cities: DataFrame) -> None:
+    """A dataclass, a Struct or a TypedDict, nested or not; with `many`, a list of one."""
+
+    async def ask(row: Row) -> Answer:
+        return Answer(row.city, None, ["a"])
+
+    async def ask_both(row: Row) -> list[Both]:
+        return [{"place": Place(1.5, {"x": row.id}), "seen": datetime(2026, 1, 1, tzinfo=UTC)}]
+
+    out = ordered_wait(cities.limit(1), ask)
+    assert out.schema.simpleString() == (
+        "struct<id:bigint,city:string,name:string,score:double,tags:array<string>>"
+    )
+    assert out.collect() == [Row(id=0, city="c0", name="c0", score=None, tags=["a"])]
+    out = ordered_wait(cities.limit(1), ask_both, many=True, carry=[])
+    assert out.schema.simpleString() == (
+        "struct<place:struct<lat:double,names:map<string,bigint>>,seen:timestamp>"
+    )
+    assert out.collect()[0].place == Row(lat=1.5, names={"x": 0})
+
+
+TYPES = """
+    SELECT 1Y AS tiny, 2S AS small, 3 AS whole, 4L AS long, CAST(NULL AS int) AS none,
+        1.5F AS single, CAST('NaN' AS double) AS nan, CAST(NULL AS double) AS no_number,
+        CAST(1.25 AS decimal(5, 2)) AS price, 'Zoë' AS text, X'00FF' AS raw, true AS yes,
+        DATE '2026-02-28' AS day, TIMESTAMP '2026-07-01 12:00:00.000001' AS instant,
+        TIMESTAMP_NTZ '2026-07-01 12:00:00' AS clock, INTERVAL '1 02:03:04' DAY TO SECOND AS span,
+        array(1, NULL, 3) AS list, map('a', 1.5D, 'b', NULL) AS pairs,
+        named_struct('x', 1, 'inner', named_struct('y', DATE '2026-01-01')) AS nested,
+        array(map('k', named_struct('z', TIMESTAMP '2026-01-01 00:00:00'))) AS deep
+"""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark, zone: str) -> None:
+    """Through the function, or carried past it; in any time zone of the session."""
+    session = spark.session
+    before = session.conf.get("spark.sql.session.timeZone")
+    session.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        df = session.sql(TYPES)
+
+        async def same(row: Row) -> Row:
+            assert row.instant.tzinfo is not None
+            assert row.price == Decimal("1.25")
+            assert row.day == date(2026, 2, 28)
+            return row
+
+        through = ordered_wait(df, same, df.schema, carry=[]).collect()
+        past = ordered_wait(df, lambda _: (1,), "one int").drop("one").collect()
+        expected = df.collect()
+    finally:
+        session.conf.set("spark.sql.session.timeZone", before or "UTC")
+    assert repr(through) == repr(expected)
+    assert repr(past) == repr(expected)
+
+
+def test_no_rows_give_no_rows(spark: EmbeddedSpark) -> None:
+    """But the columns."""
+    out = ordered_wait(spark.session.range(0), twice, "twice long")
+    assert (out.columns, out.collect()) == (["id", "twice"], [])
+
+
+def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
+    """Upper and lower case are one, as Spark has it."""
+
+    async def upper(row: Row) -> tuple[str]:
+        return (row.city.upper(),)
+
+    out = ordered_wait(cities.limit(2), upper, "CITY string")
+    assert out.collect() == [Row(id=0, CITY="C0"), Row(id=1, CITY="C1")]
+
+
+def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:
+    """With dots, blanks and quotes."""
+    df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c d`, 3L AS `e``f`, 4L AS unused")
+
+    async def add(row: Row) -> tuple[int]:
+        return (row["a.b"] + row["c d"] + row["e`f"],)
+
+    out = ordered_wait(df, add, "`the sum` long", columns=["a.b", "c d", "e`f"], carry=["e`f"])
+    assert out.collect()[0].asDict() == {"e`f": 3, "the sum": 6}
+
+
+def test_a_row_that_fails_fails_the_job_or_tells_of_it(cities: DataFrame) -> None:
+    """The error names the row by its key."""
+
+    async def fail(row: Row) -> tuple[int]:
+        if row.id == 41:
+            raise LookupError("no such city")
+        return (row.id,)
+
+    with pytest.raises(PythonException) as raised:
+        ordered_wait(cities, fail, "n long", key="city").collect()
+    told = "asyncwait.spec.CallFailed: row city='c41': the call failed: LookupError('no such city')"
+    assert told in str(raised.value)
+    retry = Retry(max_attempts=2, initial=0.001)
+    out = ordered_wait(cities, fail, "n long NOT NULL", on_error="column", key="city", retry=retry)
+    rows = out.filter("error IS NOT NULL").collect()
+    message = "row city='c41': the call failed: LookupError('no such city') (after 2 attempts)"
+    error = Row(type="LookupError", message=message, attempts=2)
+    assert rows == [Row(id=41, city="c41", n=None, error=error)]
+    assert ordered_wait(cities, fail, "n long", on_error="skip").count() == 99
+
+
+def test_spark_shows_the_name_of_the_function(
+    cities: DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In its plan, and so in its pages."""
+    ordered_wait(cities, twice, "twice long").explain()
+    assert "MapInArrow twice(id#" in capsys.readouterr().out
+
+
+def test_calls_of_equal_keys_wait_for_each_other(spark: EmbeddedSpark) -> None:
+    """In key-ordered mode; null is a key like others."""
+    df = spark.session.sql("SELECT id, IF(id % 3 = 0, NULL, id % 3) AS kind FROM range(30)")
+
+    async def fn(row: Row) -> tuple[int]:
+        most = running.count(row.kind)
+        running.append(row.kind)
+        await asyncio.sleep(0.001)
+        running.remove(row.kind)
+        return (most,)
+
+    running: list[Any] = []
+    out = key_ordered_wait(df.coalesce(1), fn, "most long", key="kind", capacity=30)
+    assert {row.most for row in out.collect()} == {0}
+    with pytest.raises(InvalidConfig, match="key must be a column: rows of equal keys wait"):
+        key_ordered_wait(df, fn, "most long")
+
+
+def test_micro_batches_are_drained(spark: EmbeddedSpark, tmp_path: Path) -> None:
+    """The same call on a streaming DataFrame."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    spark.session.range(0, 20, 1, 2).write.json(str(source))
+    stream = spark.session.readStream.schema("id long").json(str(source))
+    enriched = ordered_wait(stream, twice, "twice long")
+    query = (
+        enriched.writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(out))
+    )
+    assert query.awaitTermination(60)
+    rows = spark.session.read.parquet(str(out)).collect()
+    assert sorted(rows) == [Row(id=n, twice=2 * n) for n in range(20)]
+
+
+async def echo(row: Row) -> Row:
+    """Answer with the row; says nothing of columns."""
+    return row
+
+
+class Callback:
+    """In callback form."""
+
+    def async_invoke(self, value: Any, result: Any) -> None:
+        """Answer."""
+        result.complete([value])
+
+
+LOCK = threading.Lock()
+
+
+async def locked(row: Row) -> Row:
+    """Hold on to what can't travel."""
+    with LOCK:
+        return row
+
+
+def nested_lock() -> Any:
+    """A function that can't travel."""
+    lock = threading.Lock()
+
+    async def fn(row: Row) -> tuple[int]:
+        with lock:
+            return (1,)
+
+    return fn
+
+
+FIELD = StructField("n", LongType())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "why"),
+    [
+        (("x", "n long"), {}, "fn must be a coroutine function or have async_invoke(), got 'x' (str)"),
+        ((Callback(), "n long"), {}, "one in callback form has no rows"),
+        ((int, "n long"), {}, "fn must be a coroutine function, a plain function, or a class of objects that are called, got <class 'int'> (type)"),
+        ((nested_lock(), "n long"), {}, "can't travel to the workers: cannot pickle '_thread.lock' object; a client belongs into `open()` of an object"),
+        ((echo,), {}, "schema must be a DDL string such as 'id long, city string'"),
+        ((echo, 5), {}, "got 5 (int)"),
+        ((echo, "n lonk"), {}, "schema 'n lonk' can't be read"),
+        ((echo, StructType([])), {}, "schema must be"),
+        ((echo, StructType([FIELD, FIELD])), {}, "schema must be of different names; rename one of these columns, got 'n' (str)"),
+        ((echo, "n long"), {"columns": ["x"]}, "columns must be a column of df, which has id, city, got 'x' (str)"),
+        ((echo, "n long"), {"carry": "id"}, "carry must be names of columns, in a list, got 'id' (str)"),
+        ((echo, "id long"), {"carry": ["id"]}, "carry must be of different names; rename one of these columns, got 'id' (str)"),
+        ((echo, "n long"), {"key": "x"}, "key must be a column of df, which has id, city, got 'x' (str)"),
+        ((echo, "n long"), {"capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
+        ((echo, "n long"), {"timeout": -1}, "timeout must be a number of seconds > 0, or None for none, got -1 (int)"),
+        ((echo, "n long"), {"on_error": "ignore"}, 'on_error must be "fail", "skip", "column" or a plain function of a value and an error, got \'ignore\' (str)'),
+        ((echo, "n long"), {"on_error": "column", "error_column": "ID"}, "error_column must be of different names"),
+        ((echo, "n interval year"), {}, "schema has a column n of type interval year, which Arrow can't carry"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_before_a_job_runs(
+    cities: DataFrame, arguments: Any, options: Any, why: str
+) -> None:
+    """With the name of the argument, its value and the way out."""
+    with pytest.raises(InvalidConfig) as raised:
+        ordered_wait(cities, *arguments, **options)
+    assert why in str(raised.value)
+
+
+def test_what_is_no_data_frame_is_refused(spark: EmbeddedSpark) -> None:
+    """A list, say."""
+    not_one: Any = [1, 2]
+    with pytest.raises(
+        InvalidConfig, match=r"df must be a DataFrame of Spark, got \[1, 2\] \(list\)"
+    ):
+        ordered_wait(not_one, echo, "n long")
+
+
+def test_help_tells_of_every_argument() -> None:
+    """In each mode."""
+    for wait, name in ((ordered_wait, "ordered_wait"), (unordered_wait, "unordered_wait")):
+        assert (wait.__name__, wait.__module__) == (name, "asyncwait.backends.spark")  # type: ignore[attr-defined]
+        assert "max_held: finished rows of a task" in (wait.__doc__ or "")

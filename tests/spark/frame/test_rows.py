@@ -1,0 +1,298 @@
+"""How rows become what the function is given, and what goes out for them, without Spark."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Row
+
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment, Options
+from asyncwait.spec import CallFailed, CallTimedOut, OperatorError, Retry
+
+TABLE = pa.table(
+    {
+        "id": pa.array(range(10), pa.int64()),
+        "city": [f"c{number}" for number in range(10)],
+        "load": [b"x" * number for number in range(10)],
+    }
+)
+DOUBLED = pa.schema([("twice", pa.int64())])
+
+
+def enriched(
+    fn: Any,
+    *,
+    batch_size: int = 4,
+    mode: Any = "ordered",
+    results: pa.Schema = DOUBLED,
+    given: Any = "id",
+    carried: Sequence[str] = ("id",),
+    key: Sequence[str] = (),
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """The rows that come out, in the order in which they do."""
+    batches: Iterator[pa.RecordBatch] = iter(TABLE.to_batches(batch_size))
+    shape = Shape(given, tuple(carried), results, tuple(key))
+    defaults: dict[str, Any] = {
+        "timeout": None,
+        "capacity": 3,
+        "max_held": 100,
+        "retry": None,
+        "on_error": None,
+        "many": False,
+        "error_column": None,
+    }
+    work = Enrichment(fn, shape, "UTC", Options(mode, **{**defaults, **options}))
+    return [row for batch in work.run(batches, 7) for row in batch.to_pylist()]
+
+
+async def double(value: int) -> dict[str, int]:
+    """Answer later for a smaller value."""
+    await asyncio.sleep(0.001 * (10 - value))
+    return {"twice": 2 * value}
+
+
+def block(value: int) -> tuple[int]:
+    """Answer from a thread."""
+    return (2 * value,)
+
+
+EXPECTED = [{"id": number, "twice": 2 * number} for number in range(10)]
+
+
+@pytest.mark.parametrize("fn", [double, block])
+@pytest.mark.parametrize("batch_size", [1, 4, 100])
+def test_results_stand_behind_the_rows_that_they_are_of(fn: Any, batch_size: int) -> None:
+    """In their order, from coroutine functions and from those that block."""
+    assert enriched(fn, batch_size=batch_size) == EXPECTED
+
+
+def test_unordered_results_bring_their_own_rows_along() -> None:
+    """However the batches are mixed."""
+    rows = enriched(double, mode="unordered", capacity=10, batch_size=3)
+    assert rows != EXPECTED
+    assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
+
+
+def test_what_is_carried_is_what_came() -> None:
+    """All columns, in the order that is asked for; none is fine, too."""
+    rows = enriched(double, carried=["load", "city"])
+    expected = [{"load": b"x" * n, "city": f"c{n}", "twice": 2 * n} for n in range(10)]
+    assert rows == expected
+    assert enriched(double, carried=[]) == [{"twice": 2 * n} for n in range(10)]
+
+
+def test_the_function_is_given_a_row_of_the_columns_that_are_named() -> None:
+    """Several as a Row, a single one as it is, and none at all as an empty Row."""
+    seen: list[Any] = []
+
+    async def note(value: Any) -> tuple[int]:
+        seen.append(value)
+        return (0,)
+
+    enriched(note, given=("city", "id"))
+    assert seen[3] == Row(city="c3", id=3)
+    seen.clear()
+    enriched(note, given="city")
+    assert seen[3] == "c3"
+    seen.clear()
+    enriched(note, given=())
+    assert seen == [Row()] * 10
+
+
+def test_many_gives_as_many_rows_as_there_are_results() -> None:
+    """From a list or any iterable; each brings the columns of its row along."""
+
+    async def below(value: int) -> Iterator[tuple[int]]:
+        return ((each,) for each in range(value))
+
+    rows = enriched(below, many=True)
+    assert rows == [{"id": n, "twice": each} for n in range(10) for each in range(n)]
+
+
+class Client:
+    """Opened and closed once for each task."""
+
+    log: ClassVar[list[str]] = []
+
+    def open(self) -> None:
+        """Begin."""
+        self.log.append("open")
+
+    async def __call__(self, value: int) -> tuple[int]:
+        """Answer."""
+        self.log.append(f"call {value}")
+        return (value,)
+
+    def close(self) -> None:
+        """End."""
+        self.log.append("close")
+
+
+@pytest.mark.parametrize("fn", [Client, Client()])
+def test_a_client_lives_as_long_as_its_task(fn: Any) -> None:
+    """Of a class one is made; an object that has travelled is used as it is."""
+    Client.log.clear()
+    enriched(fn)
+    assert Client.log == ["open", *(f"call {n}" for n in range(10)), "close"]
+
+
+def failing(*numbers: int) -> Callable[[int], Any]:
+    """A function that raises for some values."""
+
+    async def fn(value: int) -> tuple[int]:
+        if value in numbers:
+            raise LookupError(f"no {value}")
+        return (2 * value,)
+
+    return fn
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [((), "3 of partition 7"), (("city", "id"), "city='c3', id=3")]
+)
+def test_an_error_names_the_row(key: Any, name: str) -> None:
+    """By its key, or by where it stands."""
+    with pytest.raises(CallFailed) as raised:
+        enriched(failing(3), key=key)
+    assert str(raised.value) == f"row {name}: the call failed: LookupError('no 3')"
+
+
+def test_a_row_that_fails_may_be_left_out() -> None:
+    """The others are as they were."""
+    rows = enriched(failing(3, 9), on_error="skip")
+    assert rows == [row for row in EXPECTED if row["id"] not in {3, 9}]
+
+
+def test_a_row_that_fails_may_tell_of_it_in_a_column() -> None:
+    """Its results are null; attempts are counted."""
+    rows = enriched(
+        failing(3),
+        on_error="column",
+        error_column="error",
+        retry=Retry(max_attempts=2, initial=0.001),
+    )
+    message = "row 3 of partition 7: the call failed: LookupError('no 3') (after 2 attempts)"
+    told = {"type": "LookupError", "message": message, "attempts": 2}
+    assert rows[2] == {"id": 2, "twice": 4, "error": None}
+    assert rows[3] == {"id": 3, "twice": None, "error": told}
+
+
+def test_a_function_may_give_the_result_in_place_of_an_error() -> None:
+    """It is given what the function was given, and what the operator would fail with."""
+
+    def instead(value: int, error: OperatorError) -> dict[str, int]:
+        assert isinstance(error.__cause__, LookupError)
+        return {"twice": -value}
+
+    assert enriched(failing(3), on_error=instead)[3] == {"id": 3, "twice": -3}
+
+
+def test_a_deadline_is_kept_and_its_handler_asked() -> None:
+    """Without one, the row has failed."""
+
+    async def hang(value: int) -> tuple[int]:
+        await asyncio.sleep(9 if value == 3 else 0)
+        return (2 * value,)
+
+    with pytest.raises(CallTimedOut, match=r"row 3 of partition 7: no results after 0\.02 s"):
+        enriched(hang, timeout=0.02)
+    with_handler: Any = hang
+    with_handler.timeout = lambda value: (-value,)
+    assert enriched(with_handler, timeout=0.02)[3] == {"id": 3, "twice": -3}
+
+
+@pytest.mark.parametrize(
+    ("given", "many", "why"),
+    [
+        (None, 0, "expected a result, got None; for rows without one, return [] with many=True"),
+        (None, 1, "expected a collection of results, got None; is it `return []`?"),
+        (5, 1, "expected a collection of results, with many=True, got 5 (int)"),
+        ({"x": 1}, 1, "expected a collection of results, with many=True, got {'x': 1} (dict)"),
+        ({"x": 1}, 0, "the result {'x': 1} (dict) does not fit: there is no field 'x', only twice"),
+        ((1, 2), 0, "the result (1, 2) (tuple) does not fit: it has 2 values, for twice"),
+        ({"twice": "4"}, 0, "column twice takes int64, got '4' (str): expected int"),
+    ],
+)
+def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(
+    given: Any, many: int, why: str
+) -> None:
+    """It is told with the row; another attempt would give the same."""
+    calls: list[int] = []
+
+    async def fn(value: int) -> Any:
+        calls.append(value)
+        return given
+
+    with pytest.raises(CallFailed) as raised:
+        enriched(fn, many=bool(many), capacity=1, retry=Retry(max_attempts=5, initial=0.001))
+    told = f"SchemaMismatch({why!r})"
+    assert str(raised.value) == f"row 0 of partition 7: the call failed: {told}"
+    assert calls == [0]
+
+
+def test_on_result_is_given_what_the_function_gives() -> None:
+    """When the attempts are used up, the last result stands."""
+    seen: list[Any] = []
+
+    async def fn(value: int) -> dict[str, int]:
+        return {"twice": 2 * value}
+
+    def again(result: dict[str, int]) -> bool:
+        seen.append(result)
+        return result["twice"] == 6
+
+    retry = Retry(max_attempts=3, initial=0.001, on_result=again)
+    assert enriched(fn, retry=retry, on_error="skip") == EXPECTED
+    assert seen.count({"twice": 6}) == 3
+
+
+def test_on_error_of_a_retry_is_asked_for_errors_alone() -> None:
+    """Classes or a function say which."""
+    calls: list[int] = []
+
+    async def fn(value: int) -> tuple[int]:
+        calls.append(value)
+        if calls.count(value) < 2:
+            raise LookupError
+        return (2 * value,)
+
+    assert enriched(fn, retry=Retry(initial=0.001, on_error=LookupError)) == EXPECTED
+    calls.clear()
+    assert enriched(fn, retry=Retry(initial=0.001, on_error=lambda _: True)) == EXPECTED
+
+
+def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
+    """In key-ordered mode."""
+    running: list[str] = []
+
+    async def fn(row: Row) -> tuple[int]:
+        kind = "even" if row.id % 2 == 0 else "odd"
+        assert kind not in running
+        running.append(kind)
+        await asyncio.sleep(0.001)
+        running.remove(kind)
+        return (2 * row.id,)
+
+    table = TABLE.append_column("parity", pa.array([n % 2 for n in range(10)]))
+    shape = Shape(("id",), ("id",), DOUBLED, ("parity",))
+    options = Options("key-ordered", None, 10, 100, None, None, False, None)
+    work = Enrichment(fn, shape, "UTC", options)
+    rows = [row for batch in work.run(iter(table.to_batches()), 0) for row in batch.to_pylist()]
+    assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
+
+
+def test_the_work_travels() -> None:
+    """With what the options hold, which may be functions made on the spot."""
+    from pyspark import cloudpickle
+
+    options = Options(
+        "ordered", 1.0, 3, 9, Retry(on_error=lambda _: True), lambda v, e: v, False, None
+    )
+    work = Enrichment(double, Shape("id", ("id",), DOUBLED), "UTC", options)
+    again = cloudpickle.loads(cloudpickle.dumps(work))
+    rows = [row for b in again.run(iter(TABLE.to_batches()), 0) for row in b.to_pylist()]
+    assert rows == EXPECTED
