@@ -4,6 +4,7 @@
 
 import asyncio
 import threading
+import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -322,3 +323,22 @@ def test_help_tells_of_every_argument() -> None:
     for wait, name in ((ordered_wait, "ordered_wait"), (unordered_wait, "unordered_wait")):
         assert (wait.__name__, wait.__module__) == (name, "asyncwait.backends.spark")  # type: ignore[attr-defined]
         assert "max_held: finished rows of a task" in (wait.__doc__ or "")
+
+
+def test_ceilings_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
+    """Divided by the slots of the cluster: two tasks at a time have a half each."""
+
+    async def fn(row: Row) -> tuple[float, int]:
+        running.append(row.id)
+        began, most = time.monotonic(), len(running)
+        await asyncio.sleep(0.005)
+        running.remove(row.id)
+        return began, most
+
+    running: list[int] = []
+    df = spark.session.range(0, 40, 1, 2)
+    out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, calls_per_second=200)
+    rows = out.collect()
+    assert max(row.most for row in rows) <= 3
+    begun = sorted(row.at for row in rows[:20])
+    assert begun[-1] - begun[0] >= 19 / 100 - 0.001

@@ -21,7 +21,7 @@ class InputRow:
         name: how errors name it; called with the index when somebody asks.
     """
 
-    __slots__ = ("_name", "batch", "index", "value")
+    __slots__ = ("_name", "batch", "index", "is_called", "value")
 
     def __init__(
         self, value: Any, batch: pa.RecordBatch, index: int, name: Callable[[int], str]
@@ -30,6 +30,8 @@ class InputRow:
         self.batch = batch
         self.index = index
         self._name = name
+        self.is_called = False
+        """Whether a call for it has begun."""
 
     def cells(self, columns: Iterable[str]) -> Iterator[Any]:
         """Return its values in some columns."""

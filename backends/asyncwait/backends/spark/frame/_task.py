@@ -21,6 +21,13 @@ from asyncwait.backends.spark.frame._calls import (
     failure_handler,
     repeating,
 )
+from asyncwait.backends.spark.frame._pace import (
+    Pace,
+    PacedBlockingFunction,
+    PacedFunction,
+    PacedSource,
+    Pacer,
+)
 from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, RowRecord, Shape
 from asyncwait.spec import (
     FunctionParts,
@@ -42,8 +49,9 @@ class Options(Struct, frozen=True):
     max_held: int | None
     retry: Retry | None
     on_error: Any
-    many: bool
-    error_column: str | None
+    many: bool = False
+    error_column: str | None = None
+    pace: Pace = Pace()
 
 
 class Enrichment(Struct, frozen=True):
@@ -85,9 +93,14 @@ class Enrichment(Struct, frozen=True):
         )
         again = None if options.retry is None else options.retry.on_result
         blocks = is_plain_function(parts.call)
-        of_rows = (BlockingRowFunction if blocks else RowFunction)(parts, results, again)
+        of_rows: Any = (BlockingRowFunction if blocks else RowFunction)(parts, results, again)
         of_rows.failure = failure_handler(options.on_error, parts, results)
-        rows = PlainSource(source)
+        paced: Any = source
+        if not options.pace.is_free:
+            pacer = Pacer(options.pace)
+            paced = PacedSource(source, pacer)
+            of_rows = (PacedBlockingFunction if blocks else PacedFunction)(of_rows, pacer)
+        rows = PlainSource(paced)
         rows.record = self._record
         config = OperatorConfig(
             options.mode,

@@ -44,6 +44,10 @@ class FrameWait(Protocol):
         on_error: OnError | None = None,
         error_column: str = "error",
         many: bool = False,
+        max_in_flight: int | None = None,
+        calls_per_second: float | None = None,
+        adaptive: bool = False,
+        max_tasks: int | None = None,
     ) -> "DataFrame":
         """Return the DataFrame of the results."""
         ...
@@ -67,6 +71,10 @@ def frame_wait(mode: Mode) -> FrameWait:
         on_error: OnError | None = None,
         error_column: str = "error",
         many: bool = False,
+        max_in_flight: int | None = None,
+        calls_per_second: float | None = None,
+        adaptive: bool = False,
+        max_tasks: int | None = None,
     ) -> "DataFrame":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
@@ -106,6 +114,15 @@ def frame_wait(mode: Mode) -> FrameWait:
                 what `fn.failure` says, or else "fail".
             error_column: its name: a struct of `type`, `message` and `attempts`, null for results.
             many: `fn` gives a list or another iterable of results for each row; none is fine.
+            max_in_flight: calls at a time in the whole job; each task has its share.
+            calls_per_second: calls that begin in a second in the whole job, repeated ones too; each
+                task has its share. Rows wait for theirs before their deadlines run.
+            adaptive: have each task look for what the service bears, from 4 calls at a time up to
+                its capacity: a few more after each round that is served, a tenth fewer when the
+                service says 429, by a `RetryAfter` or in an error's `status`, `status_code` or
+                `code` (its own, or that of its `response`). Without `retry` such an error is final.
+            max_tasks: by which these ceilings are divided: how many tasks run at a time; None for
+                the slots that the cluster has now.
 
         Returns:
             A DataFrame of the carried columns and the results.
@@ -115,6 +132,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             MissingExtra: pyspark is not installed, or older than 4.1.
         """
         import_context_class()
+        from asyncwait.backends.spark.frame._ceilings import Ceilings
         from asyncwait.backends.spark.frame._plan import Asked, FramePlan
         from asyncwait.backends.spark.frame._schema import schema_of
         from asyncwait.backends.spark.frame._task import Options
@@ -126,9 +144,9 @@ def frame_wait(mode: Mode) -> FrameWait:
         results = schema_of(schema, fn, many=many)
         plan = FramePlan(df, fn, results, Asked(columns, carry, key))
         in_column = error_column if on_error == "column" else None
-        options = Options(
-            mode, timeout, capacity, held, retry, on_error, many=many, error_column=in_column
-        )
+        ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
+        capacity, pace = ceilings.share(df, capacity)
+        options = Options(mode, timeout, capacity, held, retry, on_error, many, in_column, pace)
         return plan.enriched(options)
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"

@@ -1,0 +1,209 @@
+"""How fast a task calls: a ceiling on calls per second, and one that finds the service's own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from math import ceil
+from typing import Any
+
+from msgspec import Struct
+
+from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark.frame._rows import InputRow
+from asyncwait.spec import Bell, RetryAfter
+
+_TOO_MANY = 429
+"""What HTTP says to a client that calls too often."""
+
+_FEWER = 0.9
+"""Calls at a time, in proportion, after a service has said that they are too many."""
+
+_BEFORE_ANY = 0.5
+"""The same for the first time: until then there were twice as many with each round."""
+
+_MORE = 0.05
+"""How much more, in proportion, after a round that was served."""
+
+_FIRST = 4
+"""Calls at a time to begin with, where nobody knows what the service bears."""
+
+_WEIGHT = 0.1
+"""Of the last call in the average of how long calls take."""
+
+
+class Pace(Struct, frozen=True):
+    """What one task may do.
+
+    A row is read when its call may begin, so that no deadline runs while it waits for that. Further
+    attempts wait for a turn of their own.
+
+    Args:
+        per_second: calls that begin in a second; None for no ceiling.
+        adaptive: look for what the service bears: a twentieth more calls at a time, or one, after
+            a round that is served, a tenth fewer when it says that they are too many: by
+            `RetryAfter`, or an error whose `status`, `status_code` or `code`, or that of its
+            `response`, is 429.
+        most: calls at a time at most, which is the capacity.
+    """
+
+    per_second: float | None = None
+    adaptive: bool = False
+    most: int = 100
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing has to be waited for."""
+        return self.per_second is None and not self.adaptive
+
+
+class Pacer:
+    """Holds the calls of a task back until they may begin; made on the loop.
+
+    Args:
+        pace: of the task.
+    """
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._loop = asyncio.get_running_loop()
+        self._turns = asyncio.Lock()
+        """Who waits for a turn has it in the order of waiting."""
+        self._bell = Bell()
+        self._gap = 0.0 if pace.per_second is None else 1 / pace.per_second
+        self._next = self._since = self._loop.time()
+        """When the next call may begin, and when they became fewer for the last time."""
+        self.open = 0
+        """Calls that had their turn and have not ended."""
+        self.limit = float(min(_FIRST, pace.most) if pace.adaptive else pace.most)
+        """Calls at a time."""
+        self._is_known = False
+        """Whether the service has ever said that they are too many."""
+        self._took = 0.0
+        """How long calls take that are served, in seconds, on average."""
+
+    async def turn(self) -> None:
+        """Wait until one more call may begin."""
+        async with self._turns:
+            while self._pace.adaptive and self.open >= ceil(self.limit):
+                await self._bell.wait()
+            delay = self._next - self._loop.time()
+            if delay > 0:
+                await asyncio.sleep(delay)
+            gap = max(self._gap, self._took / self.limit)
+            self._next = max(self._next, self._loop.time() - gap) + gap
+            self.open += 1
+
+    def turn_of_a_thread(self) -> None:
+        """Do the same in a thread."""
+        asyncio.run_coroutine_threadsafe(self.turn(), self._loop).result()
+
+    def ends(self, began: float, error: BaseException | None) -> None:
+        """Note that a call has ended."""
+        self.open -= 1
+        if self._pace.adaptive:
+            if error is None:
+                self._served(self.now() - began)
+            elif says_too_many(error) and began >= self._since:
+                self._refused()
+        self._bell.ring()
+
+    def ends_in_a_thread(self, began: float, error: BaseException | None) -> None:
+        """Note the same in a thread."""
+        with suppress(RuntimeError):  # The loop is gone: nobody waits for a turn.
+            self._loop.call_soon_threadsafe(self.ends, began, error)
+
+    def now(self) -> float:
+        """Return the time of the loop, in seconds."""
+        return self._loop.time()
+
+    def _served(self, took: float) -> None:
+        """Call more. Calls are spread over the time that one takes: a burst is refused at once."""
+        self._took += (took - self._took) * (_WEIGHT if self._took else 1)
+        step = min(1 / self.limit, _MORE) if self._is_known else 1.0
+        self.limit = min(float(self._pace.most), self.limit + step)
+
+    def _refused(self) -> None:
+        """Call less; what began before that counts once."""
+        self.limit = max(1.0, self.limit * (_FEWER if self._is_known else _BEFORE_ANY))
+        self._is_known = True
+        self._since = self.now()
+
+
+class PacedSource(AsyncIterator[Any]):
+    """The rows of a source, each when its first call may begin.
+
+    Args:
+        source: of the rows.
+        pacer: says when.
+    """
+
+    def __init__(self, source: PartitionSource, pacer: Pacer) -> None:
+        self._source = source
+        self._pacer = pacer
+
+    async def __anext__(self) -> Any:
+        row = await anext(self._source)
+        await self._pacer.turn()
+        return row
+
+    async def aclose(self) -> None:
+        """Close the source."""
+        await self._source.aclose()
+
+
+class PacedFunction:
+    """A function of rows, whose further attempts wait for a turn of their own.
+
+    Args:
+        of_rows: the function, with its hooks and handlers.
+        pacer: says when.
+    """
+
+    def __init__(self, of_rows: Any, pacer: Pacer) -> None:
+        self._of_rows = of_rows
+        self._pacer = pacer
+        for name in ("open", "close", "timeout", "failure"):
+            if (part := getattr(of_rows, name, None)) is not None:
+                setattr(self, name, part)
+
+    async def __call__(self, row: InputRow) -> Any:
+        pacer = self._pacer
+        if row.is_called:
+            await pacer.turn()
+        row.is_called = True
+        began, error = pacer.now(), None
+        try:
+            return await self._of_rows(row)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            pacer.ends(began, error)
+
+
+class PacedBlockingFunction(PacedFunction):
+    """The same for a function that blocks."""
+
+    def __call__(self, row: InputRow) -> Any:
+        """Call it, in a thread."""
+        pacer = self._pacer
+        if row.is_called:
+            pacer.turn_of_a_thread()
+        row.is_called = True
+        began, error = pacer.now(), None
+        try:
+            return self._of_rows(row)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            pacer.ends_in_a_thread(began, error)
+
+
+def says_too_many(error: BaseException) -> bool:
+    """Say whether a service that was called too often has made this error."""
+    if isinstance(error, RetryAfter):
+        return True
+    places = (error, getattr(error, "response", None))
+    names = ("status", "status_code", "code")
+    return any(getattr(place, name, None) == _TOO_MANY for place in places for name in names)
