@@ -19,6 +19,7 @@ from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance import _loop_side
 from asyncwait.backends.spark.conformance._backend import LACKS
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
+from asyncwait.backends.spark.conformance._ways import ElementWay
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Example, Run
@@ -52,7 +53,7 @@ def play(scenario: Scenario) -> Trace:
     plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
         inputs = [timed.element for timed in plan.inputs]
-        player = PartitionPlayer(plan, real=False)
+        player = PartitionPlayer(plan, ElementWay(), real=False)
         out = [e for b in player.play(iter([ROWS.encode(inputs)])) for e in ROWS.decode(b)]
         assert player.leg is not None
         assert out == taken(player.leg)
@@ -288,7 +289,7 @@ def test_a_stall_of_any_thread_is_lateness(
     plan = LegStart.first(replace(ABC, sink=(SinkStep("read", 1), SinkStep("leave"))))
     inputs = [timed.element for timed in plan.inputs]
     monkeypatch.setattr(owner, name, stalled(getattr(owner, name), before=before))
-    player = PartitionPlayer(plan, real=True)
+    player = PartitionPlayer(plan, ElementWay(), real=True)
     list(player.play(iter([ROWS.encode(inputs)])))
     assert player.leg is not None
     assert player.leg.late_by >= 1000 * STALL

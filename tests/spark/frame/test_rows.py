@@ -10,7 +10,7 @@ from pyspark.sql import Row
 
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment, Options
-from asyncwait.spec import CallFailed, CallTimedOut, OperatorError, Retry
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError, Retry
 
 TABLE = pa.table(
     {
@@ -209,9 +209,6 @@ def test_a_deadline_is_kept_and_its_handler_asked() -> None:
     ("given", "many", "why"),
     [
         (None, 0, "expected a result, got None; for rows without one, return [] with many=True"),
-        (None, 1, "expected a collection of results, got None; is it `return []`?"),
-        (5, 1, "expected a collection of results, with many=True, got 5 (int)"),
-        ({"x": 1}, 1, "expected a collection of results, with many=True, got {'x': 1} (dict)"),
         ({"x": 1}, 0, "the result {'x': 1} (dict) does not fit: there is no field 'x', only twice"),
         ((1, 2), 0, "the result (1, 2) (tuple) does not fit: it has 2 values, for twice"),
         ({"twice": "4"}, 0, "column twice takes int64, got '4' (str): expected int"),
@@ -234,11 +231,27 @@ def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(
     assert calls == [0]
 
 
+@pytest.mark.parametrize("given", [None, 5, "ab", {"twice": 1}])
+def test_many_results_are_a_collection_of_them(given: Any) -> None:
+    """Anything else is told by the operator, as everywhere."""
+
+    async def fn(_: int) -> Any:
+        return given
+
+    with pytest.raises(InvalidResult) as raised:
+        enriched(fn, many=True, retry=Retry(max_attempts=5))
+    told = f"expected an iterable of results, got {given!r} ({type(given).__name__})"
+    way_out = "return [] for none and [result] for one"
+    assert str(raised.value) == f"row 0 of partition 7: {told}; {way_out}"
+
+
 def test_on_result_is_given_what_the_function_gives() -> None:
     """When the attempts are used up, the last result stands."""
     seen: list[Any] = []
+    calls: list[int] = []
 
     async def fn(value: int) -> dict[str, int]:
+        calls.append(value)
         return {"twice": 2 * value}
 
     def again(result: dict[str, int]) -> bool:
@@ -247,7 +260,7 @@ def test_on_result_is_given_what_the_function_gives() -> None:
 
     retry = Retry(max_attempts=3, initial=0.001, on_result=again)
     assert enriched(fn, retry=retry, on_error="skip") == EXPECTED
-    assert seen.count({"twice": 6}) == 3
+    assert (calls.count(3), seen.count({"twice": 6})) == (3, 2)
 
 
 def test_on_error_of_a_retry_is_asked_for_errors_alone() -> None:

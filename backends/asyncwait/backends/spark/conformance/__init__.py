@@ -7,6 +7,7 @@ from asyncwait.backends.spark._session import import_context_class
 
 if TYPE_CHECKING:
     from asyncwait.backends.spark.conformance._backend import SparkBackend
+    from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
 
 
 def backend() -> "SparkBackend":
@@ -23,4 +24,18 @@ def backend() -> "SparkBackend":
     return SparkBackend()
 
 
-__all__ = ["backend"]
+def frame_backend() -> "FrameBackend":
+    """Return `ordered_wait` and its like on DataFrames, with the same session.
+
+    Raises:
+        MissingExtra: pyspark is not installed.
+        MissingJava: there is no usable Java runtime.
+    """
+    import_context_class()
+    find_java()
+    from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
+
+    return FrameBackend()
+
+
+__all__ = ["backend", "frame_backend"]

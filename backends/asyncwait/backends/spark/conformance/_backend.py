@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.conformance._failing import as_told, failing
-from asyncwait.backends.spark.conformance._jobs import play_legs
+from asyncwait.backends.spark.conformance._jobs import JobResult, play_legs
 from asyncwait.backends.spark.conformance._real_time import MOST, OF_THE_DATA_PATH
 from asyncwait.conformance.harness import in_real_time, play, short
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     Capability,
@@ -49,12 +50,11 @@ class SparkBackend:
 
         A trace is given as soon as it and all before it are whole.
         """
-        spark = embedded_spark()
         legs: list[list[Leg]] = [[] for _ in scenarios]
         open_legs = {number: LegStart.first(s) for number, s in enumerate(scenarios)}
         given = 0
         while open_legs:
-            reports = play_legs(spark, list(open_legs.values())).reports
+            reports = self._play(list(open_legs.values())).reports
             following = {}
             for (number, plan), report in zip(open_legs.items(), reports, strict=True):
                 legs[number].append(report.leg)
@@ -68,26 +68,37 @@ class SparkBackend:
     def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play some of `scenarios` in other ways: on the real clock, and where the job fails."""
         chosen = short(scenarios, partial(play, open_operator), MOST)
-        yield from self.in_real_time(chosen | OF_THE_DATA_PATH)
+        yield from self.in_real_time(chosen | self._of_the_data_path())
         yield from self.as_jobs(failing(scenarios))
 
     def in_real_time(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play `scenarios` on the real clock: in one job, and in another what was late there."""
         # Timed scenarios come last: their job has a stage more.
         runs = sorted(scenarios.items(), key=lambda item: item[1].is_timed)
-        for number, trace in in_real_time([scenario for _, scenario in runs], _play_in_one_job):
+        for number, trace in in_real_time([each for _, each in runs], self._play_in_real_time):
             name, scenario = runs[number]
             yield f"{name}, in real time", scenario, trace
 
     def as_jobs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
         """Play failing `scenarios`, each as a job that fails; the traces tell of its error."""
         for name, scenario in scenarios.items():
-            result = play_legs(embedded_spark(), [LegStart.first(scenario)], raises=True)
-            leg = as_told(result.reports[0].leg, result.error)
+            result = self._play([LegStart.first(scenario)], raises=True)
+            leg = as_told(result.reports[0].leg, result.error, partial(self._name, scenario))
             yield f"{name}, as a job of its own", scenario, Trace((leg,))
 
+    def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
+        """Play `legs` in one job; see `play_legs`."""
+        return play_legs(embedded_spark(), legs, **options)
 
-def _play_in_one_job(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
-    plans = [LegStart.first(scenario) for scenario in scenarios]
-    reports = play_legs(embedded_spark(), plans, real=True).reports
-    return (Trace((report.leg,)) for report in reports)
+    def _of_the_data_path(self) -> dict[str, Scenario]:
+        """Return what is about the data path."""
+        return OF_THE_DATA_PATH
+
+    def _name(self, _scenario: Scenario, record: Record) -> str:
+        """Return how an error names a record."""
+        return str(record)
+
+    def _play_in_real_time(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        legs = [LegStart.first(scenario) for scenario in scenarios]
+        reports = self._play(legs, real=True).reports
+        return (Trace((report.leg,)) for report in reports)

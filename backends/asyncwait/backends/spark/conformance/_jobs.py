@@ -11,6 +11,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 from py4j.protocol import Py4JError
+from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
@@ -26,6 +27,7 @@ from asyncwait.backends.spark.conformance._task import (
     read_reports,
     run_task,
 )
+from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
 
@@ -34,6 +36,7 @@ _INPUT_SCHEMA = pa.schema(
         pa.field("scenario", pa.int32()),
         pa.field("index", pa.int32()),
         pa.field("at", pa.int32()),
+        pa.field("place", pa.int32()),
         *ELEMENT_SCHEMA,
     ]
 )
@@ -60,6 +63,7 @@ def play_legs(
     real: bool = False,
     raises: bool = False,
     patience: float = LEG_SECONDS,
+    works: Sequence[Enrichment] | None = None,
 ) -> JobResult:
     """Play all legs in one job.
 
@@ -69,6 +73,7 @@ def play_legs(
         real: on the real clock.
         raises: a leg that fails fails its task, and with it the job.
         patience: seconds of the real clock for one leg.
+        works: what `ordered_wait` does in the partition of each; None where rows are elements.
     """
     context = spark.session.sparkContext
     if real:
@@ -76,10 +81,13 @@ def play_legs(
         spark.session.conf.set(_ROWS_PER_BATCH, 1)
     error, rows = "", None
     broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
+    planned = (
+        None if works is None else context.broadcast([cloudpickle.dumps(work) for work in works])
+    )
     # Where a job fails, its other tasks may go on for a moment.
     side_files = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
     with side_files as folder, pandas_notice_ignored():
-        job = Assignment(broadcast, folder, real, raises, patience)
+        job = Assignment(broadcast, folder, real, raises, patience, planned)
         frame = (_timed if real else _placed)(spark.session, plans)
         try:
             rows = frame.mapInArrow(lambda b: run_task(b, job), _ddl(OUTPUT_SCHEMA)).toArrow()
@@ -87,6 +95,8 @@ def play_legs(
             error = str(raised)
         finally:
             broadcast.destroy()
+            if planned is not None:
+                planned.destroy()
             spark.session.conf.unset(_ROWS_PER_BATCH)
         reports = read_reports(Path(folder))
     if rows is not None:
@@ -118,9 +128,9 @@ def _is_timed(plan: LegStart) -> bool:
 def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     """Return the elements of all plans as rows, each plan's in a partition of its own, in order."""
     placed = [
-        (number, index, timed.at, timed.element)
+        (number, index, timed.at, place, timed.element)
         for number, plan in enumerate(plans)
-        for index, timed in enumerate(plan.inputs)
+        for index, (timed, place) in enumerate(zip(plan.inputs, _places(plan), strict=True))
     ]
     if placed:
         *numbers, elements = zip(*placed, strict=True)
@@ -133,6 +143,18 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
         frame = session.createDataFrame(nothing, _ddl(_INPUT_SCHEMA))
     frame = frame.withColumn("load", lit(None).cast("binary"))
     return frame.repartitionById(len(plans), "scenario").sortWithinPartitions("index")
+
+
+def _places(plan: LegStart) -> list[int]:
+    """Return a number for each input, equal where its key is: a column has keys of one type."""
+    keys = [getattr(timed.element, "key", None) for timed in plan.inputs]
+    return [keys.index(key) for key in keys]
+
+
+def element_frame(spark: EmbeddedSpark) -> DataFrame:
+    """Return a DataFrame of the columns that legs have in common, and no rows."""
+    nothing = spark.session.sparkContext.emptyRDD()
+    return spark.session.createDataFrame(nothing, _ddl(_INPUT_SCHEMA))
 
 
 def _confirmed(reports: dict[int, LegReport], rows: pa.Table) -> dict[int, LegReport]:

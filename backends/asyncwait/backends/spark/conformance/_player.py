@@ -7,9 +7,9 @@ from concurrent.futures import CancelledError
 
 import pyarrow as pa
 
-from asyncwait.backends.spark._partition import BATCH_SIZE, Partition, on_elements
-from asyncwait.backends.spark._rows import ElementRows
+from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
+from asyncwait.backends.spark.conformance._ways import Way
 from asyncwait.conformance.harness import planned_function
 from asyncwait.spec.scenario import Closed, Leg, LegStart, SinkStep
 
@@ -22,15 +22,16 @@ class PartitionPlayer:
 
     Args:
         plan: of the leg.
+        way: how its rows pass through the operator.
         real: see `LoopSide`.
     """
 
-    def __init__(self, plan: LegStart, *, real: bool) -> None:
+    def __init__(self, plan: LegStart, way: Way, *, real: bool) -> None:
         self._plan = plan
+        self._way = way
         self._side = LoopSide(plan, real=real)
         self._consumer = self._side.consumer
         self._recorder = self._side.recorder
-        self._rows = ElementRows()
         self.failure: BaseException | None = None
         self.leg: Leg | None = None
 
@@ -59,10 +60,10 @@ class PartitionPlayer:
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:
         side, plan = self._side, self._plan
         fn = planned_function(plan.scenario, side.recorder, side.spawn)
-        partition = Partition(
+        partition = self._way.open(
             batches,
-            on_elements(plan.config, fn, plan.restored),
-            self._rows,
+            plan,
+            fn,
             loop_factory=lambda: side.loop,
             reader=side.read,
             # By single elements a script of reads and pauses is followed to the letter.
@@ -105,12 +106,12 @@ class PartitionPlayer:
             if consumer.ending is None:
                 consumer.gave_up()
         except Exception as error:
-            consumer.read_raised(error)
+            consumer.read_raised(self._way.told(error))
             self.failure = consumer.raised
         else:
             if consumer.ending is None:
-                consumer.took(*self._rows.decode(batch))
-                return batch
+                consumer.took(*self._way.elements(batch))
+                return self._way.rows(batch)
         finally:
             side.handed_over(began)
             if gives_up:
@@ -129,13 +130,13 @@ class PartitionPlayer:
         if self._plan.scenario.figures_at:
             self._recorder.figures_read(partition.statistics())
 
-    def _fail(self, error: BaseException) -> None:
-        self.failure = error
+    def _fail(self, error: Exception) -> None:
+        self.failure = self._way.told(error)
         self._consumer.failed(error)
 
     def _read_again(self, partition: Partition, *, left: bool) -> None:
         try:
-            outcome = next(iter(self._rows.decode(next(partition))))
+            outcome = self._way.elements(next(partition))[0]
         except Exception as error:
             self._consumer.read_again(outcome=error, left=left)
         else:

@@ -3,6 +3,7 @@
 import faulthandler
 import gc
 import os
+import pickle
 import time
 import traceback
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from msgspec import Struct
 from asyncwait.backends.spark._reader import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
+from asyncwait.backends.spark.conformance._ways import ElementWay, FrameWay
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Ending, Leg, LegStart
 
@@ -52,6 +54,8 @@ class Assignment(Struct, frozen=True):
         real: the legs are played on the real clock.
         raises: a leg's failure is raised in the end, for the driver to see.
         patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
+        works: a broadcast of what `ordered_wait` would do in each partition; None where rows are
+            elements.
     """
 
     plans: Any
@@ -59,6 +63,7 @@ class Assignment(Struct, frozen=True):
     real: bool = False
     raises: bool = False
     patience: float = LEG_SECONDS
+    works: Any = None
 
 
 def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
@@ -77,7 +82,8 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
             batches = _arrived(batches)
             if not plan.scenario.is_timed:
                 _await_quiet()
-        player = PartitionPlayer(plan, real=job.real)
+        way = ElementWay() if job.works is None else _frame_way(job.works.value[number])
+        player = PartitionPlayer(plan, way, real=job.real)
         for batch in player.play(batches):
             yield _numbered(batch, number)
         leg, failure = player.leg, player.failure
@@ -91,6 +97,10 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     _file(report, Path(job.folder), f"{number}.{context.taskAttemptId()}")
     if job.raises and failure is not None:
         raise failure.with_traceback(None)
+
+
+def _frame_way(work: bytes) -> FrameWay:
+    return FrameWay(pickle.loads(work))  # noqa: S301 - of this job, as the function itself is
 
 
 def _file(report: bytes, folder: Path, name: str) -> None:

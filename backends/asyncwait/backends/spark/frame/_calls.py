@@ -14,49 +14,45 @@ from asyncwait.spec import FunctionParts, OperatorError, Retry, is_collection, s
 
 
 class Results:
-    """Makes output rows of what the function gives: always a list of them.
+    """Makes output rows of what the function gives: always a collection of them.
 
     Args:
         schema: of the results.
         zone: of timestamps that say none.
         many: the function gives a collection for each row.
         tells_errors: there is one column more, which is null for results.
+        keeps: the rows keep what was given, for `on_result`.
     """
 
     def __init__(
-        self, schema: pa.Schema, zone: tzinfo | None, *, many: bool, tells_errors: bool
+        self,
+        schema: pa.Schema,
+        zone: tzinfo | None,
+        *,
+        many: bool,
+        tells_errors: bool = False,
+        keeps: bool = False,
     ) -> None:
         self._columns = [Column(field, zone) for field in schema]
         self._names = tuple(schema.names)
         self._many = many
+        self._keeps = keeps
         self._end = (None,) if tells_errors else ()
 
-    def of(self, row: InputRow, given: Any) -> list[OutputRow]:
-        """Return the output rows of `row`; see `read` and `rows`."""
-        return self.rows(row, self.read(given))
+    def of(self, row: InputRow, given: Any) -> Any:
+        """Return the output rows of `row`, for which the function, or a handler, gives `given`.
 
-    def read(self, given: Any) -> Any:
-        """Return what the function gives, with `many` as a tuple, so that it can be read twice.
+        With `many` they are made while they are read, because what that raises is told by the
+        operator. So is what is no collection; it is returned as it is.
 
         Raises:
-            SchemaMismatch: it is none.
+            SchemaMismatch: the result does not fit the schema, or is none.
         """
         if not self._many:
-            return given
-        if given is None:
-            raise SchemaMismatch("expected a collection of results, got None; is it `return []`?")
+            return (self._one(row, given),)
         if isinstance(given, dict) or not is_collection(given):
-            what = f"{shown(given)} ({type(given).__name__})"
-            raise SchemaMismatch(f"expected a collection of results, with many=True, got {what}")
-        return tuple(given)
-
-    def rows(self, row: InputRow, given: Any) -> list[OutputRow]:
-        """Return the output rows of `row`, for which the function gives `given`.
-
-        Raises:
-            SchemaMismatch: a result does not fit the schema, or is none.
-        """
-        return [self._one(row, each) for each in given] if self._many else [self._one(row, given)]
+            return given
+        return (self._one(row, each) for each in given)
 
     def _one(self, row: InputRow, result: Any) -> OutputRow:
         if result is None:
@@ -67,7 +63,7 @@ class Results:
         else:
             fields = self._fields(result)
         taken = [column.take(value) for column, value in zip(self._columns, fields, strict=True)]
-        return OutputRow(row, (*taken, *self._end))
+        return OutputRow(row, (*taken, *self._end), result if self._keeps else None)
 
     def _fields(self, result: Any) -> tuple[Any, ...]:
         try:
@@ -76,11 +72,11 @@ class Results:
             text = f"the result {shown(result)} ({type(result).__name__}) does not fit: {error}"
             raise SchemaMismatch(text) from None
 
-    def in_place_of(self, row: InputRow, error: OperatorError) -> list[OutputRow]:
+    def in_place_of(self, row: InputRow, error: OperatorError) -> tuple[OutputRow]:
         """Return a row of nulls that tells of an error."""
         cause = error.__cause__ or error
         told = {"type": type(cause).__name__, "message": str(error), "attempts": error.attempts}
-        return [OutputRow(row, (*[None] * len(self._columns), told))]
+        return (OutputRow(row, (*[None] * len(self._columns), told)),)
 
 
 ERROR_TYPE = pa.struct(
@@ -94,33 +90,17 @@ ERROR_TYPE = pa.struct(
 calls there were."""
 
 
-class _Again(Exception):
-    """What a call gave of which `on_result` says that it is to be repeated.
-
-    Args:
-        rows: stand if there is no further attempt.
-    """
-
-    def __init__(self, rows: Any) -> None:
-        super().__init__("on_result asked for another attempt")
-        self.rows = rows
-
-
 class RowFunction:
     """The user's function as one of input rows, with its hooks and its handler of deadlines.
 
     Args:
-        parts: of the user's.
+        parts: of the user's function.
         results: what is made of what it gives.
-        again: says of what it gives whether the call is to be repeated; None for never.
     """
 
-    def __init__(
-        self, parts: FunctionParts, results: Results, again: Callable[[Any], Any] | None
-    ) -> None:
+    def __init__(self, parts: FunctionParts, results: Results) -> None:
         self._call: Any = parts.call
         self._results = results
-        self._again = again
         self.failure: Callable[[InputRow, OperatorError], Any]
         """Set by whoever opens the operator."""
         for name in ("open", "close"):
@@ -130,26 +110,19 @@ class RowFunction:
             self.timeout = lambda row: self._instead(row, on_time(row.value))
 
     async def __call__(self, row: InputRow) -> Any:
-        return self._rows_of(row, await self._call(row.value))
+        return self._results.of(row, await self._call(row.value))
 
     def _instead(self, row: InputRow, given: Any) -> Any:
         """Return what a handler gives; its None is nothing."""
         return None if given is None else self._results.of(row, given)
-
-    def _rows_of(self, row: InputRow, given: Any) -> Any:
-        given = self._results.read(given)
-        rows = self._results.rows(row, given)
-        if self._again is not None and self._again(given):
-            raise _Again(rows)
-        return rows
 
 
 class BlockingRowFunction(RowFunction):
     """The same for a function that blocks: it is plain, too, and called in threads."""
 
     def __call__(self, row: InputRow) -> Any:
-        """Call the function; read what it gives in the thread, too."""
-        return self._rows_of(row, self._call(row.value))
+        """Call the function; what it gives is read in the thread, too."""
+        return self._results.of(row, self._call(row.value))
 
 
 def failure_handler(
@@ -166,8 +139,6 @@ def failure_handler(
     asked = parts.failure if on_error is None else on_error
 
     def handle(row: InputRow, error: OperatorError) -> Any:
-        if isinstance(error.__cause__, _Again):
-            return error.__cause__.rows
         if asked is None or asked == "fail":
             raise error
         if asked == "skip":
@@ -180,8 +151,15 @@ def failure_handler(
     return handle
 
 
-def repeating(retry: Retry | None) -> Retry | None:
-    """Return `retry` for row functions: a result that does not fit is no reason to call again."""
+def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
+    """Return `retry` for functions of rows; its predicates are asked of what the user's own gives.
+
+    A result that does not fit is no reason to call again.
+
+    Args:
+        retry: as it was configured.
+        many: the function gives a collection for each row.
+    """
     if retry is None:
         return None
     wanted, again = retry.on_error, retry.on_result
@@ -189,8 +167,10 @@ def repeating(retry: Retry | None) -> Retry | None:
     def is_reason(error: BaseException) -> bool:
         if isinstance(error, SchemaMismatch):
             return False
-        if isinstance(error, _Again):
-            return again is not None
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
-    return replace(retry, on_error=is_reason, on_result=None)
+    def is_asked_for(rows: tuple[OutputRow, ...]) -> bool:
+        given = tuple(row.given for row in rows)
+        return bool(again(given if many else given[0]))
+
+    return replace(retry, on_error=is_reason, on_result=again and is_asked_for)

@@ -41,12 +41,16 @@ class FramePlan:
         fn: the user's function.
         results: the columns that it gives.
         asked: those of the input.
+        options: of the operator.
 
     Raises:
-        InvalidConfig: there is no such column, or one of that name already.
+        InvalidConfig: there is no such column, or one of that name already; or the function can't
+            travel to the workers.
     """
 
-    def __init__(self, df: Any, fn: Any, results: sql.StructType, asked: Asked) -> None:
+    def __init__(
+        self, df: Any, fn: Any, results: sql.StructType, asked: Asked, options: Options
+    ) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
         self._df, self._fn, self._results = df, fn, results
@@ -61,26 +65,23 @@ class FramePlan:
         key = [asked.key] if isinstance(asked.key, str) else asked.key
         keys = () if key is None else _names("key", key, names)
         self._shape = Shape(given[0] if one else given, carried, arrow_schema(results), keys)
-
-    def enriched(self, options: Options) -> DataFrame:
-        """Return the DataFrame of the results.
-
-        Raises:
-            InvalidConfig: the function can't travel to the workers.
-        """
-        df, shape = self._df, self._shape
-        if options.mode == "key-ordered" and not shape.key:
+        if options.mode == "key-ordered" and not keys:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
+        self._output = self._columns_out(options.error_column)
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-        travels = self._travels()
-        work = Enrichment(self._fn, shape, zone, options, _odd(travels))
-        _require_portable(self._fn, work)
+        self.work = Enrichment(fn, self._shape, zone, options, _odd(self._travels()))
+        """What each task does."""
+        _require_portable(fn, self.work)
+
+    def frame(self) -> DataFrame:
+        """Return the DataFrame of the results."""
+        df, travels = self._df, self._travels()
         if list(travels) != df.columns:
             df = df.select([col(f"`{name.replace('`', '``')}`") for name in travels])
-        if work.names is not None:
+        if self.work.names is not None:
             df = df.toDF(*(f"_{number}" for number in range(len(travels))))
         with pandas_notice_ignored():
-            return df.mapInArrow(_named(work, self._fn), self._output(options.error_column))
+            return df.mapInArrow(_named(self.work, self._fn), self._output)
 
     def _travels(self) -> tuple[str, ...]:
         """Return the columns that somebody needs."""
@@ -89,7 +90,7 @@ class FramePlan:
         used = given | {*shape.carried, *shape.key}
         return tuple(name for name in self._df.columns if name in used)
 
-    def _output(self, error_column: str | None) -> sql.StructType:
+    def _columns_out(self, error_column: str | None) -> sql.StructType:
         fields = {field.name: field for field in self._df.schema.fields}
         carried = [fields[name] for name in self._shape.carried]
         results = self._results.fields

@@ -54,10 +54,12 @@ class OutputRow(Struct, frozen=True, gc=False):
     Args:
         source: the row.
         fields: of the result, one for each column that the schema names.
+        given: the result as the function gave it, where somebody is to judge that.
     """
 
     source: InputRow
     fields: tuple[Any, ...]
+    given: Any = None
 
 
 class Shape(Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
-from asyncwait.backends.spark._partition import run_partition
+from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.frame._calls import (
     ERROR_TYPE,
@@ -74,13 +74,26 @@ class Enrichment(Struct, frozen=True):
 
     def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, enriched."""
-        shape = replace(self.shape, partition=partition)
+        with self.partition(batches, partition) as opened:
+            yield from opened
+
+    def partition(
+        self, batches: Iterator[pa.RecordBatch], number: int, **options: Any
+    ) -> Partition:
+        """Return the operator on a partition, which has to be closed.
+
+        Args:
+            batches: of the partition.
+            number: of it.
+            options: see `Partition`.
+        """
+        shape = replace(self.shape, partition=number)
         if self.options.error_column is not None:
             error = pa.field(self.options.error_column, ERROR_TYPE)
             shape = replace(shape, results=_nullable(shape.results).append(error))
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        return run_partition(batches, self._open, FrameRows(shape))
+        return Partition(batches, self._open, FrameRows(shape), **options)
 
     def _open(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         options = self.options
@@ -90,10 +103,10 @@ class Enrichment(Struct, frozen=True):
             zone_named(self.zone),
             many=options.many,
             tells_errors=options.error_column is not None,
+            keeps=options.retry is not None and options.retry.on_result is not None,
         )
-        again = None if options.retry is None else options.retry.on_result
         blocks = is_plain_function(parts.call)
-        of_rows: Any = (BlockingRowFunction if blocks else RowFunction)(parts, results, again)
+        of_rows: Any = (BlockingRowFunction if blocks else RowFunction)(parts, results)
         of_rows.failure = failure_handler(options.on_error, parts, results)
         paced: Any = source
         if not options.pace.is_free:
@@ -106,7 +119,7 @@ class Enrichment(Struct, frozen=True):
             options.mode,
             options.capacity,
             options.timeout,
-            repeating(options.retry),
+            repeating(options.retry, many=options.many),
             options.max_held,
         )
         opens = threads.open_plain if blocks else pool.open_plain

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from asyncwait.backends.spark.frame._plan import FramePlan
+
 _HELD = 40
 """Times the capacity: as many finished rows wait, by default, for one in front of them."""
 
@@ -104,8 +106,8 @@ def frame_wait(mode: Mode) -> FrameWait:
             capacity: calls at a time in each task, and so many times the slots of the cluster in
                 all.
             max_held: finished rows of a task that may wait for one in front of them without keeping
-                others from being called; None for 40 times the capacity. With results of 1 kB that
-                is 4 MB for a capacity of 100.
+                others from being called; 0 for none, None for 40 times the capacity. With results
+                of 1 kB that is 4 MB for a capacity of 100.
             retry: how calls are repeated; None for not at all. Results that do not fit `schema` are
                 not called for again.
             on_error: what becomes of a row for which everything has failed, its retries too: "fail"
@@ -131,26 +133,59 @@ def frame_wait(mode: Mode) -> FrameWait:
             InvalidConfig: an argument is wrong.
             MissingExtra: pyspark is not installed, or older than 4.1.
         """
-        import_context_class()
-        from asyncwait.backends.spark.frame._ceilings import Ceilings
-        from asyncwait.backends.spark.frame._plan import Asked, FramePlan
-        from asyncwait.backends.spark.frame._schema import schema_of
-        from asyncwait.backends.spark.frame._task import Options
-
-        _require_function(fn)
-        held = _HELD * capacity if max_held is None and isinstance(capacity, int) else max_held
-        OperatorConfig(mode, capacity, timeout, retry, held)
-        _require_on_error(on_error)
-        results = schema_of(schema, fn, many=many)
-        plan = FramePlan(df, fn, results, Asked(columns, carry, key))
-        in_column = error_column if on_error == "column" else None
-        ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
-        capacity, pace = ceilings.share(df, capacity)
-        options = Options(mode, timeout, capacity, held, retry, on_error, many, in_column, pace)
-        return plan.enriched(options)
+        return plan(
+            mode,
+            df,
+            fn,
+            schema,
+            asked=(columns, carry, key),
+            ceilings=(max_in_flight, calls_per_second, adaptive, max_tasks),
+            timeout=timeout,
+            capacity=capacity,
+            max_held=max_held,
+            retry=retry,
+            on_error=on_error,
+            error_column=error_column,
+            many=many,
+        ).frame()
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
     return wait
+
+
+def plan(
+    mode: Mode,
+    df: Any,
+    fn: Any,
+    schema: Any,
+    *,
+    asked: tuple[Any, Any, Any] = (None, None, None),
+    ceilings: tuple[Any, Any, bool, Any] = (None, None, False, None),
+    timeout: float | None = None,
+    capacity: int = 100,
+    max_held: int | None = None,
+    retry: Retry | None = None,
+    on_error: OnError | None = None,
+    error_column: str = "error",
+    many: bool = False,
+) -> "FramePlan":
+    """Return what becomes of a DataFrame; see `ordered_wait` for the arguments and errors."""
+    import_context_class()
+    from asyncwait.backends.spark.frame._ceilings import Ceilings
+    from asyncwait.backends.spark.frame._plan import Asked, FramePlan
+    from asyncwait.backends.spark.frame._schema import schema_of
+    from asyncwait.backends.spark.frame._task import Options
+
+    _require_function(fn)
+    held: int | None = None
+    if max_held != 0:
+        held = _HELD * capacity if max_held is None and isinstance(capacity, int) else max_held
+    OperatorConfig(mode, capacity, timeout, retry, held)
+    _require_on_error(on_error)
+    capacity, pace = Ceilings(*ceilings).share(df, capacity)
+    in_column = error_column if on_error == "column" else None
+    options = Options(mode, timeout, capacity, held, retry, on_error, many, in_column, pace)
+    return FramePlan(df, fn, schema_of(schema, fn, many=many), Asked(*asked), options)
 
 
 def _require_function(fn: Any) -> None:

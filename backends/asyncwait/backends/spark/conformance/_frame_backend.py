@@ -1,0 +1,79 @@
+"""The backend of `ordered_wait` on DataFrames: what it does in each task, with plain rows."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StringType, StructField, StructType
+
+from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
+from asyncwait.backends.spark._session import embedded_spark
+from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
+from asyncwait.backends.spark.conformance._jobs import JobResult, element_frame
+from asyncwait.backends.spark.conformance._ways import RESULT
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.spark.frame._wait import plan
+from asyncwait.spec import Mode, Record
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, LegStart, Scenario, needs
+
+_OF_STREAMS = frozenset(
+    {
+        Capability.EVENT_TIME,
+        Capability.SNAPSHOTS,
+        Capability.IN_FLIGHT_SNAPSHOT,
+        Capability.RESTORE,
+        Capability.CALLBACKS,
+    }
+)
+"""What rows of a DataFrame have none of: they are records alone, and a function of rows gives what
+it returns."""
+
+_SCHEMA = StructType([StructField(RESULT, StringType())])
+
+
+class FrameBackend(SparkBackend):
+    """Plays scenarios through what `ordered_wait` plans for a DataFrame of their records."""
+
+    capabilities = ALL_CAPABILITIES - LACKS - _OF_STREAMS
+
+    def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
+        frame = element_frame(embedded_spark())
+        return super()._play(legs, works=[_work(leg, frame) for leg in legs], **options)
+
+    def _of_the_data_path(self) -> dict[str, Scenario]:
+        found = super()._of_the_data_path()
+        return {
+            name: each for name, each in found.items() if Capability.EVENT_TIME not in needs(each)
+        }
+
+    def _name(self, scenario: Scenario, record: Record) -> str:
+        key = "place=0" if scenario.mode == "key-ordered" else f"value={json.dumps(record.value)!r}"
+        return f"row {key}"
+
+
+async def _put_in_its_place(_value: str) -> list[tuple[str]]:
+    """Stand for the planned function, which each worker makes for itself."""
+    raise NotImplementedError
+
+
+def _key(mode: Mode) -> str:
+    """Return the column that tells rows apart in errors; in key-ordered mode that of the keys."""
+    return "place" if mode == "key-ordered" else "value"
+
+
+def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
+    """Return what the public function plans for the records of a leg."""
+    config = leg.config
+    return plan(
+        config.mode,
+        frame,
+        _put_in_its_place,
+        _SCHEMA,
+        asked=("value", ELEMENT_SCHEMA.names, _key(config.mode)),
+        timeout=config.timeout,
+        capacity=config.capacity,
+        max_held=config.max_held or 0,
+        retry=config.retry,
+        many=True,
+    ).work

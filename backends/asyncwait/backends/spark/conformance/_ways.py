@@ -1,0 +1,142 @@
+"""Two ways through a partition: of elements of every kind, and of the plain rows of a DataFrame."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from asyncwait.backends.spark._partition import Partition, on_elements
+from asyncwait.backends.spark._rows import ElementRows
+from asyncwait.backends.spark.frame._rows import RowRecord
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.spec import Element, FunctionParts, OperatorError, Record, is_collection
+from asyncwait.spec.scenario import LegStart
+
+
+class Way(Protocol):
+    """How the rows of a leg, which are its elements, get to the operator and come back."""
+
+    def open(
+        self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
+    ) -> Partition:
+        """Return the operator, open.
+
+        Args:
+            batches: the rows.
+            plan: of the leg.
+            fn: the function as planned.
+            options: see `Partition`.
+        """
+        ...
+
+    def elements(self, batch: pa.RecordBatch) -> list[Element]:
+        """Return the elements that came out in a batch."""
+        ...
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch as rows that are elements."""
+        ...
+
+    def told(self, error: Exception) -> Exception:
+        """Return an error, with the record in it that the operator has for the planned one."""
+        ...
+
+
+class ElementWay:
+    """Rows are elements, all the way."""
+
+    def open(
+        self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
+    ) -> Partition:
+        """Open the partition operator."""
+        opens = on_elements(plan.config, fn, plan.restored)
+        return Partition(batches, opens, ElementRows(), **options)
+
+    def elements(self, batch: pa.RecordBatch) -> list[Element]:
+        """Return the elements that the rows are."""
+        return list(ElementRows().decode(batch))
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch as it is."""
+        return batch
+
+    def told(self, error: Exception) -> Exception:
+        """Return the error as it is."""
+        return error
+
+
+RESULT = "result"
+"""The column that the function gives."""
+
+
+class FrameWay:
+    """Rows are those of a DataFrame: the value is what the function is given, the rest is carried.
+
+    Args:
+        work: as `ordered_wait` plans it, for a function that is put in its place here.
+    """
+
+    def __init__(self, work: Enrichment) -> None:
+        self._work = work
+
+    def open(
+        self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
+    ) -> Partition:
+        """Open what a task of `ordered_wait` opens."""
+        assert plan.restored is None
+        return replace(self._work, fn=_OfRows(fn)).partition(batches, 0, **options)
+
+    def elements(self, batch: pa.RecordBatch) -> list[Element]:
+        """Return a record for each row: the result, and what was carried past it."""
+        results = batch.column(RESULT)
+        index = batch.schema.get_field_index("value")
+        kept = batch.set_column(index, "value", results).drop_columns([RESULT])
+        return list(ElementRows().decode(kept))
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return these records as rows."""
+        return ElementRows().encode(self.elements(batch))
+
+    def told(self, error: Exception) -> Exception:
+        """Return the error, in which the row is its record."""
+        return _told(error)
+
+
+def _told(error: Exception) -> Exception:
+    if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
+        row = error.record.value
+        timestamp, key = row.cells(("timestamp", "key"))
+        error.record = Record(json.loads(row.value), timestamp, key and json.loads(key))
+    return error
+
+
+class _OfRows:
+    """The planned function, as one that takes and gives the text of values.
+
+    Args:
+        fn: as planned.
+    """
+
+    def __init__(self, fn: Any) -> None:
+        self._parts = parts = FunctionParts.of(fn)
+        for hook in ("open", "close"):
+            if (part := getattr(parts, hook)) is not None:
+                setattr(self, hook, part)
+        for name in ("timeout", "failure"):
+            if (part := getattr(parts, name)) is not None:
+                setattr(self, name, self._handler(part))
+
+    async def __call__(self, text: str) -> Any:
+        assert self._parts.call is not None
+        return _as_rows(await self._parts.call(json.loads(text)))
+
+    def _handler(self, part: Any) -> Any:
+        return lambda text, *errors: _as_rows(part(json.loads(text), *map(_told, errors)))
+
+
+def _as_rows(given: Any) -> Any:
+    if not is_collection(given):
+        return given
+    return ((json.dumps(result),) for result in given)
