@@ -17,7 +17,13 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StructField, StructType
 
-from asyncwait.backends.spark import EmbeddedSpark, key_ordered_wait, ordered_wait, unordered_wait
+from asyncwait.backends.spark import (
+    EmbeddedSpark,
+    Progress,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
 from asyncwait.spec import InvalidConfig, Retry
 
 
@@ -342,3 +348,28 @@ def test_ceilings_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
     assert max(row.most for row in rows) <= 3
     begun = sorted(row.at for row in rows[:20])
     assert begun[-1] - begun[0] >= 19 / 100 - 0.001
+
+
+def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark) -> None:
+    """While the job runs, and afterwards."""
+
+    async def fn(row: Row) -> tuple[int]:
+        if row.id % 10 == 3 and row.id not in tried:
+            tried.add(row.id)
+            raise LookupError
+        if row.id == 7:
+            raise ValueError
+        return (row.id,)
+
+    tried: set[int] = set()
+    df = spark.session.range(0, 100, 1, 2)
+    with Progress(100, session=spark.session) as progress:
+        retry = Retry(initial=0.001, on_error=LookupError)
+        out = ordered_wait(df, fn, "n long", retry=retry, on_error="skip", progress=progress)
+        assert out.count() == 99
+    done = progress.figures()
+    assert (done.rows_in, done.rows_out, done.rows_done) == (100, 99, 100)
+    assert (done.calls, done.retries, done.errors, done.tasks_done) == (110, 10, 1, 2)
+    not_one: Any = True
+    with pytest.raises(InvalidConfig, match=r"progress must be a Progress, or None, got True"):
+        ordered_wait(df, fn, "n long", progress=not_one)

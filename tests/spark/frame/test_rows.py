@@ -46,7 +46,8 @@ def enriched(
         "error_column": None,
     }
     work = Enrichment(fn, shape, "UTC", Options(mode, **{**defaults, **options}))
-    return [row for batch in work.run(batches, 7) for row in batch.to_pylist()]
+    with work.partition(batches, 7) as partition:
+        return [row for batch in partition for row in batch.to_pylist()]
 
 
 async def double(value: int) -> dict[str, int]:
@@ -294,7 +295,7 @@ def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
     shape = Shape(("id",), ("id",), DOUBLED, ("parity",))
     options = Options("key-ordered", None, 10, 100, None, None, False, None)
     work = Enrichment(fn, shape, "UTC", options)
-    rows = [row for batch in work.run(iter(table.to_batches()), 0) for row in batch.to_pylist()]
+    rows = [row for batch in work.run(iter(table.to_batches())) for row in batch.to_pylist()]
     assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
 
 
@@ -307,5 +308,5 @@ def test_the_work_travels() -> None:
     )
     work = Enrichment(double, Shape("id", ("id",), DOUBLED), "UTC", options)
     again = cloudpickle.loads(cloudpickle.dumps(work))
-    rows = [row for b in again.run(iter(TABLE.to_batches()), 0) for row in b.to_pylist()]
+    rows = [row for b in again.run(iter(TABLE.to_batches())) for row in b.to_pylist()]
     assert rows == EXPECTED

@@ -10,12 +10,15 @@ from asyncwait.backends.spark.frame._wait import (
     ordered_wait,
     unordered_wait,
 )
+from asyncwait.backends.spark.progress import JobFigures, Progress
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "EmbeddedSpark",
     "FrameWait",
+    "JobFigures",
     "MissingJava",
+    "Progress",
     "SchemaMismatch",
     "SparkNotStarted",
     "embedded_spark",

@@ -67,6 +67,8 @@ class ThreadedSource:
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._read, name="asyncwait-input", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.given = 0
+        """Elements that were asked for and given."""
 
     def __aiter__(self) -> "ThreadedSource":
         return self
@@ -77,6 +79,7 @@ class ThreadedSource:
             self._loop = asyncio.get_running_loop()
             self._thread.start()
         for element in self._current:
+            self.given += 1
             return element
         while not self._chunks:
             if self._ended:
@@ -85,6 +88,7 @@ class ThreadedSource:
             await self._arrived.wait()
         self._current = iter(self._chunks.popleft())
         self._room.release()
+        self.given += 1
         return next(self._current)
 
     async def aclose(self) -> None:

@@ -49,7 +49,12 @@ class FramePlan:
     """
 
     def __init__(
-        self, df: Any, fn: Any, results: sql.StructType, asked: Asked, options: Options
+        self,
+        df: Any,
+        fn: Any,
+        results: sql.StructType,
+        asked: Asked,
+        options: Options,
     ) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
@@ -128,10 +133,7 @@ def _named(work: Enrichment, fn: Any) -> Callable[[Any], Iterator[pa.RecordBatch
     """Return what Spark calls for each partition; its plan and its pages show the name."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        return work.run(batches, 0 if context is None else context.partitionId())
+        return work.run(batches)
 
     run.__name__ = run.__qualname__ = getattr(fn, "__name__", type(fn).__name__)
     return run

@@ -1,6 +1,6 @@
 """What runs in a task of Spark: the operator on one partition of a DataFrame."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from datetime import tzinfo
 from typing import Any
@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.spark._partition import Partition
-from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark._reader import PartitionSource, ThreadedSource
+from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._calls import (
     ERROR_TYPE,
     BlockingRowFunction,
@@ -29,6 +30,7 @@ from asyncwait.backends.spark.frame._pace import (
     Pacer,
 )
 from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, RowRecord, Shape
+from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
 from asyncwait.spec import (
     FunctionParts,
     Mode,
@@ -36,12 +38,16 @@ from asyncwait.spec import (
     PlainFunction,
     PlainSource,
     Retry,
+    Statistics,
     is_plain_function,
 )
 
 
 class Options(Struct, frozen=True):
-    """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`."""
+    """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`.
+
+    `endpoint` is where it tells how far it is.
+    """
 
     mode: Mode
     timeout: float | None
@@ -52,6 +58,7 @@ class Options(Struct, frozen=True):
     many: bool = False
     error_column: str | None = None
     pace: Pace = Pace()
+    endpoint: Endpoint | None = None
 
 
 class Enrichment(Struct, frozen=True):
@@ -72,10 +79,17 @@ class Enrichment(Struct, frozen=True):
     options: Options
     names: tuple[str, ...] | None = None
 
-    def run(self, batches: Iterator[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
-        """Return the rows of a partition, enriched."""
-        with self.partition(batches, partition) as opened:
-            yield from opened
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the rows of a partition, enriched; in a task of Spark."""
+        name, counts = TaskName.here(), _Counts()
+        with (
+            reporting(self.options.endpoint, name, counts.figures),  # opening and closing, too
+            self.partition(batches, name.partition, reader=counts.reader) as opened,
+        ):
+            counts.statistics = opened.figures
+            for batch in opened:
+                counts.rows_out += batch.num_rows
+                yield batch
 
     def partition(
         self, batches: Iterator[pa.RecordBatch], number: int, **options: Any
@@ -129,6 +143,27 @@ class Enrichment(Struct, frozen=True):
         if self.options.mode != "key-ordered":
             return RowRecord(row)
         return RowRecord(row, key=tuple(row.cells(self.shape.key)))
+
+
+class _Counts:
+    """What a task tells of itself."""
+
+    def __init__(self) -> None:
+        self.rows_out = 0
+        self.statistics: Callable[[], Statistics] = Statistics
+        self._source: ThreadedSource | None = None
+
+    def reader(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> ThreadedSource:
+        """Make the source of the partition, and look at it."""
+        self._source = ThreadedSource(batches, rows)
+        return self._source
+
+    def figures(self) -> TaskFigures:
+        """Return what is so at this moment; for any thread."""
+        statistics = self.statistics()
+        rows_in = 0 if self._source is None else self._source.given
+        errors = statistics.failures_handled
+        return TaskFigures.of(statistics, rows_in=rows_in, rows_out=self.rows_out, errors=errors)
 
 
 def zone_named(name: str) -> tzinfo | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from asyncwait.backends.spark._session import import_context_class
+from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import (
     FunctionParts,
     InvalidConfig,
@@ -50,6 +51,7 @@ class FrameWait(Protocol):
         calls_per_second: float | None = None,
         adaptive: bool = False,
         max_tasks: int | None = None,
+        progress: Progress | None = None,
     ) -> "DataFrame":
         """Return the DataFrame of the results."""
         ...
@@ -77,6 +79,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         calls_per_second: float | None = None,
         adaptive: bool = False,
         max_tasks: int | None = None,
+        progress: Progress | None = None,
     ) -> "DataFrame":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
@@ -125,6 +128,8 @@ def frame_wait(mode: Mode) -> FrameWait:
                 `code` (its own, or that of its `response`). Without `retry` such an error is final.
             max_tasks: by which these ceilings are divided: how many tasks run at a time; None for
                 the slots that the cluster has now.
+            progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
+                to be open for as long as they run.
 
         Returns:
             A DataFrame of the carried columns and the results.
@@ -147,6 +152,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             on_error=on_error,
             error_column=error_column,
             many=many,
+            progress=progress,
         ).frame()
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
@@ -168,6 +174,7 @@ def plan(
     on_error: OnError | None = None,
     error_column: str = "error",
     many: bool = False,
+    progress: Progress | None = None,
 ) -> "FramePlan":
     """Return what becomes of a DataFrame; see `ordered_wait` for the arguments and errors."""
     import_context_class()
@@ -182,9 +189,14 @@ def plan(
         held = _HELD * capacity if max_held is None and isinstance(capacity, int) else max_held
     OperatorConfig(mode, capacity, timeout, retry, held)
     _require_on_error(on_error)
+    if progress is not None and not isinstance(progress, Progress):
+        raise InvalidConfig.of("progress", progress, "a Progress, or None")
     capacity, pace = Ceilings(*ceilings).share(df, capacity)
     in_column = error_column if on_error == "column" else None
-    options = Options(mode, timeout, capacity, held, retry, on_error, many, in_column, pace)
+    endpoint = None if progress is None else progress.endpoint
+    options = Options(
+        mode, timeout, capacity, held, retry, on_error, many, in_column, pace, endpoint
+    )
     return FramePlan(df, fn, schema_of(schema, fn, many=many), Asked(*asked), options)
 
 

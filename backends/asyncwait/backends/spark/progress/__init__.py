@@ -1,0 +1,11 @@
+"""How far a job is while it runs: its tasks report to the driver, which draws a bar."""
+
+from asyncwait.backends.spark.progress._figures import JobFigures, TaskFigures, TaskName
+from asyncwait.backends.spark.progress._progress import Progress
+from asyncwait.backends.spark.progress._reporting import reporting
+from asyncwait.backends.spark.progress._wire import Endpoint
+from asyncwait.spec.exports import claim_exports
+
+__all__ = ["Endpoint", "JobFigures", "Progress", "TaskFigures", "TaskName", "reporting"]
+
+claim_exports(__name__)

@@ -1,0 +1,103 @@
+"""What a task tells of itself, and what a whole job comes to."""
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from asyncwait.spec import Statistics
+
+
+class TaskName(Struct, frozen=True):
+    """Which attempt at which part of a job.
+
+    Args:
+        stage: Spark's number of the stage.
+        partition: of that stage, from 0.
+        attempt: at this partition, from 0; Spark repeats what has failed.
+    """
+
+    stage: int
+    partition: int
+    attempt: int
+
+    @classmethod
+    def here(cls) -> "TaskName":
+        """Return the name of the task that this runs in; zeros outside of Spark."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is None:
+            return cls(0, 0, 0)
+        return cls(context.stageId(), context.partitionId(), context.attemptNumber())
+
+
+class TaskFigures(Statistics, frozen=True, kw_only=True):
+    """What the operator in a task is doing at this moment, and has done since it was opened."""
+
+    rows_in: int = 0
+    """Rows that the operator has taken from its source; those that wait for room, too."""
+    rows_out: int = 0
+    """Rows that were handed on."""
+    errors: int = 0
+    """Rows for which everything has failed, whatever became of them."""
+
+    @classmethod
+    def of(
+        cls, statistics: Statistics, *, rows_in: int = 0, rows_out: int = 0, errors: int = 0
+    ) -> "TaskFigures":
+        """Add what the task counts to what the operator says."""
+        own = asdict(statistics) | {"rows_in": rows_in, "rows_out": rows_out, "errors": errors}
+        return cls(**own)
+
+    @property
+    def rows_done(self) -> int:
+        """Rows whose results are decided."""
+        return max(0, self.rows_in - self.waiting - self.undecided)
+
+
+class JobFigures(Struct, frozen=True, kw_only=True):
+    """What all tasks together are doing, and have done, as far as they have told.
+
+    Of each partition the rows of one attempt count: the latest that was not given up. Whatever was
+    called counts, in whichever attempt it was: it has cost something.
+    """
+
+    rows_in: int = 0
+    """Rows that the operators have taken."""
+    rows_out: int = 0
+    """Rows that were handed on."""
+    rows_done: int = 0
+    """Rows whose results are decided."""
+    in_flight: int = 0
+    """Rows admitted and not yet handed on."""
+    calls: int = 0
+    """Calls started, in all attempts."""
+    calls_in_vain: int = 0
+    """Calls among them in attempts that failed."""
+    retries: int = 0
+    """Calls that were not the first of their row, in all attempts."""
+    timeouts: int = 0
+    """Rows decided by their deadline, in all attempts."""
+    failures_handled: int = 0
+    """Rows for which the failure handler gave results, in all attempts."""
+    abandoned: int = 0
+    """Calls that ran on after they were cancelled, in all attempts."""
+    errors: int = 0
+    """Rows for which everything has failed, in all attempts."""
+    tasks_running: int = 0
+    """Tasks that were heard of, and not yet of their end."""
+    tasks_done: int = 0
+    """Tasks that have ended."""
+    tasks_failed: int = 0
+    """Tasks of which no attempt runs or has ended; Spark may repeat them yet."""
+    attempts_failed: int = 0
+    """Attempts that failed, broke off, or were repeated by Spark."""
+    reported: bool = False
+    """Whether any task was heard of; without, nothing here is known."""
+    total: int | None = None
+    """Rows that there will be, if somebody has said so."""
+    seconds: float = 0.0
+    """Time since the progress was entered, or from then to its end."""
+    rows_per_second: float = 0.0
+    """Rows done by the time since the first report."""
+    seconds_left: float | None = None
+    """At this pace to the total; None if it is not known."""

@@ -1,0 +1,156 @@
+"""The driver's side: a server for the reports of tasks, and a bar while they run."""
+
+import secrets
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from asyncwait.backends.spark.progress._figures import JobFigures
+from asyncwait.backends.spark.progress._reach import LOOPBACK, Reach, reach_of
+from asyncwait.backends.spark.progress._server import Server
+from asyncwait.backends.spark.progress._tally import Tally
+from asyncwait.backends.spark.progress._wire import Endpoint
+from asyncwait.backends.spark.progress._words import summary
+from asyncwait.spec import InvalidConfig, MissingExtra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rich.console import Console
+
+    from asyncwait.backends.spark.progress._bar import Bar
+
+_GRACE = 1.0
+"""Seconds at most for the last reports of a job that is over."""
+
+
+class Progress:
+    """Shows how far a job is while the body of the context runs, and what it was afterwards.
+
+    The tasks report over TCP, to a port of this process that nothing without a secret of this
+    context can use. On a terminal and in a notebook there is a bar: rows done, how many of them a
+    second, the time left, what is in flight, retries, timeouts, errors, and tasks. On what is
+    neither, `show=True` writes one line at the end. What Spark draws itself gets in the way, unless
+    `spark.ui.showConsoleProgress` is false.
+
+    Where workers can't reach this process, as may be on Spark Connect, nothing is known of them,
+    and the bar says so; the job runs all the same.
+
+    Args:
+        total: rows of the input that there will be; None if nobody knows.
+        show: whether to draw; None for yes where somebody may look and rich is installed.
+        console: of rich, where to draw; None for standard error, or the notebook.
+        session: of Spark, whose workers report; None for the one that is active on entering.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be.
+        MissingExtra: rich is not installed, and `show` or `console` wants it.
+        RuntimeError: it is entered again.
+    """
+
+    def __init__(
+        self,
+        total: int | None = None,
+        *,
+        show: bool | None = None,
+        console: "Console | None" = None,
+        session: "SparkSession | None" = None,
+    ) -> None:
+        _require(total, show)
+        self._total = total
+        self._console = _console_for(console, show=show)
+        self._session = session
+        self._tally = Tally(total)
+        self._reach = Reach()
+        self._endpoint: Endpoint | None = None
+        self._bar: Bar | None = None
+        self._undo = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self._endpoint is not None:
+            raise RuntimeError("entered before: a job is watched by a new Progress each time")
+        self._reach = reach_of(self._session)
+        self._tally = Tally(self._total)
+        secret = secrets.token_bytes(16)
+        with ExitStack() as undo:
+            server = self._listen(secret)
+            undo.callback(self._tally.end)
+            undo.callback(server.close)
+            self._endpoint = Endpoint(self._reach.host, server.port, secret)
+            if self._console is not None:
+                self._draw(self._console)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if exc is None or isinstance(exc, Exception):
+                self._tally.wait_for(lambda figures: not figures.tasks_running, _GRACE)
+        finally:
+            self._undo.close()
+            if self._bar is not None:
+                self._bar.end()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where tasks report to; for `reporting`, in the workers.
+
+        Raises:
+            RuntimeError: the context was not entered.
+        """
+        if self._endpoint is None:
+            raise RuntimeError("there is no endpoint yet; enter first: `with Progress() as ...:`")
+        return self._endpoint
+
+    def figures(self) -> JobFigures:
+        """Return what is known at this moment; after leaving, the last. Any thread may ask."""
+        return self._tally.figures()
+
+    def summary(self) -> str:
+        """Return what the job has done, and what it has cost, as a small table in words."""
+        return summary(self.figures(), self._silence())
+
+    def _listen(self, secret: bytes) -> Server:
+        """Return a server where workers can reach it, or else where nobody can but this machine."""
+        try:
+            return Server(self._reach.bind, secret, self._tally)
+        except OSError:
+            self._reach = Reach(LOOPBACK, self._reach.host, is_certain=False)
+            return Server(LOOPBACK, secret, self._tally)
+
+    def _draw(self, console: "Console") -> None:
+        from asyncwait.backends.spark.progress._bar import Bar
+
+        self._bar = Bar(console, self.figures, self._silence())
+        self._bar.begin()
+
+    def _silence(self) -> str:
+        if self._reach.is_certain:
+            return "none has reported"
+        return f"none has reported; workers may not reach {self._reach.host}"
+
+
+def _require(total: Any, show: Any) -> None:
+    is_whole = isinstance(total, int) and not isinstance(total, bool)
+    if total is not None and (not is_whole or total < 0):
+        raise InvalidConfig.of("total", total, "a whole number >= 0, or None for not known")
+    if show is not None and not isinstance(show, bool):
+        raise InvalidConfig.of("show", show, "True, False, or None for where somebody may look")
+
+
+def _console_for(given: Any, *, show: bool | None) -> "Console | None":
+    """Return where to draw; None for nowhere."""
+    if show is False:
+        return None
+    try:
+        from asyncwait.backends.spark.progress._bar import console_of, is_watched
+    except ImportError as error:
+        if show is None and given is None:
+            return None
+        raise MissingExtra("rich", "progress") from error
+    console = console_of(given)
+    return console if show or is_watched(console) else None

@@ -1,0 +1,157 @@
+"""How a task tells the driver what it does, without ever being in the way of its work."""
+
+import secrets
+import socket
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
+from threading import Event, Thread
+
+from asyncwait.backends.spark.progress._figures import TaskFigures, TaskName
+from asyncwait.backends.spark.progress._wire import Endpoint, Report, State, packed
+
+EVERY = 0.5
+"""Seconds from one report to the next."""
+
+_TRIES = 8
+"""Failures in a row after which the driver is taken for gone."""
+
+_LONGEST_PAUSE = 8.0
+"""Seconds from one try to the next, at most."""
+
+_PATIENCE = 2.0
+"""Seconds for the network to do something; nobody but the thread of the reporter waits."""
+
+_FAREWELL = 0.8
+"""Seconds that a task waits at its end for its last report to go out."""
+
+
+@contextmanager
+def reporting(
+    endpoint: Endpoint | None,
+    task: TaskName,
+    figures: Callable[[], TaskFigures],
+    *,
+    every: float = EVERY,
+) -> Generator[None]:
+    """Report the figures of a task while the body runs: at once, every so often, and at its end.
+
+    The last report says whether the attempt ended, or failed with what the body has raised; to be
+    closed early, as a generator that nobody wants more of, is an end. Without a driver, or a way to
+    it, nothing is reported: that is never an error, and delays the end by less than a second.
+
+    Args:
+        endpoint: of the driver; None if nobody wants to know.
+        task: whose figures they are.
+        figures: gives them. It is called in a thread of its own, for the last time when the body
+            has ended; what it raises is dropped, and the figures before are told again.
+        every: seconds from one report to the next.
+    """
+    if endpoint is None:
+        yield
+        return
+    reporter = _Reporter(endpoint, task, figures, every)
+    state: State = "failed"
+    try:
+        yield
+        state = "ended"
+    except GeneratorExit:
+        state = "ended"
+        raise
+    finally:
+        reporter.leave(state)
+
+
+class _Reporter:
+    """Reports in a thread, from the moment at which it is made; see `reporting`."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        task: TaskName,
+        figures: Callable[[], TaskFigures],
+        every: float,
+    ) -> None:
+        self._endpoint, self._task = endpoint, task
+        self._ask, self._every = figures, every
+        self._figures = TaskFigures()
+        self._run_name = secrets.token_bytes(8)
+        self._number = 0
+        self._state: State = "running"
+        self._is_left = Event()
+        self._thread = Thread(target=self._run, name="asyncwait-reporting", daemon=True)
+        with suppress(RuntimeError):  # there are too many threads
+            self._thread.start()
+
+    def leave(self, state: State) -> None:
+        """Send the last report, if that is a matter of a moment."""
+        self._state = state
+        self._is_left.set()
+        if self._thread.ident is not None:
+            self._thread.join(_FAREWELL)
+
+    def _run(self) -> None:
+        failures = 0
+        with closing(_Line(self._endpoint)) as line:
+            while failures < _TRIES:
+                state = self._state  # before the figures: the last ones are read after the end
+                try:
+                    line.send(self._report(state))
+                    failures = 0
+                except Exception:
+                    failures += 1
+                if state != "running":
+                    return
+                pause = self._every * 2**failures
+                self._is_left.wait(min(pause, max(self._every, _LONGEST_PAUSE)))
+
+    def _report(self, state: State) -> bytes:
+        with suppress(Exception):
+            self._figures = self._ask()
+        number, self._number = self._number, self._number + 1
+        secret = self._endpoint.secret
+        return packed(Report(secret, self._run_name, number, state, self._task, self._figures))
+
+
+class _Line:
+    """A connection to the driver, which is made when it is needed, and again when it broke."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._where = (endpoint.host, endpoint.port)
+        self._stream: socket.socket | None = None
+
+    def send(self, message: bytes) -> None:
+        """Send a message.
+
+        Raises:
+            OSError: it can't be sent.
+        """
+        if self._stream is not None and _has_ended(self._stream):
+            self.close()
+        if self._stream is None:
+            self._stream = socket.create_connection(self._where, _PATIENCE)
+            self._stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self._stream.sendall(message)
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Hang up; what was sent arrives all the same."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+def _has_ended(stream: socket.socket) -> bool:
+    """Whether the driver has hung up; it never says anything else."""
+    stream.setblocking(False)
+    try:
+        stream.recv(1)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        stream.settimeout(_PATIENCE)
+    return True

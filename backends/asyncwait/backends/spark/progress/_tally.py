@@ -1,0 +1,178 @@
+"""What the reports of all tasks come to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Condition
+from time import monotonic
+from typing import Literal
+
+from asyncwait.backends.spark.progress._figures import JobFigures, TaskFigures, TaskName
+from asyncwait.backends.spark.progress._wire import Report, State
+
+_WHATEVER_BECAME_OF_IT = (
+    "calls",
+    "retries",
+    "timeouts",
+    "failures_handled",
+    "abandoned",
+    "errors",
+)
+_COUNTS = (
+    *_WHATEVER_BECAME_OF_IT,
+    "rows_in",
+    "rows_out",
+    "rows_done",
+    "in_flight",
+    "calls_in_vain",
+    "tasks_running",
+    "tasks_done",
+    "tasks_failed",
+    "attempts_failed",
+)
+
+
+@dataclass(eq=False)
+class _Attempt:
+    """An attempt at a partition, as it was last heard of.
+
+    Args:
+        name: of the task.
+        state: of it; lost is one whose connection broke off.
+        number: of the latest report.
+        link: the connection on which that came.
+        figures: in there.
+    """
+
+    name: TaskName
+    state: State | Literal["lost"] = "running"
+    number: int = -1
+    link: int = -1
+    figures: TaskFigures = field(default_factory=TaskFigures)
+
+    @property
+    def stands(self) -> bool:
+        """Whether its rows may count."""
+        return self.state in ("running", "ended")
+
+
+@dataclass(eq=False)
+class _Partition:
+    """The attempts at a partition, and what they come to, in the order of `_COUNTS`."""
+
+    attempts: list[_Attempt] = field(default_factory=list)
+    counts: tuple[int, ...] = (0,) * len(_COUNTS)
+
+
+class Tally:
+    """Adds reports up; the more it has heard, the longer nothing takes.
+
+    An attempt is given up when it says that it failed, when its connection breaks before it has
+    said how it ended, and when a later attempt at the same partition reports. Two that have the
+    same number stand side by side: operators that follow each other in one task.
+
+    Args:
+        total: rows that there will be; None if nobody knows.
+    """
+
+    def __init__(self, total: int | None = None) -> None:
+        self._total = total
+        self._changed = Condition()
+        self._attempts: dict[bytes, _Attempt] = {}
+        self._links: dict[int, _Attempt] = {}
+        self._partitions: dict[tuple[int, int], _Partition] = {}
+        self._counts = [0] * len(_COUNTS)
+        self._began = monotonic()
+        self._heard: float | None = None
+        self._ended: float | None = None
+
+    def heard(self, link: int, report: Report) -> None:
+        """Take in what came on a connection; what is older than what is known is dropped."""
+        with self._changed:
+            if self._heard is None:
+                self._heard = monotonic()
+            attempt = self._attempt(report)
+            if report.number <= attempt.number:
+                return
+            attempt.number, attempt.figures = report.number, report.figures
+            attempt.state, attempt.link = report.state, link
+            self._links[link] = attempt
+            self._count(attempt.name)
+
+    def broken(self, link: int) -> None:
+        """Give up whoever has reported on a connection last, and has not said how it ended."""
+        with self._changed:
+            attempt = self._links.pop(link, None)
+            if attempt is None or attempt.link != link or attempt.state != "running":
+                return
+            attempt.state = "lost"
+            self._count(attempt.name)
+
+    def end(self) -> None:
+        """Stop the clock."""
+        with self._changed:
+            self._ended = monotonic()
+
+    def figures(self) -> JobFigures:
+        """Return what is known at this moment; any thread may ask."""
+        with self._changed:
+            return self._figures()
+
+    def wait_for(self, is_so: Callable[[JobFigures], bool], seconds: float) -> bool:
+        """Wait until the figures are as asked for; return whether they are in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: is_so(self._figures()), seconds)
+
+    def _attempt(self, report: Report) -> _Attempt:
+        if report.run not in self._attempts:
+            attempt = self._attempts[report.run] = _Attempt(report.name)
+            where = (report.name.stage, report.name.partition)
+            self._partitions.setdefault(where, _Partition()).attempts.append(attempt)
+        return self._attempts[report.run]
+
+    def _count(self, name: TaskName) -> None:
+        """Count a partition anew; all others are as they were."""
+        partition = self._partitions[name.stage, name.partition]
+        before, partition.counts = partition.counts, _counts(partition.attempts)
+        changes = zip(self._counts, before, partition.counts, strict=True)
+        self._counts = [count - old + new for count, old, new in changes]
+        self._changed.notify_all()
+
+    def _figures(self) -> JobFigures:
+        now = monotonic() if self._ended is None else self._ended
+        counts = dict(zip(_COUNTS, self._counts, strict=True))
+        reporting = 0.0 if self._heard is None else now - self._heard
+        pace = counts["rows_done"] / reporting if reporting > 0 else 0.0
+        return JobFigures(
+            **counts,
+            reported=self._heard is not None,
+            total=self._total,
+            seconds=now - self._began,
+            rows_per_second=pace,
+            seconds_left=_seconds_left(self._total, counts["rows_done"], pace),
+        )
+
+
+def _seconds_left(total: int | None, done: int, pace: float) -> float | None:
+    if total is None or not pace:
+        return None
+    return max(0, total - done) / pace
+
+
+def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
+    """Return what the attempts at one partition come to."""
+    latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
+    stand = [each for each in attempts if each.stands and each.name.attempt == latest]
+    given_up = [each for each in attempts if each not in stand]
+    running = sum(each.state == "running" for each in stand)
+    return (
+        *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
+        sum(each.figures.rows_in for each in stand),
+        sum(each.figures.rows_out for each in stand),
+        sum(each.figures.rows_done for each in stand),
+        sum(each.figures.in_flight for each in stand if each.state == "running"),
+        sum(each.figures.calls for each in given_up),
+        running,
+        len(stand) - running,
+        int(not stand),
+        len(given_up),
+    )

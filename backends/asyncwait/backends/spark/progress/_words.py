@@ -1,0 +1,91 @@
+"""What is told of a job, in words."""
+
+from datetime import timedelta
+
+from asyncwait.backends.spark.progress._figures import JobFigures
+
+
+def line(figures: JobFigures, silence: str) -> str:
+    """Say what a job does at this moment.
+
+    Args:
+        figures: of it.
+        silence: what to say of tasks as long as none has reported.
+    """
+    if not figures.reported:
+        return f"tasks unknown, {silence}"
+    return ", ".join([f"{_rows(figures)} rows", *_pace(figures), *_told(figures)])
+
+
+def last_line(figures: JobFigures, silence: str) -> str:
+    """Say what a job has done, where nothing was drawn."""
+    took = f"in {figures.seconds:,.1f} s"
+    if not figures.reported:
+        return f"tasks: unknown {took}, {silence}"
+    left = _pace(figures)[:1]
+    return ", ".join([f"rows: {_rows(figures)} done {took}", *left, *_told(figures)])
+
+
+def summary(figures: JobFigures, silence: str) -> str:
+    """Say what a job has done, and what it has cost, as a small table."""
+    took = f"{figures.seconds:,.1f} s"
+    if not figures.reported:
+        return f"tasks   unknown, {silence}\ntime    {took}"
+    events = [
+        _many(figures.retries, "retry", "retries"),
+        _many(figures.timeouts, "timeout"),
+        _many(figures.failures_handled, "failure handled", "failures handled"),
+        _many(figures.abandoned, "call abandoned", "calls abandoned"),
+        _many(figures.errors, "error"),
+    ]
+    table = {
+        "rows": f"{_rows(figures)} done, {figures.rows_in:,} in, {figures.rows_out:,} out",
+        "calls": _calls(figures),
+        "events": ", ".join(each for each in events if not each.startswith("0 ")),
+        "tasks": _tasks(figures),
+        "time": f"{took}, {figures.rows_per_second:,.1f} rows/s",
+    }
+    return "\n".join(f"{name:6}  {text}" for name, text in table.items() if text)
+
+
+def _rows(figures: JobFigures) -> str:
+    of = "" if figures.total is None else f" of {figures.total:,}"
+    return f"{figures.rows_done:,}{of}"
+
+
+def _pace(figures: JobFigures) -> list[str]:
+    pace = [f"{figures.rows_per_second:,.1f}/s"]
+    if figures.seconds_left:
+        pace.append(f"{timedelta(seconds=round(figures.seconds_left))} left")
+    return pace
+
+
+def _told(figures: JobFigures) -> list[str]:
+    """Say what there is, beside what is in flight and the tasks."""
+    counts = {
+        "retried": figures.retries,
+        "timed out": figures.timeouts,
+        "error" if figures.errors == 1 else "errors": figures.errors,
+    }
+    present = [f"{count:,} {name}" for name, count in counts.items() if count]
+    return [f"{figures.in_flight:,} in flight", *present, f"tasks: {_tasks(figures)}"]
+
+
+def _tasks(figures: JobFigures) -> str:
+    running, done = figures.tasks_running, figures.tasks_done
+    counts = {"running": running, "done": done, "failed": figures.tasks_failed}
+    return ", ".join(
+        f"{count:,} {name}" for name, count in counts.items() if count or name == "done"
+    )
+
+
+def _calls(figures: JobFigures) -> str:
+    calls = _many(figures.calls, "call")
+    if not figures.attempts_failed:
+        return calls
+    attempts = _many(figures.attempts_failed, "attempt")
+    return f"{calls}, of which {figures.calls_in_vain:,} in {attempts} that failed"
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

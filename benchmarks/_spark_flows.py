@@ -1,0 +1,203 @@
+"""DataFrames enriched by a call for each row: by hand, as people do it, and by `ordered_wait`."""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from asyncwait.backends.spark import ordered_wait, unordered_wait
+
+CAPACITY = 100
+PARTITIONS = 2
+SCHEMA = pa.schema([("id", pa.int64()), ("payload", pa.string()), ("answer", pa.int64())])
+DDL = "id long, payload string, answer long"
+Batches = Iterator[pa.RecordBatch]
+Fetch = Callable[[Any], Any]
+
+
+def rows(session: SparkSession, count: int, payload: int = 100) -> DataFrame:
+    """Return a DataFrame of so many rows, each with a payload of so many bytes."""
+    df = session.range(0, count, 1, PARTITIONS)
+    return df.selectExpr("id", f"repeat('x', {payload}) AS payload")
+
+
+def slow(seconds: float) -> Fetch:
+    """Return a call that takes so long."""
+
+    async def fetch(row: Any) -> tuple[int]:
+        await asyncio.sleep(seconds)
+        return (row.id,)
+
+    return fetch
+
+
+def tailed(seconds: float, often: float = 0.01, factor: int = 20) -> Fetch:
+    """Return a call of which one in a hundred takes twenty times as long, always the same ones."""
+
+    async def fetch(row: Any) -> tuple[int]:
+        late = random.Random(row.id).random() < often
+        await asyncio.sleep(seconds * (factor if late else 1))
+        return (row.id,)
+
+    return fetch
+
+
+async def at_once(row: Any) -> tuple[int]:
+    """Return without a wait."""
+    return (row.id,)
+
+
+def _rows_of(batch: pa.RecordBatch) -> list[Row]:
+    """Return the rows of a batch as the functions are given them."""
+    make = Row("id", "payload")
+    return list(map(make, batch.column("id").to_pylist(), batch.column("payload").to_pylist()))
+
+
+def _batch_of(done: list[tuple[Row, tuple[int]]]) -> pa.RecordBatch:
+    columns = [
+        pa.array([row.id for row, _ in done], pa.int64()),
+        pa.array([row.payload for row, _ in done], pa.string()),
+        pa.array([answer[0] for _, answer in done], pa.int64()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+# By hand, the best that `mapInArrow` has seen.
+
+
+def no_function(batches: Batches) -> Batches:
+    """Convert each row to Python and back, and call nothing."""
+    for batch in batches:
+        given = _rows_of(batch)
+        for start in range(0, len(given), 500):
+            yield _batch_of([(row, (row.id,)) for row in given[start : start + 500]])
+
+
+def gathered(fetch: Fetch) -> Callable[[Batches], Batches]:
+    """Gather the calls of each batch under a semaphore."""
+
+    def run(batches: Batches) -> Batches:
+        async def batch_of(given: list[Row]) -> list[Any]:
+            limit = asyncio.Semaphore(CAPACITY)
+
+            async def call(row: Row) -> Any:
+                async with limit:
+                    return await fetch(row)
+
+            return await asyncio.gather(*(call(row) for row in given))
+
+        for batch in batches:
+            given = _rows_of(batch)
+            answers = asyncio.run(batch_of(given))
+            yield _batch_of(list(zip(given, answers, strict=True)))
+
+    return run
+
+
+def windowed(fetch: Fetch, hold: int) -> Callable[[Batches], Batches]:
+    """Keep a window of tasks over the whole partition: so many calls run, so many rows wait."""
+
+    def run(batches: Batches) -> Batches:
+        loop = asyncio.new_event_loop()
+        given = (row for batch in batches for row in _rows_of(batch))
+        window: deque[tuple[Row, asyncio.Task[Any]]] = deque()
+        running, room = 0, asyncio.Event()
+
+        def ended(_: Any) -> None:
+            nonlocal running
+            running -= 1
+            room.set()
+
+        async def fill() -> list[tuple[Row, Any]]:
+            nonlocal running
+            while True:
+                while running < CAPACITY and len(window) < hold:
+                    row = next(given, None)
+                    if row is None:
+                        break
+                    task = loop.create_task(fetch(row))
+                    task.add_done_callback(ended)
+                    window.append((row, task))
+                    running += 1
+                done = []
+                while window and window[0][1].done() and len(done) < 500:
+                    row, task = window.popleft()
+                    done.append((row, task.result()))
+                if done or not window:
+                    return done
+                room.clear()
+                await room.wait()
+
+        while done := loop.run_until_complete(fill()):
+            yield _batch_of(done)
+
+    return run
+
+
+def threaded(seconds: float) -> Callable[[Batches], Batches]:
+    """Map each batch over a pool of threads."""
+
+    def run(batches: Batches) -> Batches:
+        def call(row: Row) -> tuple[int]:
+            time.sleep(seconds)
+            return (row.id,)
+
+        with ThreadPoolExecutor(CAPACITY) as pool:
+            for batch in batches:
+                given = _rows_of(batch)
+                yield _batch_of(list(zip(given, pool.map(call, given), strict=True)))
+
+    return run
+
+
+def by_hand(run: Callable[[Batches], Batches]) -> Callable[[DataFrame], DataFrame]:
+    """Return what makes a DataFrame of what such a function makes of partitions."""
+    return lambda df: df.mapInArrow(run, DDL)
+
+
+def ordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
+    """Return the operator, with its defaults."""
+    return lambda df: ordered_wait(df, fetch, "answer long", **options)
+
+
+def unordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
+    """Return the operator, unordered."""
+    return lambda df: unordered_wait(df, fetch, "answer long", **options)
+
+
+class Flow(NamedTuple):
+    """What is measured.
+
+    Args:
+        enrich: makes a DataFrame of one of rows.
+        count: of rows.
+        payload: bytes beside each.
+    """
+
+    enrich: Callable[[DataFrame], DataFrame]
+    count: int
+    payload: int = 100
+
+
+FAST, MANY, FEW = 100_000, 100_000, 40_000
+
+FLOWS: dict[str, Flow] = {
+    "no function": Flow(by_hand(no_function), FAST),
+    "window, 0 ms": Flow(by_hand(windowed(at_once, 400)), FAST),
+    "ordered, 0 ms": Flow(ordered(at_once), FAST),
+    "gathered, 5 ms": Flow(by_hand(gathered(slow(0.005))), MANY),
+    "threads by hand, 5 ms": Flow(by_hand(threaded(0.005)), MANY),
+    "window, 5 ms": Flow(by_hand(windowed(slow(0.005), 400)), MANY),
+    "ordered, 5 ms": Flow(ordered(slow(0.005)), MANY),
+    "unordered, 5 ms": Flow(unordered(slow(0.005)), MANY),
+    "ordered, 5 ms, 1 kB": Flow(ordered(slow(0.005)), MANY, 1000),
+    "window, tail": Flow(by_hand(windowed(tailed(0.02), 400)), FEW),
+    "wide window, tail": Flow(by_hand(windowed(tailed(0.02), 4000)), FEW),
+    "ordered, tail": Flow(ordered(tailed(0.02)), FEW),
+}

@@ -1,0 +1,568 @@
+"""Progress of a job without Spark: reports by threads of this process over a real socket."""
+
+import gc
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from time import monotonic
+from typing import Any
+
+import pytest
+from remains import wait_until
+
+from asyncwait.backends.spark.progress import (
+    Endpoint,
+    JobFigures,
+    Progress,
+    TaskFigures,
+    TaskName,
+    _progress,
+    _reporting,
+    _tally,
+    reporting,
+)
+from asyncwait.backends.spark.progress._wire import Report, packed
+from asyncwait.spec import InvalidConfig, MissingExtra, Statistics
+
+SOON = 30.0
+NEVER = 1e6
+FIRST = TaskName(1, 0, 0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """No thread and no socket outlives a test: a socket that is forgotten warns, and fails it."""
+    before = set(threading.enumerate())
+    yield
+    wait_until(lambda: set(threading.enumerate()) <= before)
+    gc.collect()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
+    """Time as the tally reads it, which the test sets."""
+    now = [0.0]
+    monkeypatch.setattr(_tally, "monotonic", lambda: now[0])
+
+    def set_to(seconds: float) -> None:
+        now[0] = seconds
+
+    return set_to
+
+
+class Played:
+    """Stands for the operator in a task; what its figures are, a test says."""
+
+    def __init__(self, **figures: int) -> None:
+        self.figures = TaskFigures(**figures)
+        self.asked = threading.Event()
+
+    def __call__(self) -> TaskFigures:
+        """Return what the test says."""
+        self.asked.set()
+        return self.figures
+
+
+def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
+    """Wait until the figures are as the test wants them."""
+    assert progress._tally.wait_for(is_so, SOON), progress.figures()
+    return progress.figures()
+
+
+def connected(progress: Progress) -> socket.socket:
+    """Connect as whoever finds the port."""
+    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
+
+
+def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
+    """A report as it travels."""
+    fields: dict[str, Any] = {
+        "secret": progress.endpoint.secret if secret is None else secret,
+        "run": b"run",
+        "number": 0,
+        "state": "running",
+        "name": FIRST,
+        "figures": TaskFigures(calls=1),
+    }
+    return packed(Report(**fields | changes))
+
+
+# What tasks say
+
+
+def test_the_figures_of_all_tasks_arrive() -> None:
+    """Those of tasks that run, and the last ones of those that have ended."""
+    one = Played(rows_in=30, rows_out=10, in_flight=20, held=5, calls=40, retries=10)
+    two = Played(rows_in=7, rows_out=7, calls=8, timeouts=1, errors=1, failures_handled=2)
+
+    with Progress() as progress, reporting(progress.endpoint, FIRST, one, every=NEVER):
+        with reporting(progress.endpoint, TaskName(1, 1, 0), two, every=NEVER):
+            both = wait(progress, lambda figures: figures.calls == 48)
+        ended = wait(progress, lambda figures: figures.tasks_done == 1)
+        one.figures = TaskFigures(rows_in=50, rows_out=50, calls=60, retries=10, abandoned=3)
+
+    assert (both.tasks_running, both.tasks_done, both.in_flight) == (2, 0, 20)
+    assert (both.rows_in, both.rows_done, both.rows_out) == (37, 22, 17)
+    assert (both.retries, both.timeouts, both.errors, both.failures_handled) == (10, 1, 1, 2)
+    assert (ended.tasks_running, ended.tasks_done) == (1, 1)
+    last = progress.figures()
+    assert (last.calls, last.rows_done, last.in_flight, last.abandoned) == (68, 57, 0, 3)
+    assert (last.tasks_running, last.tasks_done, last.attempts_failed) == (0, 2, 0)
+
+
+def test_a_task_reports_again_and_again() -> None:
+    """Every so often, without anything being asked of it."""
+    played = Played(calls=1)
+    with (
+        Progress() as progress,
+        reporting(progress.endpoint, FIRST, played, every=0.001),
+    ):
+        for calls in (2, 3, 4):
+            played.figures = TaskFigures(calls=calls)
+            wait(progress, lambda figures, calls=calls: figures.calls == calls)  # type: ignore[misc]
+
+
+def test_figures_of_an_operator_become_those_of_a_task() -> None:
+    """What the task counts is added to what the operator says."""
+    figures = TaskFigures.of(
+        Statistics(in_flight=5, waiting=1, held=2, oldest=0.5), rows_in=10, rows_out=4, errors=1
+    )
+
+    assert figures == TaskFigures(
+        in_flight=5, waiting=1, held=2, oldest=0.5, rows_in=10, rows_out=4, errors=1
+    )
+    assert figures.rows_done == 6
+
+
+def test_nobody_has_to_want_to_know() -> None:
+    """Without an endpoint the body runs as it would, and the figures are not asked for."""
+    played = Played()
+    with reporting(None, FIRST, played):
+        pass
+
+    assert not played.asked.is_set()
+
+
+def test_outside_of_spark_a_task_has_a_name() -> None:
+    """The same code runs without a cluster."""
+    pytest.importorskip("pyspark")
+
+    assert TaskName.here() == TaskName(0, 0, 0)
+
+
+# Attempts that fail
+
+
+def test_an_attempt_that_fails_and_is_repeated() -> None:
+    """Its calls have cost something and count; its rows don't."""
+    with Progress(50) as progress:
+        with (
+            pytest.raises(LookupError),
+            reporting(
+                progress.endpoint, FIRST, Played(rows_in=30, rows_out=20, calls=30), every=NEVER
+            ),
+        ):
+            raise LookupError
+        failed = wait(progress, lambda figures: figures.attempts_failed == 1)
+        again = Played(rows_in=50, rows_out=50, calls=51, retries=1)
+        with reporting(progress.endpoint, TaskName(1, 0, 1), again, every=NEVER):
+            wait(progress, lambda figures: figures.calls == 81)
+
+    assert (failed.tasks_failed, failed.tasks_running, failed.rows_in) == (1, 0, 0)
+    assert (failed.calls, failed.calls_in_vain) == (30, 30)
+    last = progress.figures()
+    assert (last.rows_in, last.rows_out, last.calls, last.calls_in_vain) == (50, 50, 81, 30)
+    assert (last.tasks_done, last.tasks_failed, last.attempts_failed) == (1, 0, 1)
+    assert "calls   81 calls, of which 30 in 1 attempt that failed" in progress.summary()
+
+
+def test_a_generator_that_nobody_wants_more_of_has_ended() -> None:
+    """Spark closes it where it needs no more rows."""
+
+    def task(endpoint: Endpoint) -> Iterator[int]:
+        with reporting(endpoint, FIRST, Played(calls=1), every=NEVER):
+            yield 1
+            yield 2
+
+    with Progress() as progress:
+        rows = task(progress.endpoint)
+        next(rows)
+        rows.close()  # type: ignore[attr-defined]
+
+    assert (progress.figures().tasks_done, progress.figures().attempts_failed) == (1, 0)
+
+
+def test_an_attempt_is_given_up_when_a_later_one_reports() -> None:
+    """Nothing was heard of its end, as where the network is cut."""
+    with Progress() as progress, connected(progress) as one, connected(progress) as two:
+        one.sendall(message(progress, figures=TaskFigures(calls=5, rows_in=5, in_flight=5)))
+        wait(progress, lambda figures: figures.calls == 5)
+        name = TaskName(1, 0, 1)
+        two.sendall(message(progress, run=b"two", name=name, state="ended"))
+        figures = wait(progress, lambda figures: figures.calls == 6)
+
+    assert (figures.tasks_running, figures.tasks_done, figures.attempts_failed) == (0, 1, 1)
+    assert (figures.calls_in_vain, figures.rows_in, figures.in_flight) == (5, 0, 0)
+
+
+def test_of_two_attempts_side_by_side_the_one_that_ends_counts() -> None:
+    """Spark may speculate, and kills the slower one, whichever that is."""
+    with Progress() as progress, connected(progress) as one:
+        with connected(progress) as two:
+            one.sendall(message(progress, figures=TaskFigures(rows_in=9, calls=9)))
+            wait(progress, lambda figures: figures.calls == 9)
+            two.sendall(message(progress, run=b"two", name=TaskName(1, 0, 1)))
+            wait(progress, lambda figures: figures.calls == 10)
+            ended = TaskFigures(rows_in=20, calls=20)
+            one.sendall(message(progress, number=1, state="ended", figures=ended))
+            wait(progress, lambda figures: figures.calls == 21)
+        wait(progress, lambda figures: figures.tasks_done == 1)
+
+    last = progress.figures()
+    assert (last.rows_in, last.calls, last.calls_in_vain) == (20, 21, 1)
+    assert (last.tasks_done, last.tasks_failed, last.attempts_failed) == (1, 0, 1)
+
+
+def test_a_connection_that_breaks_gives_an_attempt_up() -> None:
+    """Until the worker is heard of again, on another one."""
+    with Progress() as progress:
+        with connected(progress) as stream:
+            stream.sendall(message(progress))
+            wait(progress, lambda figures: figures.tasks_running == 1)
+        lost = wait(progress, lambda figures: figures.tasks_running == 0)
+        with connected(progress) as stream:
+            stream.sendall(message(progress, number=1))
+            again = wait(progress, lambda figures: figures.tasks_running == 1)
+
+    assert (lost.attempts_failed, lost.tasks_failed, lost.calls_in_vain) == (1, 1, 1)
+    assert (again.attempts_failed, again.tasks_failed, again.calls_in_vain) == (0, 0, 0)
+
+
+def test_what_comes_late_by_an_old_connection_changes_nothing() -> None:
+    """A worker has connected anew before the end of the old connection was seen."""
+    with Progress() as progress, connected(progress) as new:
+        with connected(progress) as old:
+            old.sendall(message(progress))
+            wait(progress, lambda figures: figures.calls == 1)
+            new.sendall(message(progress, number=2, figures=TaskFigures(calls=3)))
+            wait(progress, lambda figures: figures.calls == 3)
+            old.sendall(message(progress, number=1, figures=TaskFigures(calls=2)))
+        with connected(progress) as other:  # heard after the end of the old one
+            other.sendall(message(progress, run=b"other", name=TaskName(1, 1, 0)))
+            figures = wait(progress, lambda figures: figures.calls > 3)
+
+    assert (figures.calls, figures.attempts_failed) == (4, 0)
+
+
+def test_two_operators_of_one_task_stand_side_by_side() -> None:
+    """They follow each other in one stage, and have one name."""
+    with (
+        Progress() as progress,
+        reporting(progress.endpoint, FIRST, Played(calls=2), every=NEVER),
+        reporting(progress.endpoint, FIRST, Played(calls=3), every=NEVER),
+    ):
+        figures = wait(progress, lambda figures: figures.calls == 5)
+
+    assert (figures.tasks_running, figures.attempts_failed) == (2, 0)
+
+
+KILLED = """
+import sys, threading
+from msgspec.json import decode
+from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
+
+endpoint = decode(sys.argv[1], type=Endpoint)
+with reporting(endpoint, TaskName(3, 4, 0), lambda: TaskFigures(calls=17), every=0.01):
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_worker_that_is_killed_is_given_up() -> None:
+    """It says nothing more, but its connection ends with it."""
+    from msgspec.json import encode
+
+    with Progress() as progress:
+        endpoint = encode(progress.endpoint).decode()
+        with subprocess.Popen([sys.executable, "-c", KILLED, endpoint]) as worker:
+            try:
+                wait(progress, lambda figures: figures.tasks_running == 1)
+            finally:
+                os.kill(worker.pid, signal.SIGKILL)
+        figures = wait(progress, lambda figures: figures.attempts_failed == 1)
+
+    assert (figures.tasks_running, figures.tasks_failed) == (0, 1)
+    assert (figures.calls, figures.calls_in_vain) == (17, 17)
+
+
+# Never in the way of a task
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last report has a tenth of a second, so that a busy machine has the rest of the second."""
+    assert _reporting._FAREWELL < 1
+    monkeypatch.setattr(_reporting, "_FAREWELL", 0.1)
+
+
+def left_in_time(endpoint: Endpoint, **options: Any) -> bool:
+    """Whether a task is left at once though its driver does not answer."""
+    began = monotonic()
+    played = Played()
+    with reporting(endpoint, FIRST, played, **options):
+        assert played.asked.wait(SOON)
+    return monotonic() - began < 1.0
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_driver_that_is_gone_is_no_error() -> None:
+    """Nobody listens there any more."""
+    with Progress() as progress:
+        endpoint = progress.endpoint
+
+    assert left_in_time(endpoint)
+
+
+def test_a_driver_that_goes_while_a_task_runs_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The task ends as it would."""
+    monkeypatch.setattr(_progress, "_GRACE", 0.01)
+    played = Played(calls=1)
+    with ExitStack() as task:
+        with Progress() as progress:
+            task.enter_context(reporting(progress.endpoint, FIRST, played, every=0.001))
+            wait(progress, lambda figures: figures.calls == 1)
+        played.asked.clear()
+        assert played.asked.wait(SOON)
+
+    assert progress.figures().tasks_running == 1
+
+
+def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From then on nothing is asked of the operator either."""
+    monkeypatch.setattr(_reporting, "_LONGEST_PAUSE", 0.0)
+    asked = 0
+    with Progress() as progress:
+        endpoint = progress.endpoint
+
+    def figures() -> TaskFigures:
+        nonlocal asked
+        asked += 1
+        return TaskFigures()
+
+    before = threading.active_count()
+    with reporting(endpoint, FIRST, figures, every=0.0001):
+        wait_until(lambda: threading.active_count() == before)
+
+    assert asked == 8
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_port_that_is_blocked_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever connects hears nothing at all: the last report is given up."""
+    released = threading.Event()
+
+    def blocked(*_: Any) -> socket.socket:
+        released.wait(SOON)
+        raise TimeoutError
+
+    monkeypatch.setattr(_reporting.socket, "create_connection", blocked)
+    assert left_in_time(Endpoint("192.0.2.1", 9, b""))
+    released.set()
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_driver_that_reads_nothing_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its buffers are full, and the last report is given up."""
+    monkeypatch.setattr(_reporting, "packed", lambda report: bytes(1 << 26))
+    monkeypatch.setattr(_reporting, "_PATIENCE", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as driver:
+        assert left_in_time(Endpoint("127.0.0.1", driver.getsockname()[1], b""))
+        wait_until(lambda: "asyncwait-reporting" not in {t.name for t in threading.enumerate()})
+
+
+@pytest.mark.usefixtures("hurried")
+def test_figures_that_block_delay_nothing() -> None:
+    """Nor do they keep the task from ending."""
+    released = threading.Event()
+    asked = threading.Event()
+
+    def figures() -> TaskFigures:
+        asked.set()
+        released.wait(SOON)
+        return TaskFigures()
+
+    with Progress() as progress:
+        began = monotonic()
+        with reporting(progress.endpoint, FIRST, figures, every=NEVER):
+            assert asked.wait(SOON)
+        assert monotonic() - began < 1.0
+        released.set()
+
+
+def test_figures_that_raise_are_told_as_they_were() -> None:
+    """The report goes out all the same."""
+    played = Played(calls=3)
+
+    def figures() -> TaskFigures:
+        if played.asked.is_set():
+            raise RuntimeError
+        return played()
+
+    with (
+        Progress() as progress,
+        reporting(progress.endpoint, FIRST, figures, every=NEVER),
+    ):
+        wait(progress, lambda figures: figures.calls == 3)
+
+    assert (progress.figures().tasks_done, progress.figures().calls) == (1, 3)
+
+
+def test_a_process_without_room_for_a_thread_runs_the_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is reported then."""
+    with Progress() as progress, monkeypatch.context() as patched:
+
+        def start(_: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        patched.setattr(threading.Thread, "start", start)
+        with reporting(progress.endpoint, FIRST, Played()):
+            pass
+
+    assert not progress.figures().reported
+
+
+# Leaving
+
+
+def test_the_last_reports_are_waited_for() -> None:
+    """Spark may say that a job is over before they were read."""
+    played = Played(calls=1)
+    released = threading.Event()
+
+    def task() -> None:
+        with reporting(progress.endpoint, FIRST, played, every=NEVER):
+            released.wait(SOON)
+            played.figures = TaskFigures(calls=2)
+
+    with Progress() as progress:
+        thread = threading.Thread(target=task)
+        thread.start()
+        wait(progress, lambda figures: figures.tasks_running == 1)
+        released.set()
+    thread.join()
+
+    assert (progress.figures().calls, progress.figures().tasks_done) == (2, 1)
+
+
+def test_what_has_arrived_is_read_on_leaving() -> None:
+    """Even of a task that was not heard of before."""
+    with Progress() as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended"))
+
+    assert progress.figures().tasks_done == 1
+
+
+def left_while_a_task_runs(error: BaseException | None = None) -> JobFigures:
+    """Leave while a task says nothing, with an error or without."""
+    with ExitStack() as streams, Progress() as progress:
+        stream = streams.enter_context(connected(progress))
+        stream.sendall(message(progress))
+        wait(progress, lambda figures: figures.tasks_running == 1)
+        if error is not None:
+            raise error
+    return progress.figures()
+
+
+def test_tasks_that_say_nothing_are_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What became of them is not known."""
+    monkeypatch.setattr(_progress, "_GRACE", 0.01)
+    figures = left_while_a_task_runs()
+
+    assert (figures.tasks_running, figures.attempts_failed) == (1, 0)
+
+
+def test_who_interrupts_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even for the last reports."""
+    monkeypatch.setattr(_progress, "_GRACE", NEVER)
+    with pytest.raises(KeyboardInterrupt):
+        left_while_a_task_runs(KeyboardInterrupt())
+
+
+def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None:
+    """The pace is that of the time in which there were tasks."""
+    with Progress(40) as progress:
+        clock(10.0)
+        with connected(progress) as stream:
+            stream.sendall(message(progress, figures=TaskFigures(rows_in=30)))
+            wait(progress, lambda figures: figures.reported)
+            clock(15.0)
+            figures = progress.figures()
+            stream.sendall(message(progress, number=1, state="ended"))
+            wait(progress, lambda figures: figures.tasks_done == 1)
+    clock(99.0)
+
+    assert (figures.seconds, figures.rows_per_second) == (15.0, 6.0)
+    assert (figures.total, figures.seconds_left) == (40, pytest.approx(10 / 6))
+    assert progress.figures().seconds == 15.0
+
+
+# Its arguments
+
+
+def test_wrong_arguments_are_refused_at_the_door() -> None:
+    """Each says what was expected."""
+    with pytest.raises(InvalidConfig, match=r"^total must be a whole number >= 0, or None for not"):
+        Progress(-1)
+    with pytest.raises(InvalidConfig, match=r"^show must be True, False, or None for where"):
+        Progress(show="yes")  # type: ignore[arg-type]
+    with pytest.raises(InvalidConfig, match=r"^console must be a Console of rich, or None, got"):
+        Progress(console=sys.stderr)  # type: ignore[arg-type]
+    with (
+        pytest.raises(InvalidConfig, match=r"^session must be a SparkSession, or None for the"),
+        Progress(session=object()),  # type: ignore[arg-type]
+    ):
+        pass
+
+
+def test_it_is_entered_once() -> None:
+    """And there is no endpoint before."""
+    progress = Progress()
+    with pytest.raises(RuntimeError, match=r"^there is no endpoint yet; enter first: `with Prog"):
+        _ = progress.endpoint
+    with progress:
+        pass
+    with pytest.raises(RuntimeError, match=r"^entered before: a job is watched by a new Progress"):
+        progress.__enter__()
+
+
+def test_an_endpoint_travels_and_keeps_its_secret() -> None:
+    """Logs show what they are given."""
+    with Progress() as progress:
+        endpoint = progress.endpoint
+
+    assert pickle.loads(pickle.dumps(endpoint)) == endpoint  # noqa: S301 - of our own making
+    assert repr(endpoint) == f"Endpoint('127.0.0.1', {endpoint.port})"
+    assert len(endpoint.secret) == 16
+
+
+def test_rich_is_needed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody asks for a bar, there is none."""
+    monkeypatch.delitem(sys.modules, "asyncwait.backends.spark.progress._bar", raising=False)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+
+    with pytest.raises(MissingExtra, match=r"^rich is not installed; try: pip install 'asyncwait"):
+        Progress(show=True)
+    for show in (None, False):
+        with Progress(show=show) as progress:
+            pass
+        assert progress.summary().startswith("tasks   unknown, none has reported\ntime    0.")
