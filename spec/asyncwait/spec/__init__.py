@@ -67,7 +67,7 @@ from asyncwait.spec._operator import (
     close_source,
 )
 from asyncwait.spec._plain import plain_wait
-from asyncwait.spec._plain_parts import PlainFunction, PlainSource, no_end_in_disguise
+from asyncwait.spec._plain_parts import PlainFunction, PlainOne, PlainSource, no_end_in_disguise
 from asyncwait.spec._plain_types import KeyedWait, OpenPlain, PlainResults, PlainWait
 from asyncwait.spec._retry import BackOffs, Retry, RetryAfter, attempt_timed_out
 from asyncwait.spec._snapshot import (
@@ -114,6 +114,7 @@ __all__ = [
     "OperatorError",
     "OperatorResults",
     "PlainFunction",
+    "PlainOne",
     "PlainResults",
     "PlainSource",
     "PlainWait",

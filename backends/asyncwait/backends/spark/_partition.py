@@ -22,7 +22,7 @@ from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.spec import OperatorConfig, OperatorError, Snapshot, Statistics
 
-BATCH_SIZE = 500
+BATCH_SIZE = 1000
 """Rows in a batch of output at most; it holds what is ready, and never waits to be full."""
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.spec import Element
 
-_CHUNK = 500
+_CHUNK = 1000
 """Rows that are decoded at once; of a larger batch the rest stays as it came."""
 
 _AHEAD = 2

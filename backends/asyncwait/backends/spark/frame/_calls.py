@@ -14,7 +14,7 @@ from asyncwait.spec import FunctionParts, OperatorError, Retry, is_collection, s
 
 
 class Results:
-    """Makes output rows of what the function gives: always a collection of them.
+    """Makes output rows of what the function gives: one, or with `many` a collection of them.
 
     Args:
         schema: of the results.
@@ -40,16 +40,16 @@ class Results:
         self._end = (None,) if tells_errors else ()
 
     def of(self, row: InputRow, given: Any) -> Any:
-        """Return the output rows of `row`, for which the function, or a handler, gives `given`.
+        """Return the output row of `row`, for which the function, or a handler, gives `given`.
 
-        With `many` they are made while they are read, because what that raises is told by the
-        operator. So is what is no collection; it is returned as it is.
+        With `many` there are several. They are made while they are read, because what that raises
+        is told by the operator. So is what is no collection; it is returned as it is.
 
         Raises:
             SchemaMismatch: the result does not fit the schema, or is none.
         """
         if not self._many:
-            return (self._one(row, given),)
+            return self._one(row, given)
         if isinstance(given, dict) or not is_collection(given):
             return given
         return (self._one(row, each) for each in given)
@@ -71,6 +71,10 @@ class Results:
         except (TypeError, ValueError) as error:
             text = f"the result {shown(result)} ({type(result).__name__}) does not fit: {error}"
             raise SchemaMismatch(text) from None
+
+    def of_handler(self, row: InputRow, given: Any) -> Any:
+        """Return the collection of output rows that a handler gives."""
+        return self.of(row, given) if self._many else (self._one(row, given),)
 
     def in_place_of(self, row: InputRow, error: OperatorError) -> tuple[OutputRow]:
         """Return a row of nulls that tells of an error."""
@@ -101,8 +105,6 @@ class RowFunction:
     def __init__(self, parts: FunctionParts, results: Results) -> None:
         self._call: Any = parts.call
         self._results = results
-        self.failure: Callable[[InputRow, OperatorError], Any]
-        """Set by whoever opens the operator."""
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
@@ -146,7 +148,7 @@ def failure_handler(
         if asked == "column":
             return results.in_place_of(row, error)
         given = asked(row.value, error)
-        return None if given is None and on_error is None else results.of(row, given)
+        return None if given is None and on_error is None else results.of_handler(row, given)
 
     return handle
 

@@ -36,6 +36,7 @@ from asyncwait.spec import (
     Mode,
     OperatorConfig,
     PlainFunction,
+    PlainOne,
     PlainSource,
     Retry,
     Statistics,
@@ -121,7 +122,6 @@ class Enrichment(Struct, frozen=True):
         )
         blocks = is_plain_function(parts.call)
         of_rows: Any = (BlockingRowFunction if blocks else RowFunction)(parts, results)
-        of_rows.failure = failure_handler(options.on_error, parts, results)
         paced: Any = source
         if not options.pace.is_free:
             pacer = Pacer(options.pace)
@@ -136,8 +136,10 @@ class Enrichment(Struct, frozen=True):
             repeating(options.retry, many=options.many),
             options.max_held,
         )
+        function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
+        function.failure = failure_handler(options.on_error, parts, results)
         opens = threads.open_plain if blocks else pool.open_plain
-        return opens(config, PlainFunction(of_rows), rows)
+        return opens(config, function, rows)
 
     def _record(self, row: InputRow) -> RowRecord:
         if self.options.mode != "key-ordered":
