@@ -343,11 +343,11 @@ def test_ceilings_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
 
     running: list[int] = []
     df = spark.session.range(0, 40, 1, 2)
-    out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, calls_per_second=200)
+    out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, calls_per_second=100)
     rows = out.collect()
     assert max(row.most for row in rows) <= 3
     begun = sorted(row.at for row in rows[:20])
-    assert begun[-1] - begun[0] >= 19 / 100 - 0.001
+    assert begun[-1] - begun[0] >= 0.3  # 19 gaps of 1/50 s, less what the first call was late
 
 
 def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark) -> None:
