@@ -4,16 +4,19 @@ import json
 import signal
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import click
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, TROUBLED, Folder
 from remains import linux, wait_until, wait_until_gone
 
-from asyncwait.conformance._commands import _listing, asyncwait
+from asyncwait.conformance._commands import _installed, _listing, asyncwait
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record, Watermark
@@ -687,3 +690,73 @@ def test_failures_stay_as_they_are_on_demand(outside: Folder) -> None:
     assert "  shrunk (" in shrunk.out
     assert "shrinking" not in as_is.err
     assert "  generated " in as_is.out
+
+
+def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    """Have other distributions bring these subcommands: what their entry points say, by name."""
+    entries = [EntryPoint(name, value, _installed.GROUP) for name, value in values.items()]
+    monkeypatch.setattr(_installed, "entry_points", lambda group: entries)
+
+
+def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands among the others in the help."""
+    bring(monkeypatch, extra="outside_command:extra", rules="outside_command:extra")
+    monkeypatch.setitem(sys.modules, "outside_command", SimpleNamespace(extra=extra_command))
+
+    assert run("extra").stdout == "more\n"
+    assert "  extra           Say more.\n" in run("--help").stdout
+    assert run("rules", "ORD-1").stdout.startswith("ORD-1 ")
+
+
+@click.command()
+def extra_command() -> None:
+    """Say more."""
+    click.echo("more")
+
+
+def test_a_subcommand_is_loaded_when_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by another one."""
+    bring(monkeypatch, extra="nowhere_at_all:extra")
+
+    assert run("backends").exit_code == 0
+    assert run("backends").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("nowhere_at_all:extra", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("json:no_such_name", "AttributeError: module 'json' has no attribute 'no_such_name'"),
+        ("json:__name__", "expected a command of click, got 'json'"),
+    ],
+)
+def test_a_broken_subcommand_is_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch, value: str, why: str
+) -> None:
+    """When it is run, whatever its arguments are; the others are listed all the same."""
+    bring(monkeypatch, extra=value)
+    said = f"error: the command 'extra' ({value}) can't be loaded: {why}"
+
+    done = run("extra", "--deep", "x")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+    listed = run("--help")
+    assert listed.exit_code == 0
+    assert "  extra           Can't be loaded: " in listed.stdout
+
+
+def test_an_unknown_subcommand_is_a_usage_error() -> None:
+    """Nothing is loaded for it."""
+    done = run("no-such-command")
+
+    assert done.exit_code == 2
+    assert "No such command 'no-such-command'" in done.stderr
+
+
+def test_the_shipped_subcommands_are_listed() -> None:
+    """By name; the journal's comes by its entry point."""
+    listed = run("--help").stdout
+
+    names = ["backends", "journal", "judge", "play", "rules", "verify", "verify-mailbox"]
+    assert [line.split()[0] for line in listed.partition("Commands:\n")[2].splitlines()] == names

@@ -17,7 +17,7 @@ OURS = {
     "harness": {"spec", "scenario"},
     "suite": SUITE,
     "backends": set[str](),
-    "backends.spark": {"spec", "backends.pool", "backends.threads"},
+    "backends.spark": {"spec", "backends.journal", "backends.pool", "backends.threads"},
     "backends.threads": {"spec", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
     "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "backends.chain"},
@@ -34,6 +34,7 @@ OTHERS = {
     "backends.pool": {"anyio", "msgspec", "trio"},
     "backends.chain": {"anyio", "msgspec"},
     "backends.emitter": {"anyio", "msgspec"},
+    "backends.journal": {"click", "fsspec", "msgspec"},
     "backends.threads": {"anyio", "msgspec", "trio"},
     "backends.watching": {"anyio", "msgspec", "opentelemetry", "rich"},
 }

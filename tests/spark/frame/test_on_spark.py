@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypedDict
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StructField, StructType
 
+from asyncwait.backends.journal import JournalMismatch
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
@@ -373,3 +375,69 @@ def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark) -> None:
     not_one: Any = True
     with pytest.raises(InvalidConfig, match=r"progress must be a Progress, or None, got True"):
         ordered_wait(df, fn, "n long", progress=not_one)
+
+
+def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> None:
+    """An action that failed, and others, in other partitions: each row is paid for once."""
+    calls = tmp_path / "calls"
+    calls.mkdir()
+
+    async def fn(row: Row) -> tuple[int]:
+        if row.id == 63 and not (tmp_path / "mended").exists():
+            raise LookupError
+        await asyncio.sleep(0.001)
+        (calls / f"{row.id}-{uuid4().hex}").touch()
+        return (2 * row.id,)
+
+    def enriched(partitions: int) -> DataFrame:
+        df = spark.session.range(0, 100, 1, partitions)
+        return ordered_wait(df, fn, "twice long", journal=str(tmp_path / "journal"), capacity=5)
+
+    with pytest.raises(PythonException, match="row 13 of partition 1: the call failed"):
+        enriched(2).collect()
+    (tmp_path / "mended").touch()
+    for partitions in (2, 3):
+        assert enriched(partitions).collect() == [Row(id=n, twice=2 * n) for n in range(100)]
+    made = sorted(int(call.name.partition("-")[0]) for call in calls.iterdir())
+    # Of those that ran when the job failed, nobody has seen the results.
+    assert set(made) == set(range(100))
+    assert len(made) <= 100 + 2 * 5
+
+    with pytest.raises(JournalMismatch, match="version"):
+        ordered_wait(spark.session.range(1), twice, "n long", journal=str(tmp_path / "journal"))
+
+
+def test_a_micro_batch_that_is_replayed_is_not_paid_for_twice(
+    spark: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """And an equal row of another one is."""
+    calls = tmp_path / "calls"
+    calls.mkdir()
+
+    async def fn(value: int) -> tuple[int]:
+        (calls / uuid4().hex).touch()
+        return (value,)
+
+    source = tmp_path / "in"
+    session = spark.session
+    for _ in range(2):
+        session.range(0, 5, 1, 1).write.mode("append").json(str(source))
+    stream = session.readStream.schema("id long").option("maxFilesPerTrigger", 1).json(str(source))
+    out = ordered_wait(stream, fn, "n long", columns="id", journal=str(tmp_path / "journal"))
+
+    def run() -> None:
+        writer = out.writeStream.format("parquet").trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        assert writer.start(str(tmp_path / "out")).awaitTermination(60)
+
+    run()
+    assert len(list(calls.iterdir())) == 10
+    # As if the query had died before it could say that its last batch was done.
+    for file in (tmp_path / "checkpoint" / "commits").glob("*1*"):
+        file.unlink()
+    for file in (tmp_path / "out" / "_spark_metadata").glob("*1*"):
+        file.unlink()
+    run()
+    assert len(list(calls.iterdir())) == 10
+    rows = session.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted(row.n for row in rows) == sorted([*range(5), *range(5)])

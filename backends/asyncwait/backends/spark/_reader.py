@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ class PartitionSource(Protocol):
         """Return itself."""
         ...
 
-    async def __anext__(self) -> Element:
+    async def __anext__(self) -> Any:
         """Return the next element; raise what the batches or the codec have raised."""
         ...
 

@@ -2,10 +2,10 @@
 
 import click
 
-from asyncwait.conformance._guard import GuardedGroup
+from asyncwait.conformance._commands._installed import OpenGroup
 
 
-@click.group(cls=GuardedGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=OpenGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="asyncwait")
 def asyncwait() -> None:
     """Hold operators for asynchronous I/O on streams to their specification."""

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec.structs import replace
 
+from asyncwait.backends.journal import JournalError
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
@@ -156,7 +157,8 @@ def failure_handler(
 def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     """Return `retry` for functions of rows; its predicates are asked of what the user's own gives.
 
-    A result that does not fit is no reason to call again.
+    A result that does not fit is no reason to call again, nor is one that can't be kept; and what
+    was paid for is not judged twice.
 
     Args:
         retry: as it was configured.
@@ -167,11 +169,13 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     wanted, again = retry.on_error, retry.on_result
 
     def is_reason(error: BaseException) -> bool:
-        if isinstance(error, SchemaMismatch):
+        if isinstance(error, SchemaMismatch | JournalError):
             return False
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
     def is_asked_for(rows: tuple[OutputRow, ...]) -> bool:
+        if rows and rows[0].source.paid is not None:
+            return False
         given = tuple(row.given for row in rows)
         return bool(again(given if many else given[0]))
 

@@ -130,7 +130,7 @@ class Pacer:
 
 
 class PacedSource(AsyncIterator[Any]):
-    """The rows of a source, each when its first call may begin.
+    """The rows of a source, each when its first call may begin, if it needs one.
 
     Args:
         source: of the rows.
@@ -142,8 +142,9 @@ class PacedSource(AsyncIterator[Any]):
         self._pacer = pacer
 
     async def __anext__(self) -> Any:
-        row = await anext(self._source)
-        await self._pacer.turn()
+        row: InputRow = await anext(self._source)
+        if row.paid is None:
+            await self._pacer.turn()
         return row
 
     async def aclose(self) -> None:

@@ -21,7 +21,7 @@ class InputRow:
         name: how errors name it; called with the index when somebody asks.
     """
 
-    __slots__ = ("_name", "batch", "index", "is_called", "value")
+    __slots__ = ("_name", "batch", "index", "is_called", "key", "paid", "value")
 
     def __init__(
         self, value: Any, batch: pa.RecordBatch, index: int, name: Callable[[int], str]
@@ -32,6 +32,10 @@ class InputRow:
         self._name = name
         self.is_called = False
         """Whether a call for it has begun."""
+        self.key = b""
+        """In the journal, if there is one."""
+        self.paid: bytes | None = None
+        """What the journal has for it."""
 
     def cells(self, columns: Iterable[str]) -> Iterator[Any]:
         """Return its values in some columns."""
@@ -85,17 +89,25 @@ class FrameRows:
 
     Args:
         shape: of the rows.
+        look: is shown each row that comes, in order; None for nobody.
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, look: Callable[[InputRow], None] | None = None) -> None:
         self._shape = shape
+        self._look = look
         self._seen = 0
 
     def decode(self, batch: pa.RecordBatch) -> Iterable[InputRow]:
         """Return the rows in `batch`, in order."""
         name = self._namer(batch, self._seen)
         self._seen += batch.num_rows
-        return map(InputRow, self._values(batch), repeat(batch), count(), repeat(name))
+        rows = map(InputRow, self._values(batch), repeat(batch), count(), repeat(name))
+        return rows if self._look is None else map(self._looked_at, rows)
+
+    def _looked_at(self, row: InputRow) -> InputRow:
+        assert self._look is not None
+        self._look(row)
+        return row
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[Any]:
         """Return what the function is given of each row."""

@@ -1,8 +1,9 @@
 """What runs in a task of Spark: the operator on one partition of a DataFrame."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from datetime import tzinfo
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
+from asyncwait.backends.journal import Attempt, Journal
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
@@ -29,6 +31,7 @@ from asyncwait.backends.spark.frame._pace import (
     PacedSource,
     Pacer,
 )
+from asyncwait.backends.spark.frame._paid import Keys, PaidBlockingFunction, PaidFunction
 from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
 from asyncwait.spec import (
@@ -60,6 +63,7 @@ class Options(Struct, frozen=True):
     error_column: str | None = None
     pace: Pace = Pace()
     endpoint: Endpoint | None = None
+    journal: Journal | None = None
 
 
 class Enrichment(Struct, frozen=True):
@@ -85,21 +89,33 @@ class Enrichment(Struct, frozen=True):
         name, counts = TaskName.here(), _Counts()
         with (
             reporting(self.options.endpoint, name, counts.figures),  # opening and closing, too
-            self.partition(batches, name.partition, reader=counts.reader) as opened,
+            self._attempt(name) as attempt,
+            self.partition(batches, name.partition, attempt, reader=counts.reader) as opened,
         ):
             counts.statistics = opened.figures
             for batch in opened:
                 counts.rows_out += batch.num_rows
                 yield batch
 
+    def _attempt(self, name: TaskName) -> AbstractContextManager[Attempt | None]:
+        """Return the journal, to be opened, if there is one."""
+        if self.options.journal is None:
+            return nullcontext()
+        return self.options.journal.attempt(f"part-{name.partition}")
+
     def partition(
-        self, batches: Iterator[pa.RecordBatch], number: int, **options: Any
+        self,
+        batches: Iterator[pa.RecordBatch],
+        number: int,
+        attempt: Attempt | None = None,
+        **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which has to be closed.
 
         Args:
             batches: of the partition.
             number: of it.
+            attempt: the journal, open; None for none.
             options: see `Partition`.
         """
         shape = replace(self.shape, partition=number)
@@ -108,9 +124,17 @@ class Enrichment(Struct, frozen=True):
             shape = replace(shape, results=_nullable(shape.results).append(error))
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        return Partition(batches, self._open, FrameRows(shape), **options)
+        look = None
+        if attempt is not None:
+            given = shape.given
+            names = (given,) if isinstance(given, str) else given
+            look = Keys(attempt, self.shape.results, names, micro_batch()).look
+        opens = partial(self._open, attempt)
+        return Partition(batches, opens, FrameRows(shape, look), **options)
 
-    def _open(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
+    def _open(
+        self, attempt: Attempt | None, source: PartitionSource
+    ) -> AbstractAsyncContextManager[Any]:
         options = self.options
         parts = FunctionParts.of(self.fn() if isinstance(self.fn, type) else self.fn)
         results = Results(
@@ -127,13 +151,19 @@ class Enrichment(Struct, frozen=True):
             pacer = Pacer(options.pace)
             paced = PacedSource(source, pacer)
             of_rows = (PacedBlockingFunction if blocks else PacedFunction)(of_rows, pacer)
+        retry = repeating(options.retry, many=options.many)
+        if attempt is not None:
+            end = () if options.error_column is None else (None,)
+            kind = PaidBlockingFunction if blocks else PaidFunction
+            kept = self.shape.results
+            of_rows = kind(of_rows, attempt, kept, end, retry, many=options.many)
         rows = PlainSource(paced)
         rows.record = self._record
         config = OperatorConfig(
             options.mode,
             options.capacity,
             options.timeout,
-            repeating(options.retry, many=options.many),
+            retry,
             options.max_held,
         )
         function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
@@ -166,6 +196,16 @@ class _Counts:
         rows_in = 0 if self._source is None else self._source.given
         errors = statistics.failures_handled
         return TaskFigures.of(statistics, rows_in=rows_in, rows_out=self.rows_out, errors=errors)
+
+
+def micro_batch() -> str:
+    """Return which query and micro-batch the present task works for; empty if it is none."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None or (number := context.getLocalProperty("streaming.sql.batchId")) is None:
+        return ""
+    return f"{context.getLocalProperty('sql.streaming.queryId')} {number}"
 
 
 def zone_named(name: str) -> tzinfo | None:

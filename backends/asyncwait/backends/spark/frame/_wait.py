@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import import_context_class
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import (
@@ -52,6 +53,7 @@ class FrameWait(Protocol):
         adaptive: bool = False,
         max_tasks: int | None = None,
         progress: Progress | None = None,
+        journal: Journal | str | None = None,
     ) -> "DataFrame":
         """Return the DataFrame of the results."""
         ...
@@ -80,6 +82,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         adaptive: bool = False,
         max_tasks: int | None = None,
         progress: Progress | None = None,
+        journal: Journal | str | None = None,
     ) -> "DataFrame":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
@@ -130,6 +133,11 @@ def frame_wait(mode: Mode) -> FrameWait:
                 the slots that the cluster has now.
             progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
                 to be open for as long as they run.
+            journal: where results are kept as soon as they are paid for, so that a task, an action
+                or a job that is killed and started again does not pay twice: the path of a folder
+                that all workers see, or a URL for fsspec. The function may not change meanwhile:
+                its source, and the text and numbers that it was made with. Or say yourself what it
+                is: `Journal(path, job, version)`.
 
         Returns:
             A DataFrame of the carried columns and the results.
@@ -137,6 +145,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         Raises:
             InvalidConfig: an argument is wrong.
             MissingExtra: pyspark is not installed, or older than 4.1.
+            JournalError: the journal belongs to another job, or to another version of the function.
         """
         return plan(
             mode,
@@ -153,6 +162,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             error_column=error_column,
             many=many,
             progress=progress,
+            journal=journal,
         ).frame()
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
@@ -175,10 +185,12 @@ def plan(
     error_column: str = "error",
     many: bool = False,
     progress: Progress | None = None,
+    journal: Journal | str | None = None,
 ) -> "FramePlan":
     """Return what becomes of a DataFrame; see `ordered_wait` for the arguments and errors."""
     import_context_class()
     from asyncwait.backends.spark.frame._ceilings import Ceilings
+    from asyncwait.backends.spark.frame._paid import journal_of
     from asyncwait.backends.spark.frame._plan import Asked, FramePlan
     from asyncwait.backends.spark.frame._schema import schema_of
     from asyncwait.backends.spark.frame._task import Options
@@ -194,10 +206,14 @@ def plan(
     capacity, pace = Ceilings(*ceilings).share(df, capacity)
     in_column = error_column if on_error == "column" else None
     endpoint = None if progress is None else progress.endpoint
+    kept = journal_of(journal, fn)
     options = Options(
-        mode, timeout, capacity, held, retry, on_error, many, in_column, pace, endpoint
+        mode, timeout, capacity, held, retry, on_error, many, in_column, pace, endpoint, kept
     )
-    return FramePlan(df, fn, schema_of(schema, fn, many=many), Asked(*asked), options)
+    planned = FramePlan(df, fn, schema_of(schema, fn, many=many), Asked(*asked), options)
+    if kept is not None:
+        kept.prepare()
+    return planned
 
 
 def _require_function(fn: Any) -> None:

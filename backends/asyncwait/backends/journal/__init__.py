@@ -1,0 +1,32 @@
+"""Results of calls that have been paid for, kept so that a job that starts again pays once."""
+
+from asyncwait.backends.journal._attempt import Attempt
+from asyncwait.backends.journal._compact import compact
+from asyncwait.backends.journal._errors import (
+    JournalCorrupt,
+    JournalError,
+    JournalFull,
+    JournalMismatch,
+)
+from asyncwait.backends.journal._journal import Journal
+from asyncwait.backends.journal._keys import key_of
+from asyncwait.backends.journal._paid_once import paid_once
+from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
+from asyncwait.spec.exports import claim_exports
+
+__all__ = [
+    "Attempt",
+    "FileSummary",
+    "Journal",
+    "JournalCorrupt",
+    "JournalError",
+    "JournalFull",
+    "JournalMismatch",
+    "JournalSummary",
+    "compact",
+    "key_of",
+    "paid_once",
+    "summary",
+]
+
+claim_exports(__name__)

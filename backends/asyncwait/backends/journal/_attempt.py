@@ -1,0 +1,218 @@
+"""A journal as one task has it open."""
+
+import math
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+from asyncwait.backends.journal._errors import JournalError, JournalFull
+from asyncwait.backends.journal._files import payload_of, read_entry
+from asyncwait.backends.journal._format import KEY_BYTES, MOST
+from asyncwait.backends.journal._index import Index
+from asyncwait.backends.journal._open import open_writer
+from asyncwait.backends.journal._store import Store, entry_files
+from asyncwait.backends.journal._writers import Writer
+from asyncwait.spec import InvalidConfig
+
+_OFTEN = 100
+
+_STEP = 64 * 1024
+"""Bytes that are written before it is asked again how many others have written, at least."""
+
+
+class Attempt:
+    """A journal that one attempt of a task has open; `Journal.attempt` opens it.
+
+    What was there is known when it is opened; what other attempts add meanwhile is not. Any thread
+    may use it. It can't be pickled, and is of no use in a forked process.
+
+    Args:
+        store: where the files are.
+        owner: job and version of the journal.
+        name: of the attempt.
+        flush_rows: see `Journal`.
+        max_bytes: see `Journal`.
+
+    Attributes:
+        found: how often `find` has found something.
+        added: how many entries were added.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        owner: tuple[str, str],
+        name: str,
+        *,
+        flush_rows: int,
+        max_bytes: int | None,
+    ) -> None:
+        self.found = 0
+        self.added = 0
+        self._store = store
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._dropped = 0
+        self._index = Index(store, owner)
+        self._index.load()
+        self._torn = self._index.torn
+        self._writer: Writer = open_writer(store, name, owner, flush_rows)
+        self._others = self._index.size
+        """Bytes of all files, when they were looked at last, but for those written here."""
+        self._look_again = 0
+        self._is_closed = False
+
+    @property
+    def redone(self) -> int:
+        """Places in files at which an entry was dropped that is torn, or not as it was written.
+
+        Of a file that is torn nobody knows how many stood behind that place.
+        """
+        return self._torn + self._dropped
+
+    def find(self, key: bytes) -> bytes | None:
+        """Return the payload that was added with a key; None if there is none.
+
+        If there were several, it is the last one that was added here, or else any of them.
+
+        Args:
+            key: of the call, 16 bytes; see `key_of`.
+
+        Raises:
+            JournalError: the attempt is closed.
+        """
+        _require_key(key)
+        with self._lock:
+            self._require_open()
+            payload = self._find(key)
+            self.found += payload is not None
+            return payload
+
+    def _find(self, key: bytes) -> bytes | None:
+        for _ in range(_OFTEN):
+            try:
+                return self._look(key)
+            except FileNotFoundError:
+                self._load()
+        raise JournalError(f"{self._store.path} loses files faster than they can be read")
+
+    def _look(self, key: bytes) -> bytes | None:
+        if (payload := self._writer.find(key)) is not None:
+            return payload
+        while (place := self._index.find(key)) is not None:
+            file, at = place
+            if (entry := read_entry(self._store, file, at, key)) is not None:
+                return payload_of(entry)
+            self._dropped += 1
+            self._index.drop(key, file)
+        return None
+
+    def _load(self) -> None:
+        """Read all anew: files that were known have been merged."""
+        self._index.load(self._writer.own)
+        self._torn = max(self._torn, self._index.torn)
+
+    def add(self, key: bytes, payload: bytes) -> None:
+        """Keep what a call has given.
+
+        On a disk the entry outlives this process when `add` returns. Behind fsspec it does when
+        `flush_rows` entries have come, or after `flush` or `close`.
+
+        Args:
+            key: of the call, 16 bytes; see `key_of`.
+            payload: at most 64 MiB.
+
+        Raises:
+            JournalFull: the files would be longer than `max_bytes`.
+            JournalError: the attempt is closed.
+            InvalidConfig: an argument is not what it should be.
+            OSError: it can't be written. On a disk the entry is not there then; behind fsspec it is
+                kept, and written with the next ones.
+        """
+        _require_key(key)
+        _require_payload(payload)
+        with self._lock:
+            self._require_open()
+            if self._max_bytes is not None:
+                self._require_room(self._writer.cost(payload), self._max_bytes)
+            self._writer.add(key, payload)
+            self.added += 1
+
+    def _require_room(self, cost: int, most: int) -> None:
+        """Look from time to time what others have written, and always before it is refused."""
+        if self._ours() >= self._look_again or self._others + self._ours() + cost > most:
+            self._others = self._held() - self._writer.written
+            room = most - self._others - self._ours()
+            self._look_again = self._ours() + max(_STEP, room // 16)
+            if cost > room:
+                raise JournalFull.of(self._store.path, most - room, cost, most)
+
+    def _held(self) -> int:
+        return sum(entry_files(self._store).values())
+
+    def _room(self) -> float:
+        """Return how many bytes the end of the file may take."""
+        if self._max_bytes is None or self._writer.own is None:
+            return math.inf
+        try:
+            return self._max_bytes - self._held()
+        except OSError:  # The folder is gone; the file is to be closed all the same.
+            return 0
+
+    def _ours(self) -> int:
+        return self._writer.written + self._writer.coming
+
+    def flush(self) -> None:
+        """Write what was added and is not written yet, behind fsspec.
+
+        Raises:
+            JournalError: the attempt is closed.
+            OSError: it can't be written; it is kept, and written with the next ones.
+        """
+        with self._lock:
+            self._require_open()
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Write what is not written yet, and close the files. A second time does nothing.
+
+        Raises:
+            OSError: it can't be written, behind fsspec; it can be closed again then.
+        """
+        with self._lock:
+            if not self._is_closed:
+                self._writer.close(self._room())
+                self._store.close()
+                self._is_closed = True
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise JournalError("the attempt is closed; open another one: journal.attempt(name)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception as error:
+            if exc is None:
+                raise
+            exc.add_note(f"Closing the journal raised, too: {error!r}")
+
+
+def _require_key(key: Any) -> None:
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+        raise InvalidConfig.of("key", key, f"{KEY_BYTES} bytes, as key_of(...) gives them")
+
+
+def _require_payload(payload: Any) -> None:
+    if not isinstance(payload, bytes):
+        raise InvalidConfig.of("payload", payload, "bytes")
+    if len(payload) > MOST:
+        raise InvalidConfig(f"payload must be at most {MOST:,} bytes, got {len(payload):,}")

@@ -1,0 +1,91 @@
+"""The command `asyncwait journal`."""
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import click
+import msgspec
+
+from asyncwait.backends.journal._compact import compact
+from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
+from asyncwait.spec import AsyncWaitError
+
+_USAGE_ERROR = 2
+
+
+@click.group()
+def journal() -> None:
+    """Look after results that were paid for, and are kept."""
+
+
+@journal.command("show")
+@click.argument("path")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def show_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - click hands it over by name
+    """Say what is in the journal at PATH, a folder or a URL."""
+    with _usage_errors():
+        found = summary(path)
+    _print(found, is_json=is_json)
+
+
+@journal.command("compact")
+@click.argument("path")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def compact_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as above
+    """Merge the files of the journal at PATH, and say what is in there then.
+
+    Entries that are there twice, or are torn, are dropped. Files that are being written are left
+    alone, and whoever reads meanwhile misses nothing.
+    """
+    with _usage_errors():
+        found = compact(path)
+    _print(found, is_json=is_json)
+
+
+@contextmanager
+def _usage_errors() -> Generator[None]:
+    """Turn errors that a user can mend into one line and exit code 2."""
+    try:
+        yield
+    except (AsyncWaitError, OSError) as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(_USAGE_ERROR)
+
+
+def _print(shown: JournalSummary, *, is_json: bool) -> None:
+    if is_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
+        return
+    for line in _lines(shown):
+        click.echo(line)
+
+
+def _lines(shown: JournalSummary) -> Iterator[str]:
+    yield f"{shown.path}: job {shown.job!r}, version {shown.version!r}"
+    counts = (
+        _counted(shown.files, "file", "files"),
+        _counted(shown.bytes, "byte", "bytes"),
+        f"{_counted(shown.entries, 'entry', 'entries')} of {_counted(shown.keys, 'key', 'keys')}",
+        f"{shown.torn:,} torn",
+        f"{shown.corrupt:,} corrupt",
+    )
+    yield ", ".join(counts)
+    files = (*shown.merged, *shown.loose)
+    if files:
+        yield ""
+        yield from _table([("entries", "bytes", "state", "file"), *map(_row, files)])
+
+
+def _counted(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"
+
+
+def _row(file: FileSummary) -> tuple[str, str, str, str]:
+    return f"{file.entries:,}", f"{file.bytes:,}", file.state, file.name
+
+
+def _table(rows: list[tuple[str, str, str, str]]) -> Iterator[str]:
+    entries, size, state, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for row in rows:
+        yield f"{row[0]:>{entries}}  {row[1]:>{size}}  {row[2]:{state}}  {row[3]}"

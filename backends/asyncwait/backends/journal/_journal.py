@@ -1,0 +1,143 @@
+"""What a journal is, as it travels from the process that plans a job to those that work on it."""
+
+import os
+import re
+from contextlib import closing
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from asyncwait.backends.journal._attempt import Attempt
+from asyncwait.backends.journal._compact import compact_if_many
+from asyncwait.backends.journal._errors import JournalMismatch
+from asyncwait.backends.journal._identity import read_identity, write_identity
+from asyncwait.backends.journal._open import open_store
+from asyncwait.backends.journal._store import Store, is_remote
+from asyncwait.spec import InvalidConfig
+
+_LONGEST = 200
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,99}")
+
+
+class Journal(Struct, frozen=True):
+    """Where the results of a job are kept. It can be pickled, and holds nothing open.
+
+    A folder needs POSIX. On a network file system without locks it can be used, and its loose files
+    are not merged.
+
+    Args:
+        path: a folder that all processes see under the same name, or a URL for fsspec, such as
+            "s3://bucket/journal". A folder is made absolute: workers may be somewhere else.
+        job: whose results they are, at most 200 characters. All runs that are to share them give
+            the same.
+        version: of the function, at most 200 characters: another one if it gives other results.
+        flush_rows: entries that are collected before a part is written, behind fsspec; so many at
+            most are paid for again if the process is killed. On a disk there is no waiting.
+        max_bytes: that all files together may have; None for no bound. Attempts that run side by
+            side look from time to time what the others have written, so it may be passed a little.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be.
+    """
+
+    path: str
+    job: str
+    version: str
+    flush_rows: int = 1000
+    max_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        _require_path(self.path)
+        _require_token("job", self.job)
+        _require_token("version", self.version)
+        if not _is_count(self.flush_rows):
+            raise InvalidConfig.of("flush_rows", self.flush_rows, "a whole number >= 1")
+        if not (self.max_bytes is None or _is_count(self.max_bytes)):
+            raise InvalidConfig.of("max_bytes", self.max_bytes, "a whole number >= 1, or None")
+        if not is_remote(self.path):
+            force_setattr(self, "path", os.path.abspath(self.path))  # noqa: PTH100 - a str
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Job and version."""
+        return self.job, self.version
+
+    def prepare(self) -> None:
+        """Make the folder, or see that it holds what this journal is for; once, before all work.
+
+        Many loose files are merged, see `compact`: more than 64, or more than 64 MiB in them.
+
+        Raises:
+            JournalMismatch: it belongs to another job or version.
+            JournalCorrupt: it does not say whose it is.
+            MissingExtra: the path is a URL, and fsspec is not installed.
+            InvalidConfig: the path is that of a file, or fsspec knows nothing of that kind.
+            OSError: it can't be read or written.
+        """
+        with closing(open_store(self.path)) as store:
+            try:
+                store.make()
+            except (FileExistsError, NotADirectoryError) as error:
+                raise InvalidConfig.of("path", self.path, "a folder, or none yet") from error
+            if (held := read_identity(store)) is None:
+                write_identity(store, self.owner)
+                held = read_identity(store)  # Somebody else may have been faster.
+            self._require_ours(store, held)
+            compact_if_many(store, self.owner)
+
+    def _require_ours(self, store: Store, held: tuple[str, str] | None) -> None:
+        if held is not None and held != self.owner:
+            raise JournalMismatch.of(store.path, held, self.owner)
+
+    def attempt(self, name: str) -> Attempt:
+        """Open the journal for one attempt of a task; leave it as a context, or close it.
+
+        Args:
+            name: for people who look at the folder, for example "part-7". It need not be unique.
+
+        Raises:
+            JournalMismatch: the journal, or a file in it, belongs to another job or version.
+            JournalCorrupt: there is no journal, or a file does not say whose it is.
+            InvalidConfig: the name is none for a file.
+            MissingExtra: the path is a URL, and fsspec is not installed.
+            OSError: it can't be read.
+        """
+        _require_name(name)
+        store = open_store(self.path)
+        try:
+            self._require_ours(store, read_identity(store, is_needed=True))
+            return Attempt(
+                store, self.owner, name, flush_rows=self.flush_rows, max_bytes=self.max_bytes
+            )
+        except BaseException:
+            store.close()
+            raise
+
+
+def _require_path(path: Any) -> None:
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidConfig.of("path", path, "the path of a folder, or a URL for fsspec")
+
+
+def _require_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        expected = "1 to 100 letters, digits and . = _ -, the first a letter or digit"
+        raise InvalidConfig.of("name", name, expected)
+
+
+def _require_token(name: str, token: Any) -> None:
+    if not isinstance(token, str) or not 1 <= len(token) <= _LONGEST or not _is_text(token):
+        raise InvalidConfig.of(name, token, f"a text of 1 to {_LONGEST} characters")
+
+
+def _is_text(token: str) -> bool:
+    try:
+        token.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

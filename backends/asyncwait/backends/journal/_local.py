@@ -1,0 +1,158 @@
+"""A folder on a disk. All that changes it is a call of `os`, one step each."""
+
+import errno
+import fcntl
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from asyncwait.backends.journal._store import Write
+
+TEMPORARY = ".tmp"
+"""How the name of a file ends that is being begun."""
+
+_OPEN_AT_ONCE = 32
+_PIECE = 1 << 20
+
+
+class LocalStore:
+    """See `Store`.
+
+    A file is written under another name, locked, and gets its own when it can be read. Its writer
+    keeps the lock, and the system gives it back when that is closed or killed: a file that can be
+    locked is final.
+
+    Args:
+        path: of the folder.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, int] = OrderedDict()
+
+    def make(self) -> None:
+        os.makedirs(self.path, exist_ok=True)  # noqa: PTH103 - tests fail each call of `os`
+
+    def sizes(self) -> dict[str, int]:
+        found = {}
+        with os.scandir(self.path) as files:
+            for file in files:
+                with suppress(FileNotFoundError):
+                    found[file.name] = file.stat().st_size
+        return found
+
+    def read(self, name: str, begin: int, length: int) -> bytes:
+        with self._lock:  # Nobody else closes it meanwhile.
+            try:
+                return _pread(self._opened(name), begin, length)
+            except OSError as error:
+                if error.errno != errno.ESTALE:
+                    raise
+                self._close(name)
+                raise FileNotFoundError(errno.ENOENT, "deleted elsewhere", name) from error
+
+    def _opened(self, name: str) -> int:
+        if name in self._open:
+            self._open.move_to_end(name)
+        else:
+            if len(self._open) >= _OPEN_AT_ONCE:
+                self._close(next(iter(self._open)))
+            self._open[name] = os.open(self.file(name), os.O_RDONLY | os.O_CLOEXEC)
+        return self._open[name]
+
+    def _close(self, name: str) -> None:
+        os.close(self._open.pop(name))
+
+    def open(self, name: str) -> BinaryIO:
+        return Path(self.file(name)).open("rb", buffering=_PIECE)
+
+    def put(self, name: str, data: bytes) -> None:
+        with self.create(name) as write:
+            write(data)
+
+    @contextmanager
+    def create(self, name: str) -> Generator[Write]:
+        temporary = self.file(f"{name}-{uuid4().hex}{TEMPORARY}")
+        file = begin_file(temporary)
+        try:
+            yield lambda data: write_all(file, data)
+            os.fsync(file)
+            os.rename(temporary, self.file(name))  # noqa: PTH104 - as above
+            self._sync()
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)  # noqa: PTH108 - as above
+            raise
+        finally:
+            os.close(file)
+
+    def _sync(self) -> None:
+        """Have the folder know its names, before anything is deleted because of them."""
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def is_final(self, name: str) -> bool:
+        file = os.open(self.file(name), os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # Somebody has it, or there are no locks here: then nobody can know.
+            return False
+        finally:
+            os.close(file)
+        return True
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.file(name))  # noqa: PTH108 - as above
+
+    def sweep(self) -> None:
+        for name in self.sizes():
+            if name.endswith(TEMPORARY):
+                with suppress(FileNotFoundError):
+                    if self.is_final(name):
+                        self.delete(name)
+
+    def close(self) -> None:
+        with self._lock:
+            while self._open:
+                self._close(next(iter(self._open)))
+
+    def file(self, name: str) -> str:
+        """Return the path of a file."""
+        return f"{self.path}/{name}"
+
+
+def begin_file(path: str) -> int:
+    """Make a file that nobody has yet, and lock it where there are locks.
+
+    Returns:
+        its descriptor.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def write_all(file: int, data: bytes | bytearray) -> None:
+    """Write all of `data`: mostly at once, and what is left over if the system takes less."""
+    written = os.write(file, data)
+    while written < len(data):
+        written += os.write(file, memoryview(data)[written:])
+
+
+def _pread(file: int, begin: int, length: int) -> bytes:
+    """Read as much as there is, up to `length` bytes."""
+    data = os.pread(file, length, begin)
+    while len(data) < length and (more := os.pread(file, length - len(data), begin + len(data))):
+        data += more
+    return data

@@ -1,0 +1,127 @@
+"""The file of an attempt on a disk: each entry is there when `add` returns."""
+
+import os
+from contextlib import suppress
+from uuid import uuid4
+
+from asyncwait.backends.journal._files import payload_of
+from asyncwait.backends.journal._format import (
+    ENTRIES,
+    RECORD,
+    encode_end,
+    encode_entry,
+    encode_header,
+    is_entry,
+)
+from asyncwait.backends.journal._local import TEMPORARY, begin_file, write_all
+from asyncwait.backends.journal._store import LOOSE
+from asyncwait.backends.journal._writers import PER_ENTRY, PER_SEAL
+
+_OFTEN = 10
+
+
+class LocalWriter:
+    """See `Writer`.
+
+    Whatever breaks a write off leaves the file as it was before: what follows would not be read
+    behind half an entry.
+
+    Args:
+        folder: where the file is to be.
+        name: of the attempt.
+        owner: job and version of the journal.
+    """
+
+    def __init__(self, folder: str, name: str, owner: tuple[str, str]) -> None:
+        self.own: str | None = None
+        self.written = 0
+        self._folder = folder
+        self._name = name
+        self._header, self._salt = encode_header(ENTRIES, *owner)
+        self._owner = owner
+        self._file = -1
+        self._places: dict[bytes, tuple[int, int]] = {}
+        """Where each entry begins, and its bytes."""
+
+    @property
+    def coming(self) -> int:
+        return 0 if self.own is None else PER_SEAL + RECORD.size * len(self._places)
+
+    def cost(self, payload: bytes) -> int:
+        first = len(self._header) + PER_SEAL if self.own is None else 0
+        return first + PER_ENTRY + len(payload)
+
+    def add(self, key: bytes, payload: bytes) -> None:
+        if self.own is None:
+            self._begin()
+        entry = encode_entry(self._salt, key, payload)
+        try:
+            write_all(self._file, entry)
+            self._places[key] = self.written, len(entry)
+            self.written += len(entry)
+        except BaseException:
+            self._cut()
+            raise
+
+    def _begin(self) -> None:
+        """Make the file; somebody may take one that has not got its name yet for a dead one's."""
+        for _ in range(_OFTEN):
+            name = f"{self._name}-{uuid4().hex}{LOOSE}"
+            path = f"{self._folder}/{name}"
+            with suppress(FileNotFoundError):
+                self._begin_at(path)
+                self.own, self.written = name, len(self._header)
+                return
+        raise FileNotFoundError(f"{self._folder} is gone, or no file can be made in there")
+
+    def _begin_at(self, path: str) -> None:
+        file = begin_file(path + TEMPORARY)
+        try:
+            write_all(file, self._header)
+            os.fsync(file)
+            os.rename(path + TEMPORARY, path)  # noqa: PTH104 - tests fail each call of `os`
+        except BaseException:
+            os.close(file)
+            with suppress(OSError):
+                os.unlink(path + TEMPORARY)  # noqa: PTH108 - as above
+            raise
+        self._file = file
+
+    def _cut(self) -> None:
+        """Take away what stands behind the last entry; if that fails, go on in another file."""
+        try:
+            os.ftruncate(self._file, self.written)
+            os.lseek(self._file, self.written, os.SEEK_SET)
+        except OSError:
+            self._leave()
+
+    def _leave(self) -> None:
+        with suppress(OSError):
+            os.close(self._file)
+        self.own = None
+        self._places = {}
+        self._header, self._salt = encode_header(ENTRIES, *self._owner)
+
+    def find(self, key: bytes) -> bytes | None:
+        if (place := self._places.get(key)) is None:
+            return None
+        entry = os.pread(self._file, place[1], place[0])
+        return payload_of(entry) if is_entry(self._salt, entry) else None
+
+    def flush(self) -> None:
+        pass
+
+    def close(self, room: float) -> None:
+        """Seal the file; without room it stays as one that was left by a killed process."""
+        if self.own is not None and self.coming <= room:
+            self._seal()
+        if self.own is not None:
+            self._leave()
+
+    def _seal(self) -> None:
+        records = ((key, place[0]) for key, place in sorted(self._places.items()))
+        index = b"".join(RECORD.pack(key, at) for key, at in records)
+        try:
+            write_all(self._file, encode_end(self._salt, index, self.written))
+        except OSError:
+            self._cut()

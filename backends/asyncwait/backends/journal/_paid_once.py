@@ -1,0 +1,74 @@
+"""A function whose results are kept, for an operator in this process."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, TypeVar, overload
+
+from asyncwait.backends.journal._attempt import Attempt
+from asyncwait.spec import InvalidConfig, is_plain_function
+
+Value = TypeVar("Value")
+Result = TypeVar("Result")
+
+
+@overload
+def paid_once(
+    fn: Callable[[Value], Awaitable[Result]],
+    attempt: Attempt,
+    key_of_value: Callable[[Value], bytes],
+    encode: Callable[[Result], bytes],
+    decode: Callable[[bytes], Result],
+) -> Callable[[Value], Coroutine[Any, Any, Result]]: ...
+@overload
+def paid_once(
+    fn: Callable[[Value], Result],
+    attempt: Attempt,
+    key_of_value: Callable[[Value], bytes],
+    encode: Callable[[Result], bytes],
+    decode: Callable[[bytes], Result],
+) -> Callable[[Value], Result]: ...
+def paid_once(
+    fn: Callable[[Any], Any],
+    attempt: Attempt,
+    key_of_value: Callable[[Any], bytes],
+    encode: Callable[[Any], bytes],
+    decode: Callable[[bytes], Any],
+) -> Callable[[Any], Any]:
+    """Return `fn`, which looks into a journal first, and keeps there what it gives.
+
+    A result is in the journal before it is returned. What the journal raises comes out of the call:
+    a `Retry` whose `on_error` matches a `JournalError` would pay again. Two calls with one key that
+    run at the same time are both made. Behind fsspec a part is written on the loop.
+
+    Args:
+        fn: a coroutine function, or a plain one; what is returned is of the same kind.
+        attempt: the journal, open as long as there are calls.
+        key_of_value: gives the key of a value; see `key_of`.
+        encode: makes bytes of a result.
+        decode: makes the result of them again.
+
+    Raises:
+        InvalidConfig: `fn` can't be called.
+    """
+    if not callable(fn):
+        raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one")
+
+    @wraps(fn, updated=())
+    async def coroutine(value: Any) -> Any:
+        key = key_of_value(value)
+        if (payload := attempt.find(key)) is not None:
+            return decode(payload)
+        result = await fn(value)
+        attempt.add(key, encode(result))
+        return result
+
+    @wraps(fn, updated=())
+    def plain(value: Any) -> Any:
+        key = key_of_value(value)
+        if (payload := attempt.find(key)) is not None:
+            return decode(payload)
+        result = fn(value)
+        attempt.add(key, encode(result))
+        return result
+
+    return plain if is_plain_function(fn) else coroutine

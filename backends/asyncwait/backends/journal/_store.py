@@ -1,0 +1,95 @@
+"""Where the files of a journal are."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import BinaryIO, Protocol
+
+from asyncwait.backends.journal._errors import JournalError
+
+LOOSE = ".loose"
+"""How the name of a file ends that an attempt has written."""
+
+MERGED = ".merged"
+"""How the name of a file ends that was made of others."""
+
+IDENTITY_NAME = "journal.identity"
+"""The file that says whose journal it is."""
+
+Write = Callable[[bytes | bytearray], None]
+
+_OFTEN = 100
+
+
+class Store(Protocol):
+    """Files in one folder. Whatever is not there raises FileNotFoundError.
+
+    Attributes:
+        path: of the folder.
+    """
+
+    path: str
+
+    def make(self) -> None:
+        """Make the folder, if it is missing."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each file, by name."""
+        ...
+
+    def read(self, name: str, begin: int, length: int) -> bytes:
+        """Return `length` bytes of a file from `begin` on, or less if it ends before."""
+        ...
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file to be read from its beginning."""
+        ...
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a whole file."""
+
+    def create(self, name: str) -> AbstractContextManager[Write]:
+        """Write a whole file piece by piece; it has its name when the context is left in peace."""
+        ...
+
+    def is_final(self, name: str) -> bool:
+        """Say whether nobody writes to a file any more."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file, which may be gone already."""
+
+    def sweep(self) -> None:
+        """Delete what was begun by processes that are gone."""
+
+    def close(self) -> None:
+        """Close what was opened to be read."""
+
+
+def is_remote(path: str) -> bool:
+    """Say whether a path is for fsspec."""
+    return "://" in path
+
+
+def entry_files(store: Store) -> dict[str, int]:
+    """Return the bytes of each file that holds entries, by name.
+
+    A folder that changes while it is listed may show neither the merged file, which has come, nor
+    those it was made of, which have gone. So it is listed until nothing has changed.
+
+    Raises:
+        JournalError: it always changes.
+    """
+    last = _listed(store)
+    for _ in range(_OFTEN):
+        now = _listed(store)
+        if now.keys() == last.keys():
+            return now
+        last = now
+    raise JournalError(
+        f"{store.path} changes faster than it can be listed; is it compacted again and again?"
+    )
+
+
+def _listed(store: Store) -> dict[str, int]:
+    sizes = store.sizes()
+    return {name: size for name, size in sizes.items() if name.endswith((LOOSE, MERGED))}

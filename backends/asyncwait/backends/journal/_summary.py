@@ -1,0 +1,134 @@
+"""What there is in a journal, for people."""
+
+from contextlib import closing
+from typing import Literal
+
+from msgspec import Struct
+
+from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalMismatch
+from asyncwait.backends.journal._files import EntryFile, Scan, open_file
+from asyncwait.backends.journal._format import KEY_BYTES
+from asyncwait.backends.journal._identity import read_identity
+from asyncwait.backends.journal._open import open_store
+from asyncwait.backends.journal._store import LOOSE, Store, entry_files
+
+_OFTEN = 100
+
+
+class FileSummary(Struct, frozen=True):
+    """What there is in a file.
+
+    Args:
+        name: in its folder.
+        entries: that can be read.
+        bytes: of the file.
+        state: "whole"; "torn", if it ends with an entry, or in a header, that is not whole or not
+            right; "corrupt", if it does not say whose it is; or "foreign", if it belongs to another
+            job or version. The last two are refused by every attempt.
+    """
+
+    name: str
+    entries: int
+    bytes: int
+    state: Literal["whole", "torn", "corrupt", "foreign"]
+
+
+class JournalSummary(Struct, frozen=True):
+    """What there is in a journal.
+
+    Args:
+        path: of it.
+        job: whose it is.
+        version: of the function.
+        files: that hold entries.
+        entries: that can be read.
+        keys: that are different.
+        bytes: of all those files.
+        torn: files that are.
+        corrupt: files that are, or are foreign.
+        loose: those that attempts have written.
+        merged: those that were made of others.
+    """
+
+    path: str
+    job: str
+    version: str
+    files: int
+    entries: int
+    keys: int
+    bytes: int
+    torn: int
+    corrupt: int
+    loose: tuple[FileSummary, ...]
+    merged: tuple[FileSummary, ...]
+
+
+def summary(path: str) -> JournalSummary:
+    """Read a journal through, and say what there is.
+
+    Args:
+        path: of the journal, as it was given to `Journal`.
+
+    Raises:
+        JournalCorrupt: there is no journal, or it does not say whose it is.
+        JournalError: files are deleted faster than they can be read.
+        MissingExtra: the path is a URL, and fsspec is not installed.
+        OSError: it can't be read.
+    """
+    with closing(open_store(path)) as store:
+        owner = read_identity(store, is_needed=True)
+        assert owner is not None
+        for _ in range(_OFTEN):
+            try:
+                return _summary(store, owner)
+            except FileNotFoundError:
+                continue  # They have been merged.
+    raise JournalError(f"{path} loses files faster than they can be read")
+
+
+def _summary(store: Store, owner: tuple[str, str]) -> JournalSummary:
+    keys = [bytearray() for _ in range(256)]
+    sizes = sorted(entry_files(store).items())
+    files = [_of_file(store, name, size, owner, keys) for name, size in sizes]
+    return JournalSummary(
+        path=store.path,
+        job=owner[0],
+        version=owner[1],
+        files=len(files),
+        entries=sum(file.entries for file in files),
+        keys=sum(map(_distinct, keys)),
+        bytes=sum(file.bytes for file in files),
+        torn=sum(file.state == "torn" for file in files),
+        corrupt=sum(file.state in {"corrupt", "foreign"} for file in files),
+        loose=tuple(file for file in files if file.name.endswith(LOOSE)),
+        merged=tuple(file for file in files if not file.name.endswith(LOOSE)),
+    )
+
+
+def _of_file(
+    store: Store, name: str, size: int, owner: tuple[str, str], keys: list[bytearray]
+) -> FileSummary:
+    """Return what there is in a file, and add its keys to those of all, by their first bytes."""
+    try:
+        file = open_file(store, name, size, owner)
+    except JournalCorrupt:
+        return FileSummary(name, 0, size, "corrupt")
+    except JournalMismatch:
+        return FileSummary(name, 0, size, "foreign")
+    if file is None:
+        return FileSummary(name, 0, size, "torn")
+    return _read_through(store, file, size, keys)
+
+
+def _read_through(store: Store, file: EntryFile, size: int, keys: list[bytearray]) -> FileSummary:
+    entries = 0
+    with store.open(file.name) as source:
+        scan = Scan(file, source)
+        for key, _ in scan:
+            keys[key[0]] += key
+            entries += 1
+    return FileSummary(file.name, entries, size, "torn" if scan.is_torn else "whole")
+
+
+def _distinct(keys: bytearray) -> int:
+    return len({bytes(keys[at : at + KEY_BYTES]) for at in range(0, len(keys), KEY_BYTES)})

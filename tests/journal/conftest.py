@@ -1,0 +1,96 @@
+"""Journals on a disk and behind fsspec, and what the tests put in them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from asyncwait.backends.journal import Journal, key_of
+
+KINDS = ("disk", "memory", "file")
+
+
+def path_of(kind: str, folder: Path) -> str:
+    """A path of that kind, at which there is nothing."""
+    if kind == "memory":
+        return f"memory://journal-{uuid4().hex}"
+    return f"file://{folder}/journal" if kind == "file" else f"{folder}/journal"
+
+
+@pytest.fixture(params=KINDS)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a journal may be: a folder, and two kinds of URL."""
+    return path_of(request.param, tmp_path)
+
+
+@pytest.fixture(params=KINDS[1:])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a journal may be behind fsspec."""
+    return path_of(request.param, tmp_path)
+
+
+@pytest.fixture
+def journal(path: str) -> Journal:
+    """A journal that is prepared, in each place."""
+    return prepared(path)
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Journal:
+    """A journal that is prepared, in a folder."""
+    return prepared(f"{tmp_path}/journal")
+
+
+def prepared(path: str, **options: Any) -> Journal:
+    """A journal that is prepared."""
+    made = Journal(path, "job", "1", **options)
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def entries() -> Callable[..., dict[bytes, bytes]]:
+    """Makes entries: payloads by their keys, of which each is another."""
+
+    def make(*numbers: int, size: int = 20) -> dict[bytes, bytes]:
+        return {key_of(n): (b"%d/" % n).ljust(size + n % 7, b".") for n in numbers}
+
+    return make
+
+
+@pytest.fixture
+def fill() -> Callable[..., None]:
+    """Adds entries in an attempt, which is closed; or else left as a killed process leaves it."""
+
+    def add(
+        journal: Journal, entries: dict[bytes, bytes], *, name: str = "part", is_closed: bool = True
+    ) -> None:
+        attempt = journal.attempt(name)
+        for key, payload in entries.items():
+            attempt.add(key, payload)
+        if is_closed:
+            attempt.close()
+        else:
+            let_go(attempt)
+
+    return add
+
+
+def let_go(attempt: Any) -> None:
+    """Close the file of an attempt as the system does when it kills the process."""
+    os.close(attempt._writer._file)
+
+
+@pytest.fixture
+def found() -> Callable[..., dict[bytes, bytes]]:
+    """Looks for keys in an attempt of its own; gives what is found, payloads by their keys."""
+
+    def find(journal: Journal, keys: Any) -> dict[bytes, bytes]:
+        with journal.attempt("reader") as attempt:
+            payloads = {key: attempt.find(key) for key in keys}
+        return {key: payload for key, payload in payloads.items() if payload is not None}
+
+    return find

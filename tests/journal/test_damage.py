@@ -1,0 +1,312 @@
+"""Files that are not as they were written: a find gives the very payload, or nothing."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+import pytest
+
+from asyncwait.backends.journal import (
+    Journal,
+    JournalCorrupt,
+    JournalMismatch,
+    _index,
+    compact,
+    key_of,
+    summary,
+)
+from asyncwait.backends.journal._format import ENTRIES, Header, decode_header
+
+Files: TypeAlias = dict[str, bytes]
+Mutation: TypeAlias = Callable[[Random, bytes, list[bytes]], bytes]
+
+
+@pytest.fixture
+def parts(on_disk: Journal, tmp_path: Path, entries: Any, fill: Any) -> tuple[Files, Files, Files]:
+    """Files of a journal, of a second one of the same job, and of a foreign one."""
+    fill(on_disk, entries(*range(12)), name="old")
+    compact(on_disk.path)
+    fill(on_disk, entries(*range(8, 20)), name="sealed")
+    fill(on_disk, entries(*range(18, 30)), name="killed", is_closed=False)
+    twin = Journal(f"{tmp_path}/twin", "job", "1")
+    foreign = Journal(f"{tmp_path}/foreign", "other job", "1")
+    # The same keys with other payloads: whoever takes these for his own gives wrong ones.
+    others = {key: payload[::-1] for key, payload in entries(*range(30)).items()}
+    for journal in (twin, foreign):
+        journal.prepare()
+        fill(journal, others, name="part")
+        fill(journal, others, name="killed", is_closed=False)
+    return files_of(on_disk), files_of(twin), files_of(foreign)
+
+
+def files_of(journal: Journal) -> Files:
+    """The files of a journal that hold entries, by name."""
+    folder = Path(journal.path)
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("*-*"))}
+
+
+def lay_out(journal: Journal, files: Files) -> None:
+    """Have the folder hold these files of entries, and no others."""
+    for file in Path(journal.path).glob("*-*"):
+        file.unlink()
+    for name, data in files.items():
+        Path(journal.path, name).write_bytes(data)
+
+
+def flip(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """Some bits are others."""
+    changed = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 9))):
+        changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    return bytes(changed)
+
+
+def insert(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """Some bytes have come."""
+    at = chance.randrange(len(data) + 1)
+    return data[:at] + chance.randbytes(chance.choice((1, 4, 24, 300))) + data[at:]
+
+
+def delete(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """Some bytes have gone."""
+    at = chance.randrange(len(data))
+    return data[:at] + data[at + chance.choice((1, 4, 24, 300)) :]
+
+
+def swap(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """Two blocks have changed places."""
+    first, second = sorted(chance.sample(range(len(data)), 2))
+    size = chance.randint(1, second - first)
+    blocks = data[first : first + size], data[second : second + size]
+    middle, rest = data[first + size : second], data[second + size :]
+    return data[:first] + blocks[1] + middle + blocks[0] + rest
+
+
+def truncate(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """The end has gone."""
+    return data[: chance.randrange(len(data))]
+
+
+def repeat(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """A block is there twice, the second time anywhere."""
+    begin, end = sorted(chance.choices(range(len(data) + 1), k=2))
+    at = chance.choice((end, len(data), chance.randrange(len(data) + 1)))
+    return data[:at] + data[begin:end] + data[at:]
+
+
+def blank(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """A block is all zeros, as after a power failure."""
+    begin, end = sorted(chance.choices(range(len(data) + 1), k=2))
+    return data[:begin] + bytes(end - begin) + data[end:]
+
+
+def garbage(chance: Random, data: bytes, _: list[bytes]) -> bytes:
+    """Nothing is as it was."""
+    return chance.randbytes(chance.choice((0, 3, 40, len(data))))
+
+
+def graft(chance: Random, data: bytes, strangers: list[bytes]) -> bytes:
+    """A block of another file has got into it; mostly behind its end, or over what is there."""
+    other = chance.choice(strangers)
+    begin, end = sorted(chance.choices(range(len(other) + 1), k=2))
+    at = chance.choice((len(data), chance.randrange(len(data) + 1)))
+    return data[:at] + other[begin:end] + data[at + chance.choice((0, end - begin)) :]
+
+
+def head(chance: Random, data: bytes, strangers: list[bytes]) -> bytes:
+    """It begins as another file and goes on as itself, or the other way round."""
+    other = chance.choice(strangers)
+    header = decode_header(ENTRIES, other)
+    assert isinstance(header, Header)
+    # Up to its last 32 bytes it is that of all files of the job, and the result another right one.
+    at = header.size - chance.choice((0, chance.randrange(32)))
+    return chance.choice((other[:at] + data[at:], data[:at] + other[at:]))
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    flip, insert, delete, swap, truncate, repeat, blank, garbage, graft, head,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("mutate", MUTATIONS, ids=lambda each: each.__name__)
+def test_no_damage_makes_a_wrong_payload(
+    on_disk: Journal,
+    parts: tuple[Files, Files, Files],
+    entries: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    mutate: Mutation,
+    *,
+    in_place: bool,
+) -> None:
+    """Each find gives what was added or nothing, or the journal is refused by name; 2,000 times."""
+    monkeypatch.setattr(_index, "_WORTH", 1 if in_place else 1000)
+    files, twin, foreign = parts
+    strangers = [*twin.values(), *foreign.values()]
+    # A whole file of a twin would be right; its payloads are others only to be told apart.
+    chance = Random(f"{mutate.__name__} {in_place}")
+    seen = {"refused": 0, "found all": 0, "found less": 0}
+    for round_ in range(100):
+        name = chance.choice(list(files))
+        changed = mutate(chance, files[name], strangers)
+        lay_out(on_disk, files | {name: changed})
+        seen[outcome(on_disk, entries(*range(30)))] += 1
+        if round_ % 5 == 0:
+            with suppress(JournalCorrupt, JournalMismatch):
+                compact(on_disk.path)
+            outcome(on_disk, entries(*range(30)))
+
+    assert sum(seen.values()) == 100
+    assert seen["found less"] > 0
+    assert (mutate not in {repeat, insert}) or seen["found all"] > 0
+
+
+def outcome(journal: Journal, right: dict[bytes, bytes]) -> str:
+    """What comes of an attempt: whatever it finds is right."""
+    before = summary(journal.path)
+    try:
+        attempt = journal.attempt("reader")
+    except (JournalCorrupt, JournalMismatch):
+        assert before.corrupt == 1
+        return "refused"
+    assert before.corrupt == 0
+    with attempt:
+        found = {key: attempt.find(key) for key in right}
+        missing = [key for key, payload in found.items() if payload is None]
+        assert {key: found[key] or right[key] for key in right} == right
+        for key in missing:
+            attempt.add(key, right[key])
+        assert {key: attempt.find(key) for key in right} == right
+    return "found less" if missing else "found all"
+
+
+def cuts(data: bytes) -> Iterator[bytes]:
+    """A file, cut at every byte; in the end the whole."""
+    return (data[:end] for end in range(len(data) + 1))
+
+
+@pytest.mark.parametrize("kind", ["old", "sealed", "killed"])
+def test_a_file_may_end_at_any_byte(
+    on_disk: Journal, parts: tuple[Files, Files, Files], entries: Any, found: Any, kind: str
+) -> None:
+    """All entries before that place are found, the one in which it lies is counted; no error."""
+    files = parts[0]
+    name = next(name for name in files if name.startswith("all" if kind == "old" else kind))
+    right = entries(*range(30))
+    last = 0
+    for data in cuts(files[name]):
+        lay_out(on_disk, {name: data})
+        there = found(on_disk, right)
+        assert there.items() <= right.items()
+        assert len(there) >= last
+        last = len(there)
+        with on_disk.attempt("reader") as attempt:
+            assert attempt.redone in {0, 1}
+            assert summary(on_disk.path).torn == attempt.redone
+    assert last == 12
+
+
+def test_what_stands_behind_a_damaged_entry_is_dropped(
+    on_disk: Journal, parts: tuple[Files, Files, Files], entries: Any, found: Any
+) -> None:
+    """Of a file without an index; with one, the others are still found."""
+    files = parts[0]
+    right = entries(*range(30))
+    killed, sealed = (next(n for n in files if n.startswith(k)) for k in ("killed", "sealed"))
+    for name, left in ((killed, 5), (sealed, 11)):
+        at = files[name].index(right[key_of(int(files[name] is files[killed]) * 10 + 13)])
+        changed = bytearray(files[name])
+        changed[at] ^= 1
+        lay_out(on_disk, {name: bytes(changed)})
+        with on_disk.attempt("reader") as attempt:
+            assert sum(attempt.find(key) is not None for key in right) == left
+            assert attempt.redone == 1
+
+
+def test_a_merged_file_with_a_damaged_index_loses_nothing(
+    on_disk: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """It is read through."""
+    some = entries(*range(50))
+    fill(on_disk, some)
+    compact(on_disk.path)
+    ((name, data),) = files_of(on_disk).items()
+    for at in (-1, -9, -30, -60):
+        changed = bytearray(data)
+        changed[at] ^= 1
+        lay_out(on_disk, {name: bytes(changed)})
+
+        assert found(on_disk, some) == some
+        assert summary(on_disk.path).torn == 0
+    compact(on_disk.path)
+    assert summary(on_disk.path).merged[0].name != name
+
+
+def test_a_file_without_a_header_is_refused_by_name(
+    on_disk: Journal, entries: Any, fill: Any
+) -> None:
+    """Nobody deletes by himself what may have cost much."""
+    fill(on_disk, entries(1, 2, 3))
+    ((name, data),) = files_of(on_disk).items()
+    lay_out(on_disk, {name: b"X" + data[1:]})
+
+    for use in (lambda: on_disk.attempt("part"), lambda: compact(on_disk.path)):
+        with pytest.raises(JournalCorrupt) as caught:
+            use()
+        assert str(caught.value) == (
+            f"{on_disk.path}/{name} does not say whose it is: its header is damaged; delete that "
+            "file, and what is in there is paid for again"
+        )
+
+
+def test_a_file_that_ends_in_its_header_is_passed_over(
+    on_disk: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """It holds nothing; and it goes when files are merged."""
+    some = entries(1, 2, 3)
+    fill(on_disk, some)
+    ((name, data),) = files_of(on_disk).items()
+    lay_out(on_disk, {name: data, f"x-{name}": data[:30], f"y-{name}": b""})
+
+    with on_disk.attempt("part") as attempt:
+        assert attempt.redone == 2
+    assert found(on_disk, some) == some
+    assert summary(on_disk.path).torn == 2
+    assert (compact(on_disk.path).files, summary(on_disk.path).torn) == (1, 0)
+
+
+def test_a_file_of_another_version_is_refused_by_name(
+    on_disk: Journal, entries: Any, fill: Any, tmp_path: Path
+) -> None:
+    """Somebody has copied it here."""
+    other = Journal(f"{tmp_path}/other", "job", "2")
+    other.prepare()
+    fill(other, entries(1))
+    ((name, data),) = files_of(other).items()
+    lay_out(on_disk, {name: data})
+
+    with pytest.raises(JournalMismatch) as caught:
+        on_disk.attempt("part")
+    assert str(caught.value) == (
+        f"{on_disk.path}/{name} holds results of job 'job', version '2', expected job 'job', "
+        "version '1'; give another path, the same version=, or delete it"
+    )
+
+
+def test_other_files_in_the_folder_are_left_alone(
+    on_disk: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """They are nobody's business here."""
+    some = entries(1, 2, 3)
+    fill(on_disk, some)
+    for name in (".DS_Store", "_SUCCESS", "notes.txt"):
+        Path(on_disk.path, name).write_bytes(os.urandom(50))
+    Path(on_disk.path, "folder").mkdir()
+
+    compact(on_disk.path)
+
+    assert found(on_disk, some) == some
+    assert Path(on_disk.path, "notes.txt").exists()

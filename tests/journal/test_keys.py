@@ -1,0 +1,54 @@
+"""Keys of calls."""
+
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.journal import key_of
+from asyncwait.spec import InvalidConfig
+
+
+def test_keys_stay_the_same() -> None:
+    """On every machine: a journal may be older than this Python."""
+    assert key_of("model", "prompt", 7).hex() == "72e35941ea332d1e9308e53319b48a98"
+    assert key_of(b"", "", 0, -1).hex() == "6d19a5696ff2062b37004bfc021eb770"
+
+
+def test_parts_of_a_key_do_not_run_into_each_other() -> None:
+    """Nor are kinds mixed up."""
+    parts = [
+        ("ab", "c"),
+        ("a", "bc"),
+        ("abc",),
+        (b"ab", "c"),
+        (1,),
+        ("1",),
+        (b"1",),
+        (1, 0),
+        (256,),
+        (-1,),
+        (255,),
+        ("", ""),
+        ("",),
+        (0,),
+        (b"\0",),
+        ("\ud800",),
+    ]
+
+    assert len({key_of(*each) for each in parts}) == len(parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ((), "parts must be at least one: all calls would have the same key, got () (tuple)"),
+        ((True,), "a part of a key must be bytes, str or int, got True (bool)"),
+        ((1.5,), "a part of a key must be bytes, str or int, got 1.5 (float)"),
+        ((None,), "a part of a key must be bytes, str or int, got None (NoneType)"),
+    ],
+)
+def test_what_is_no_part_of_a_key_is_refused(parts: Any, said: str) -> None:
+    """It would not be the same on every machine."""
+    with pytest.raises(InvalidConfig) as caught:
+        key_of(*parts)
+    assert str(caught.value) == said

@@ -1,0 +1,367 @@
+"""Processes that are killed: nothing for which `add` had returned is lost, and all can be used."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.journal import (
+    Journal,
+    _index,
+    _local,
+    _local_writer,
+    compact,
+    key_of,
+    summary,
+)
+
+WRITER = dedent(
+    """
+    import os, sys
+    from asyncwait.backends.journal import Journal, key_of
+
+    journal = Journal(sys.argv[1], "job", "1")
+    journal.prepare()
+    with journal.attempt("part") as attempt:
+        number = 0
+        while True:
+            attempt.add(key_of(number), b"%d/" % number * (1 + number % 50))
+            os.write(1, b"%d\\n" % number)
+            number += 1
+    """
+)
+
+
+class Killed(BaseException):
+    """The process ends here: what would clean up does nothing any more."""
+
+
+class FailingOs:
+    """Stands for `os`: what changes files works so often, and then the process is dead.
+
+    Its descriptors are closed all the same, as the system does it.
+
+    Args:
+        steps: that work.
+        on_step: called before each of them.
+    """
+
+    CHANGING = frozenset({"open", "write", "rename", "unlink", "fsync", "ftruncate", "makedirs"})
+
+    def __init__(self, steps: float, on_step: Callable[[], None] = lambda: None) -> None:
+        self.steps = steps
+        self.taken = 0
+        self._on_step = on_step
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.CHANGING:
+            return getattr(os, name)
+
+        def step(*args: Any, **options: Any) -> Any:
+            if self.taken >= self.steps:
+                raise Killed
+            self._on_step()
+            self.taken += 1
+            return getattr(os, name)(*args, **options)
+
+        return step
+
+
+@pytest.fixture
+def with_os(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Does something with another `os`; gives whether it came to its end."""
+
+    def act(stand_in: Any, do: Callable[[], object]) -> bool:
+        with monkeypatch.context() as patch:
+            for module in (_local, _local_writer):
+                patch.setattr(module, "os", stand_in)
+            try:
+                do()
+            except Killed:
+                return False
+            return True
+
+    return act
+
+
+@pytest.mark.parametrize("seen", [1, 2, 500, 3000])
+def test_a_writer_that_is_killed_loses_nothing_that_it_was_told_is_there(
+    tmp_path: Path, seen: int
+) -> None:
+    """A real process, as fast as it can; killed in the middle of something."""
+    journal = Journal(f"{tmp_path}/journal", "job", "1")
+    command = [sys.executable, "-c", WRITER, journal.path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(seen):
+            process.stdout.readline()
+        process.kill()
+        rest = process.stdout.read()
+    told = seen + rest.count(b"\n")
+
+    journal.prepare()
+    with journal.attempt("next") as attempt:
+        for number in range(told):
+            assert attempt.find(key_of(number)) == b"%d/" % number * (1 + number % 50)
+        assert attempt.redone <= 1
+    assert compact(journal.path).keys >= told
+
+
+def test_merging_may_be_killed_at_each_step(
+    on_disk: Journal, entries: Any, fill: Any, found: Any, with_os: Any
+) -> None:
+    """Everything is found then, and the next one merges what is left."""
+    right: dict[bytes, bytes] = {}
+    steps, is_done = 0, False
+    while not is_done:
+        new = entries(*range(steps * 10, steps * 10 + 12))
+        for name in ("one", "two"):
+            fill(on_disk, new, name=name)
+        right |= new
+        is_done = with_os(FailingOs(steps), lambda: compact(on_disk.path))
+        assert found(on_disk, right) == right
+        compact(on_disk.path)
+        assert found(on_disk, right) == right
+        steps += 1
+
+    assert steps > 10
+    there = compact(on_disk.path)
+    assert (there.files, there.entries, there.torn) == (1, len(right), 0)
+    assert found(on_disk, right) == right
+    assert [name for name in os.listdir(on_disk.path) if name.endswith(".tmp")] == []  # noqa: PTH208
+
+
+def test_whoever_reads_at_any_step_of_merging_misses_nothing(
+    on_disk: Journal, entries: Any, fill: Any, found: Any, with_os: Any
+) -> None:
+    """An attempt that was opened before, and one that is opened at that step."""
+    right = entries(*range(40))
+    for begin in range(0, 40, 10):
+        fill(on_disk, entries(*range(begin, begin + 10)))
+    looks: list[tuple[bool, bool]] = []
+    attempt = on_disk.attempt("before")
+
+    def look() -> None:
+        if stand_in.steps:  # The attempts of this look take steps of their own.
+            stand_in.steps, before = 0, stand_in.steps
+            looks.append((found(on_disk, right) == right, find_all(attempt, right) == right))
+            stand_in.steps = before
+
+    stand_in = Looking(look)
+    with_os(stand_in, lambda: compact(on_disk.path))
+    attempt.close()
+
+    assert len(looks) > 10
+    assert set(looks) == {(True, True)}
+
+
+class Looking(FailingOs):
+    """Stands for `os`: somebody looks before each step of another one."""
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        super().__init__(float("inf"), look)
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(name) if self.steps else getattr(os, name)
+
+
+def find_all(attempt: Any, keys: Any) -> dict[bytes, bytes]:
+    """What an attempt finds."""
+    return {key: attempt.find(key) for key in keys}
+
+
+def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
+    journal: Journal, entries: Any, fill: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it held has come in a merged one."""
+    right = entries(*range(30))
+    for begin in range(0, 30, 10):
+        fill(journal, entries(*range(begin, begin + 10)))
+    opened = []
+    open_file = _index.open_file
+
+    def open_after_merging(*args: Any) -> Any:
+        opened.append(args)
+        if len(opened) == 2:
+            compact(journal.path)
+        return open_file(*args)
+
+    monkeypatch.setattr(_index, "open_file", open_after_merging)
+
+    assert found(journal, right) == right
+    assert len(opened) > 2
+
+
+def test_an_attempt_may_be_killed_at_each_step(
+    on_disk: Journal, entries: Any, found: Any, with_os: Any
+) -> None:
+    """What it had added is there, and nothing stands in the way of the next one."""
+    right: dict[bytes, bytes] = {}
+    added: dict[bytes, bytes] = {}
+    steps, is_done = 0, False
+
+    def work() -> None:
+        attempt = on_disk.attempt("part")
+        try:
+            for key, payload in entries(*range(steps * 10, steps * 10 + 5)).items():
+                attempt.add(key, payload)
+                added[key] = payload
+            attempt.close()
+        finally:
+            if not attempt._is_closed:
+                attempt._store.close()
+            if not attempt._is_closed and attempt._writer._file >= 0:
+                os.close(attempt._writer._file)
+
+    while not is_done:
+        is_done = with_os(FailingOs(steps), work)
+        right |= added
+        assert found(on_disk, right) == right
+        compact(on_disk.path)
+        steps += 1
+
+    assert steps > 8
+    assert found(on_disk, right) == right
+    assert len(os.listdir(on_disk.path)) == 2  # noqa: PTH208 - a list of names
+
+
+def test_preparing_may_be_killed_at_each_step(tmp_path: Path, with_os: Any) -> None:
+    """The next one prepares it."""
+    steps, is_done = 0, False
+    while not is_done:
+        journal = Journal(f"{tmp_path}/{steps}", "job", "1")
+        is_done = with_os(FailingOs(steps), journal.prepare)
+        journal.prepare()
+        assert summary(journal.path).job == "job"
+        steps += 1
+
+    assert steps > 4
+
+
+def test_a_file_that_is_being_written_is_not_merged(
+    on_disk: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """Its writer would go on in a file that is gone."""
+    some, others = entries(*range(10)), entries(*range(10, 20))
+    fill(on_disk, some)
+    with on_disk.attempt("open") as attempt:
+        for key, payload in list(others.items())[:5]:
+            attempt.add(key, payload)
+        there = compact(on_disk.path)
+        for key, payload in list(others.items())[5:]:
+            attempt.add(key, payload)
+
+    assert (len(there.merged), len(there.loose)) == (1, 1)
+    assert found(on_disk, some | others) == some | others
+
+
+def test_a_write_that_fails_leaves_what_was_there(
+    on_disk: Journal, entries: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an entry is taken away again, so what is added then is read."""
+    some = entries(*range(20))
+    full = NoRoom()
+    with monkeypatch.context() as patch:
+        patch.setattr(_local, "os", full)
+        attempt = on_disk.attempt("part")
+        for number, (key, payload) in enumerate(some.items()):
+            full.is_full = number % 3 == 2
+            if full.is_full:
+                with pytest.raises(OSError, match="No space left on device"):
+                    attempt.add(key, payload)
+                assert attempt.find(key) is None
+                full.is_full = False
+            attempt.add(key, payload)
+        full.is_full = True
+        attempt.close()
+
+    assert attempt.added == 20
+    assert found(on_disk, some) == some
+    assert summary(on_disk.path).torn == 0
+
+
+def test_a_file_that_can_not_be_mended_is_left(
+    on_disk: Journal, entries: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is added then goes into another one."""
+    some, others = entries(*range(5)), entries(*range(5, 10))
+    with on_disk.attempt("part") as attempt:
+        for key, payload in some.items():
+            attempt.add(key, payload)
+        with monkeypatch.context() as patch:
+            stand_in = NoRoom()
+            stand_in.is_full = stand_in.is_stuck = True
+            patch.setattr(_local, "os", stand_in)
+            patch.setattr(_local_writer, "os", stand_in)
+            with pytest.raises(OSError, match="No space left on device"):
+                attempt.add(key_of("lost"), b"lost")
+        for key, payload in others.items():
+            attempt.add(key, payload)
+
+    assert found(on_disk, [*some, *others, key_of("lost")]) == some | others
+    assert (summary(on_disk.path).files, summary(on_disk.path).torn) == (2, 1)
+
+
+def test_a_file_that_is_taken_for_a_dead_ones_is_begun_again(
+    on_disk: Journal, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its making and its locking nobody can know better."""
+    begun = []
+
+    def begin(path: str) -> int:
+        file = _local.begin_file(path)
+        begun.append(path)
+        if len(begun) == 1:
+            os.unlink(path)  # noqa: PTH108 - as whoever merges does
+        return file
+
+    monkeypatch.setattr(_local_writer, "begin_file", begin)
+    with on_disk.attempt("part") as attempt:
+        attempt.add(key_of(1), b"one")
+
+    assert len(begun) == 2
+    assert found(on_disk, [key_of(1)]) == {key_of(1): b"one"}
+
+
+def test_a_folder_that_is_gone_is_an_error_of_the_system(on_disk: Journal) -> None:
+    """There is nothing to go on with; an attempt can be closed all the same."""
+    journal = Journal(on_disk.path, "job", "1", max_bytes=10_000)
+    attempt, other = journal.attempt("part"), journal.attempt("other")
+    attempt.add(key_of(1), b"one")
+    shutil.rmtree(journal.path)
+
+    with pytest.raises(FileNotFoundError):
+        other.add(key_of(1), b"one")
+    assert attempt.find(key_of(1)) == b"one"
+    attempt.close()
+    other.close()
+
+
+class NoRoom:
+    """Stands for `os`: it writes half of what it is given, and then there is no room."""
+
+    is_full = False
+    is_stuck = False
+
+    def ftruncate(self, file: int, length: int) -> None:
+        """Take away what is behind the end."""
+        if self.is_stuck:
+            raise OSError(5, os.strerror(5))
+        os.ftruncate(file, length)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, file: int, data: Any) -> int:
+        """Write half."""
+        if not self.is_full:
+            return os.write(file, data)
+        if len(data) < 5:
+            raise OSError(28, os.strerror(28))
+        return os.write(file, data[: len(data) // 2])

@@ -1,0 +1,244 @@
+"""What is refused: wrong arguments, another owner, and more bytes than there may be."""
+
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.journal import (
+    Attempt,
+    Journal,
+    JournalCorrupt,
+    JournalFull,
+    JournalMismatch,
+    compact,
+    key_of,
+    summary,
+)
+from asyncwait.spec import InvalidConfig
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"path": ""}, "path must be the path of a folder, or a URL for fsspec, got '' (str)"),
+        ({"path": None}, "path must be the path of a folder, or a URL for fsspec, got None (No"),
+        ({"path": "a\0b"}, "path must be the path of a folder, or a URL for fsspec, got 'a\\x00"),
+        ({"job": ""}, "job must be a text of 1 to 200 characters, got '' (str)"),
+        ({"job": "x" * 201}, "job must be a text of 1 to 200 characters, got 'xxx"),
+        ({"job": "\ud800"}, "job must be a text of 1 to 200 characters, got '\\ud800' (str)"),
+        ({"version": 1}, "version must be a text of 1 to 200 characters, got 1 (int)"),
+        ({"flush_rows": 0}, "flush_rows must be a whole number >= 1, got 0 (int)"),
+        ({"flush_rows": True}, "flush_rows must be a whole number >= 1, got True (bool)"),
+        ({"max_bytes": 0}, "max_bytes must be a whole number >= 1, or None, got 0 (int)"),
+        ({"max_bytes": 1.5}, "max_bytes must be a whole number >= 1, or None, got 1.5 (float)"),
+    ],
+    ids=ascii,
+)
+def test_a_wrong_argument_is_refused(changed: dict[str, Any], said: str) -> None:
+    """Where it is given."""
+    with pytest.raises(InvalidConfig) as caught:
+        Journal(**({"path": "/tmp/x", "job": "job", "version": "1"} | changed))  # noqa: S108
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "x" * 101, "a b", None, 7])
+def test_a_name_that_is_none_for_a_file_is_refused(on_disk: Journal, name: Any) -> None:
+    """It would lead somewhere else."""
+    with pytest.raises(InvalidConfig) as caught:
+        on_disk.attempt(name)
+    assert str(caught.value) == (
+        "name must be 1 to 100 letters, digits and . = _ -, the first a letter or digit, "
+        f"got {name!r} ({type(name).__name__})"
+    )
+
+
+@pytest.mark.parametrize("key", [b"", b"short", bytes(17), "x" * 16, bytearray(16), None])
+def test_what_is_no_key_is_refused(journal: Journal, key: Any) -> None:
+    """By both."""
+    said = f"key must be 16 bytes, as key_of(...) gives them, got {key!r} ({type(key).__name__})"
+    with journal.attempt("part") as attempt:
+        for use in (lambda: attempt.find(key), lambda: attempt.add(key, b"")):
+            with pytest.raises(InvalidConfig) as caught:
+                use()
+            assert str(caught.value) == said
+
+
+def test_what_is_no_payload_is_refused(journal: Journal) -> None:
+    """Nor what is too long."""
+    wrong: Any = "text"
+    with journal.attempt("part") as attempt:
+        with pytest.raises(InvalidConfig, match=r"^payload must be bytes, got 'text' \(str\)$"):
+            attempt.add(key_of(1), wrong)
+        with pytest.raises(InvalidConfig) as caught:
+            attempt.add(key_of(1), bytes(64 * 1024 * 1024 + 1))
+        assert attempt.added == 0
+    assert str(caught.value) == "payload must be at most 67,108,864 bytes, got 67,108,865"
+
+
+@pytest.mark.parametrize(("job", "version"), [("other", "1"), ("job", "2")])
+def test_another_owner_is_refused(journal: Journal, job: str, version: str) -> None:
+    """Whatever was paid for stays his."""
+    other = Journal(journal.path, job, version)
+    for use in (other.prepare, lambda: other.attempt("part")):
+        with pytest.raises(JournalMismatch) as caught:
+            use()
+        assert str(caught.value) == (
+            f"{journal.path} holds results of job 'job', version '1', expected job {job!r}, "
+            f"version {version!r}; give another path, the same version=, or delete it"
+        )
+    journal.prepare()
+
+
+def test_where_there_is_no_journal_none_is_opened(path: str) -> None:
+    """A worker that does not see the folder of the others must not begin one of its own."""
+    said = (
+        f"{path} holds no journal; journal.prepare() makes one, and every process has to see the "
+        "same folder"
+    )
+    for use in (
+        lambda: Journal(path, "job", "1").attempt("part"),
+        lambda: summary(path),
+        lambda: compact(path),
+    ):
+        with pytest.raises(JournalCorrupt) as caught:
+            use()
+        assert str(caught.value) == said
+
+
+def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
+    """Whoever deletes it loses nothing: each file says whose it is."""
+    file = Path(on_disk.path, "journal.identity")
+    data = file.read_bytes()
+    for at in range(len(data)):
+        file.write_bytes(data[:at] + bytes([data[at] ^ 64]) + data[at + 1 :])
+        if at in {8, 9, 10, 11}:  # It seems longer than it is, or too short.
+            continue
+        for use in (on_disk.prepare, lambda: on_disk.attempt("part")):
+            with pytest.raises(JournalCorrupt) as caught:
+                use()
+            assert str(caught.value) == (
+                f"{file} is damaged; delete that file, and prepare() writes it anew; each other "
+                "one says whose it is"
+            )
+    file.unlink()
+    on_disk.prepare()
+    assert summary(on_disk.path).job == "job"
+
+
+def test_an_identity_that_was_not_written_to_its_end_is_written_anew(on_disk: Journal) -> None:
+    """Its writer was killed, on a file system that does not rename."""
+    file = Path(on_disk.path, "journal.identity")
+    data = file.read_bytes()
+    for end in range(len(data)):
+        file.write_bytes(data[:end])
+        with pytest.raises(JournalCorrupt, match="holds no journal"):
+            on_disk.attempt("part")
+        on_disk.prepare()
+        assert summary(on_disk.path).job == "job"
+
+
+def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """It can hold no files."""
+    file = tmp_path / "file"
+    file.touch()
+    for path in (file, file / "below"):
+        with pytest.raises(InvalidConfig) as caught:
+            Journal(str(path), "job", "1").prepare()
+        assert str(caught.value) == f"path must be a folder, or none yet, got '{path}' (str)"
+
+
+@pytest.mark.parametrize("flush_rows", [1, 7, 1000])
+def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int, found: Any) -> None:
+    """The entry that would pass the bound is refused; all before it are there."""
+    most = 5000
+    journal = Journal(path, "job", "1", flush_rows=flush_rows, max_bytes=most)
+    journal.prepare()
+    attempt = journal.attempt("part")
+    with pytest.raises(JournalFull) as caught:
+        add_for_ever(attempt)
+    number = attempt.added
+    attempt.close()
+
+    there = summary(path)
+    assert there.entries == number
+    assert most - 400 < there.bytes <= most
+    assert str(caught.value) == (
+        f"{path} holds {there.bytes:,} bytes, and an entry of {most_of(caught.value):,} would pass "
+        "max_bytes=5,000; raise max_bytes, compact it (asyncwait journal compact), or delete it"
+    )
+    assert len(found(journal, (key_of(n, 0) for n in range(number)))) == number
+
+
+def add_for_ever(*attempts: Attempt) -> None:
+    """Add in turn."""
+    for number in itertools.count():
+        for each in attempts:
+            each.add(key_of(number, attempts.index(each)), b"x" * 50)
+
+
+def most_of(error: Exception) -> int:
+    """The bytes of the entry that did not fit: more where it needs a file of its own."""
+    return int(str(error).partition("an entry of ")[2].partition(" ")[0])
+
+
+def test_what_others_write_counts_too(on_disk: Journal, entries: Any) -> None:
+    """It is looked at before an entry is refused, and from time to time."""
+    journal = Journal(on_disk.path, "job", "1", max_bytes=300_000)
+    first, second = journal.attempt("first"), journal.attempt("second")
+    with pytest.raises(JournalFull):
+        add_for_ever(first, second)
+    first.close()
+    second.close()
+
+    assert 290_000 < summary(on_disk.path).bytes < 300_000 + 70_000
+
+
+def test_room_that_is_made_is_used(on_disk: Journal) -> None:
+    """Whoever was refused can go on when files were merged that held the same."""
+    journal = Journal(on_disk.path, "job", "1", max_bytes=4000)
+    for _ in range(2):
+        with on_disk.attempt("same") as attempt:
+            attempt.add(key_of(1), bytes(1800))
+    with journal.attempt("part") as attempt:
+        with pytest.raises(JournalFull):
+            attempt.add(key_of(2), bytes(1000))
+        compact(on_disk.path)
+        attempt.add(key_of(2), bytes(1000))
+
+
+def test_many_loose_files_are_merged_when_a_job_begins(
+    journal: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """Of few, each is opened."""
+    right = entries(*range(130))
+    for number in range(64):
+        fill(journal, entries(number))
+    journal.prepare()
+    assert len(summary(journal.path).loose) == 64
+
+    fill(journal, entries(64))
+    journal.prepare()
+    there = summary(journal.path)
+    assert (len(there.loose), len(there.merged)) == (0, 1)
+
+    # What is longer than all that is merged now stays as it is.
+    fill(journal, {key_of("long"): bytes(100_000)})
+    compact(journal.path)
+    for number in range(65, 130):
+        fill(journal, entries(number))
+    journal.prepare()
+    there = summary(journal.path)
+    assert (len(there.loose), len(there.merged)) == (0, 2)
+    assert found(journal, right) == right
+
+
+def test_a_folder_that_can_not_be_read_says_so(on_disk: Journal) -> None:
+    """The error of the system passes as it is."""
+    for name in os.listdir(on_disk.path):  # noqa: PTH208 - a list of names
+        os.unlink(f"{on_disk.path}/{name}")  # noqa: PTH108 - as above
+    Path(on_disk.path, "journal.identity").mkdir()
+    with pytest.raises(IsADirectoryError):
+        on_disk.prepare()

@@ -1,0 +1,101 @@
+"""A function whose results are kept."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.journal import Journal, JournalFull, key_of, paid_once, summary
+from asyncwait.backends.pool import ordered_wait
+from asyncwait.spec import InvalidConfig
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """Both loops."""
+    name: str = request.param
+    return name
+
+
+class Service:
+    """Counts what it is paid for."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    async def ask(self, value: int) -> str:
+        """Answer."""
+        return self.ask_plainly(value)
+
+    def ask_plainly(self, value: int) -> str:
+        """Answer."""
+        self.calls.append(value)
+        if value < 0:
+            raise ValueError("less than 0")
+        return f"answer {value}"
+
+
+def kept(fn: Any, attempt: Any) -> Any:
+    """The function, with texts as results."""
+    return paid_once(fn, attempt, key_of, str.encode, bytes.decode)
+
+
+async def test_a_second_run_pays_for_nothing(on_disk: Journal) -> None:
+    """With the pool: in order, and results are the same."""
+    service = Service()
+    seen = []
+    for _ in range(2):
+        with on_disk.attempt("run") as attempt:
+            async with ordered_wait(range(20), kept(service.ask, attempt)) as results:
+                seen.append([result async for result in results])
+
+    assert seen == [[f"answer {n}" for n in range(20)]] * 2
+    assert service.calls == list(range(20))
+
+
+async def test_a_result_is_kept_before_it_is_returned(on_disk: Journal) -> None:
+    """Whoever has it can rely on that."""
+    with on_disk.attempt("run") as attempt:
+        await kept(Service().ask, attempt)(7)
+
+        assert attempt.find(key_of(7)) == b"answer 7"
+
+
+def test_a_plain_function_stays_plain(on_disk: Journal) -> None:
+    """For threads, and for loops of one's own."""
+    service = Service()
+    with on_disk.attempt("run") as attempt:
+        asked = kept(service.ask_plainly, attempt)
+
+        assert not inspect.iscoroutinefunction(asked)
+        assert [asked(1), asked(2), asked(1)] == ["answer 1", "answer 2", "answer 1"]
+    assert service.calls == [1, 2]
+    assert asked.__name__ == "ask_plainly"
+
+
+def test_an_error_is_not_kept(on_disk: Journal) -> None:
+    """The next call may be luckier."""
+    service = Service()
+    with on_disk.attempt("run") as attempt:
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"^less than 0$"):
+                kept(service.ask_plainly, attempt)(-1)
+
+    assert service.calls == [-1, -1]
+    assert summary(on_disk.path).entries == 0
+
+
+def test_what_the_journal_raises_comes_out_of_the_call(on_disk: Journal) -> None:
+    """To go on would be to pay twice."""
+    journal = Journal(on_disk.path, "job", "1", max_bytes=10)
+    with journal.attempt("run") as attempt, pytest.raises(JournalFull):
+        kept(Service().ask_plainly, attempt)(1)
+
+
+def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
+    """Before anything is."""
+    with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig) as caught:
+        kept(7, attempt)
+    assert str(caught.value) == "fn must be a coroutine function, or a plain one, got 7 (int)"

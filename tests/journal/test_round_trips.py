@@ -1,0 +1,199 @@
+"""What is added is found: at once, by the next attempt, and after files were merged."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asyncwait.backends.journal import (
+    Journal,
+    JournalError,
+    _index,
+    compact,
+    key_of,
+    summary,
+)
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 20), st.binary(max_size=40)),
+        st.tuples(st.sampled_from(["open", "flush", "compact"]), st.just(0), st.just(b"")),
+    ),
+    max_size=40,
+)
+
+
+def test_what_was_added_is_found_by_the_same_attempt(journal: Journal) -> None:
+    """At once; also if it still waits to be written."""
+    with journal.attempt("part") as attempt:
+        assert attempt.find(key_of(1)) is None
+        attempt.add(key_of(1), b"one")
+
+        assert attempt.find(key_of(1)) == b"one"
+        attempt.flush()
+        assert attempt.find(key_of(1)) == b"one"
+        assert (attempt.found, attempt.added, attempt.redone) == (2, 1, 0)
+
+
+def test_what_was_added_is_found_by_the_next_attempt(
+    journal: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """Whatever its name is."""
+    some, others = entries(*range(100)), entries(*range(100, 200))
+    fill(journal, some)
+    fill(journal, others, name="other")
+
+    assert found(journal, [*some, *others, key_of("new")]) == some | others
+
+
+def test_what_was_added_is_found_after_all_files_were_merged(
+    journal: Journal, entries: Any, fill: Any, found: Any
+) -> None:
+    """In one file, and when that is merged once more."""
+    some, others = entries(*range(100)), entries(*range(50, 150))
+    for added in (some, others):
+        fill(journal, added)
+        compact(journal.path)
+
+    assert found(journal, [*some, *others]) == some | others
+    there = summary(journal.path)
+    assert (there.files, there.entries, there.keys, len(there.merged)) == (1, 150, 150, 1)
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_a_long_index_is_searched_where_it_is(
+    journal: Journal,
+    entries: Any,
+    fill: Any,
+    found: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_merged: bool,
+) -> None:
+    """None of its keys is missed, and none found that is not there."""
+    monkeypatch.setattr(_index, "_WORTH", 1)
+    some, others = entries(*range(0, 2000, 2)), entries(*range(1, 2000, 2))
+    fill(journal, some)
+    if is_merged:
+        compact(journal.path)
+
+    assert found(journal, [*some, *others]) == some
+
+
+def test_an_attempt_finds_what_is_merged_after_it_was_opened(
+    journal: Journal, entries: Any, fill: Any
+) -> None:
+    """The files it knew have gone; it looks again."""
+    some, own = entries(*range(100)), entries(*range(100, 120))
+    fill(journal, some)
+    with journal.attempt("part") as attempt:
+        for key, payload in own.items():
+            attempt.add(key, payload)
+        attempt.flush()
+        compact(journal.path)
+
+        assert {key: attempt.find(key) for key in some | own} == some | own
+        assert attempt.redone == 0
+
+
+def test_the_payload_that_was_added_last_counts(journal: Journal, found: Any) -> None:
+    """In the attempt, and behind it."""
+    with journal.attempt("part") as attempt:
+        for payload in (b"one", b"two", b"three"):
+            attempt.add(key_of(1), payload)
+
+        assert attempt.find(key_of(1)) == b"three"
+    assert found(journal, [key_of(1)]) == {key_of(1): b"three"}
+    assert compact(journal.path).entries == 1
+    assert found(journal, [key_of(1)]) == {key_of(1): b"three"}
+
+
+@pytest.mark.parametrize("size", [0, 1, 4067, 4068, 4069, 5000, 3_000_000])
+def test_a_payload_may_have_any_size(journal: Journal, found: Any, size: int) -> None:
+    """Nothing, up to one reading of a file, and more."""
+    fine = {key_of(n): bytes([n]) * size for n in range(3)}
+    with journal.attempt("part") as attempt:
+        for key, payload in fine.items():
+            attempt.add(key, payload)
+            assert attempt.find(key) == payload
+
+    assert found(journal, fine) == fine
+    compact(journal.path)
+    assert found(journal, fine) == fine
+
+
+def test_no_file_is_made_before_the_first_entry(on_disk: Journal) -> None:
+    """A task that pays for nothing leaves nothing."""
+    with on_disk.attempt("part") as attempt:
+        attempt.find(key_of(1))
+
+    assert summary(on_disk.path).files == 0
+
+
+def test_an_attempt_may_be_left_open(on_disk: Journal, entries: Any, fill: Any, found: Any) -> None:
+    """A killed process has closed nothing: each entry is there all the same."""
+    some = entries(*range(100))
+    fill(on_disk, some, is_closed=False)
+
+    assert found(on_disk, some) == some
+
+
+@settings(max_examples=60)
+@given(steps=STEPS, kind=st.sampled_from(["disk", "memory"]))
+def test_any_order_of_steps_keeps_what_was_added(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Any], kind: str
+) -> None:
+    """What an attempt has added last is what it finds; what others have, it finds some of it."""
+    folder = tmp_path_factory.mktemp("any")
+    path = f"memory://{folder.name}" if kind == "memory" else str(folder)
+    journal = Journal(path, "job", "1", flush_rows=3)
+    journal.prepare()
+    before: dict[bytes, set[bytes]] = {}
+    here: dict[bytes, bytes] = {}
+    attempt = journal.attempt("part")
+    for step, number, payload in steps:
+        if step == "add":
+            attempt.add(key_of(number), payload)
+            here[key_of(number)] = payload
+        elif step == "flush":
+            attempt.flush()
+        elif step == "compact":
+            compact(path)
+        else:
+            attempt.close()
+            attempt = journal.attempt("part")
+            for key, added in here.items():
+                before.setdefault(key, set()).add(added)
+            here = {}
+        for key in map(key_of, range(21)):
+            possible = {here[key]} if key in here else before.get(key, {None})
+            assert attempt.find(key) in possible
+    attempt.close()
+
+
+def test_a_journal_travels_to_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is data; and a worker in another folder finds the same one."""
+    monkeypatch.chdir(tmp_path)
+    journal = Journal("kept", "job", "1")
+
+    assert pickle.loads(pickle.dumps(journal)) == journal  # noqa: S301 - of our own making
+    assert journal.path == str(tmp_path / "kept")
+
+
+def test_a_closed_attempt_is_of_no_use(journal: Journal) -> None:
+    """Closing it again does nothing."""
+    attempt = journal.attempt("part")
+    attempt.close()
+    attempt.close()
+
+    said = r"^the attempt is closed; open another one: journal\.attempt\(name\)$"
+    for use in (
+        lambda: attempt.find(key_of(1)),
+        lambda: attempt.add(key_of(1), b""),
+        attempt.flush,
+    ):
+        with pytest.raises(JournalError, match=said):
+            use()

@@ -1,0 +1,271 @@
+"""What was paid for is not called again: through a journal, without Spark."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from asyncwait.backends.journal import Journal, JournalFull, summary
+from asyncwait.backends.spark.frame._paid import journal_of
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment, Options
+from asyncwait.spec import CallFailed, InvalidConfig, Retry
+
+TWICE = pa.schema([("twice", pa.int64())])
+
+
+class Service:
+    """Counts what it is asked for, and answers until it is told to fail.
+
+    Args:
+        fails_at: value for which it fails.
+    """
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.calls: list[int] = []
+        self.fails_at = fails_at
+
+    async def __call__(self, value: int) -> tuple[int]:
+        """Answer."""
+        if value == self.fails_at:
+            raise LookupError(value)
+        self.calls.append(value)
+        return (2 * value,)
+
+
+def rows_of(
+    fn: Any,
+    journal: Journal,
+    values: Any = range(10),
+    *,
+    results: pa.Schema = TWICE,
+    batch_size: int = 4,
+    **options: Any,
+) -> list[Any]:
+    """What comes out of a partition of these values."""
+    journal.prepare()
+    table = pa.table({"id": pa.array(values, pa.int64())})
+    batches: Iterator[pa.RecordBatch] = iter(table.to_batches(batch_size))
+    asked: dict[str, Any] = {"retry": None, "on_error": None, "journal": journal, **options}
+    shape = Shape("id", (), results)
+    work = Enrichment(fn, shape, "UTC", Options("ordered", None, 1, None, **asked))
+    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    """A new one."""
+    return Journal(str(tmp_path / "journal"), "job", "1")
+
+
+EXPECTED = [(2 * number,) for number in range(10)]
+
+
+def test_a_second_run_calls_nothing(journal: Journal) -> None:
+    """And gives the same."""
+    service = Service()
+    assert rows_of(service, journal) == EXPECTED
+    assert rows_of(service, journal) == EXPECTED
+    assert service.calls == list(range(10))
+
+
+def test_what_was_paid_before_a_failure_is_found_behind_it(journal: Journal) -> None:
+    """By functions that block, too."""
+    service = Service(fails_at=6)
+    with pytest.raises(CallFailed):
+        rows_of(service, journal)
+    calls: list[int] = []
+
+    def block(value: int) -> tuple[int]:
+        calls.append(value)
+        return (2 * value,)
+
+    assert rows_of(block, journal) == EXPECTED
+    assert (service.calls, calls) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9])
+    assert rows_of(service, journal) == EXPECTED
+
+
+def test_other_partitions_find_what_is_theirs(journal: Journal) -> None:
+    """It is the row that counts, not where it stands."""
+    service = Service()
+    rows_of(service, journal, [1, 2, 3, 4])
+    assert rows_of(service, journal, [9, 4, 2]) == [(18,), (8,), (4,)]
+    assert service.calls == [1, 2, 3, 4, 9]
+
+
+def test_equal_rows_are_called_once_each(journal: Journal) -> None:
+    """In one run; and found once each in the next one."""
+    service = Service()
+    assert rows_of(service, journal, [5, 5, 5]) == [(10,)] * 3
+    assert service.calls == [5, 5, 5]
+    assert rows_of(service, journal, [5, 5, 5, 5]) == [(10,)] * 4
+    assert service.calls == [5] * 4
+
+
+def test_another_schema_is_another_result(journal: Journal) -> None:
+    """The same number might be text now."""
+    service = Service()
+    rows_of(service, journal)
+    other = pa.schema([("twice", pa.float64())])
+    assert rows_of(service, journal, results=other) == [(2.0 * n,) for n in range(10)]
+    assert len(service.calls) == 20
+
+
+def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
+    """Of each row."""
+    calls: list[int] = []
+
+    async def below(value: int) -> Any:
+        calls.append(value)
+        return ((each,) for each in range(value))
+
+    expected = [(each,) for value in range(4) for each in range(value)]
+    for _ in range(2):
+        assert rows_of(below, journal, range(4), many=True) == expected
+    assert calls == [0, 1, 2, 3]
+
+
+def test_errors_are_not_kept(journal: Journal) -> None:
+    """What was left out, or told in a column, is called again."""
+    service = Service(fails_at=3)
+    assert len(rows_of(service, journal, on_error="skip")) == 9
+    told = rows_of(service, journal, on_error="column", error_column="error")
+    assert told[2] == (4, None)
+    assert told[3][0] is None
+    service.fails_at = None
+    assert rows_of(service, journal, on_error="column", error_column="error")[3] == (6, None)
+    assert service.calls == [0, 1, 2, 4, 5, 6, 7, 8, 9, 3]
+
+
+def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
+    """The next one is, which nobody judges again when it is found."""
+    seen: list[Any] = []
+    calls: list[int] = []
+
+    async def fn(value: int) -> tuple[int]:
+        calls.append(value)
+        return (calls.count(value),)
+
+    def again(result: tuple[int]) -> bool:
+        seen.append(result)
+        return result[0] < 2
+
+    retry = Retry(initial=0.001, on_result=again)
+    assert rows_of(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
+    seen.clear()
+    assert rows_of(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
+    assert (len(calls), seen) == (4, [])
+
+
+def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
+    """What it holds is found by the next run."""
+    calls: list[int] = []
+
+    async def fn(value: int) -> tuple[int]:
+        calls.append(value)
+        return (value,)
+
+    small = Journal(str(tmp_path / "small"), "job", "1", max_bytes=600)
+    with pytest.raises(CallFailed) as raised:
+        rows_of(fn, small, range(100), retry=Retry(initial=0.001))
+    assert isinstance(raised.value.__cause__, JournalFull)
+    assert len(calls) == len(set(calls))
+    assert summary(small.path).entries == len(calls) - 1
+
+
+ALL = pa.schema(
+    [
+        ("yes", pa.bool_()),
+        ("number", pa.float64()),
+        ("price", pa.decimal128(10, 2)),
+        ("text", pa.string()),
+        ("raw", pa.binary()),
+        ("day", pa.date32()),
+        ("instant", pa.timestamp("us", tz="UTC")),
+        ("clock", pa.timestamp("us")),
+        ("span", pa.duration("us")),
+        ("list", pa.list_(pa.date32())),
+        ("pairs", pa.map_(pa.string(), pa.decimal128(5, 1))),
+        ("nested", pa.struct([("at", pa.timestamp("us")), ("raw", pa.binary())])),
+        ("none", pa.null()),
+    ]
+)
+VALUES = (
+    True,
+    nan,
+    Decimal("1.25"),
+    "Zoë",
+    b"\0\xff",
+    date(2026, 1, 2),
+    datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
+    datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001 - a clock on the wall
+    timedelta(days=-1, microseconds=1),
+    [date(2026, 1, 2), None],
+    {"a": Decimal("0.5"), "b": None},
+    {"at": datetime(2026, 1, 2), "raw": b"\xfe"},  # noqa: DTZ001 - the same
+    None,
+)
+
+
+@pytest.mark.parametrize("values", [VALUES, (None,) * len(VALUES)])
+def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: Any) -> None:
+    """Of their types, nested or not; null is null."""
+
+    async def fn(_: int) -> Any:
+        return values
+
+    first = rows_of(fn, journal, [1], results=ALL)
+    again = rows_of(None_called(), journal, [1], results=ALL)
+    assert repr(again) == repr(first)
+
+
+class None_called:  # noqa: N801 - reads like a value
+    """A function that nobody may call."""
+
+    async def __call__(self, value: int) -> Any:
+        """Fail."""
+        raise AssertionError(value)
+
+
+def asking(model: str) -> Any:
+    """A function that is built with something plain."""
+
+    async def ask(value: int) -> tuple[str]:
+        return (f"{model} says {value}",)
+
+    return ask
+
+
+def _version(path: str, fn: Any) -> str:
+    journal = journal_of(path, fn)
+    assert journal is not None
+    return journal.version
+
+
+async def fetch(value: int) -> tuple[int]:
+    """Answer."""
+    return (value,)
+
+
+def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> None:
+    """Its name is the job, its source the version; a Journal says both itself."""
+    path = str(tmp_path)
+    made = journal_of(path, fetch)
+    assert made is not None
+    assert made.job == f"{__name__}.fetch"
+    assert len(made.version) == 16
+    versions = [_version(path, fn) for fn in (Service(), Service(), Service(3), asking("a"))]
+    assert versions[0] == versions[1]
+    assert len({*versions, _version(path, Service), _version(path, asking("b"))}) == 5
+    assert journal_of(None, fetch) is None
+    assert journal_of(made, fetch) is made
+    with pytest.raises(InvalidConfig, match=r"journal must be a path, a Journal, or None, got 5"):
+        journal_of(5, fetch)
+    nowhere: Any = eval("lambda value: value")  # noqa: S307 - what has no source
+    with pytest.raises(InvalidConfig, match=r"can't be read; use Journal\(path, job, version\)"):
+        journal_of(path, nowhere)
