@@ -92,7 +92,7 @@ class Enrichment(Struct, frozen=True):
             self._attempt(name) as attempt,
             self.partition(batches, name.partition, attempt, reader=counts.reader) as opened,
         ):
-            counts.statistics = opened.figures
+            counts.statistics, counts.attempt = opened.figures, attempt
             for batch in opened:
                 counts.rows_out += batch.num_rows
                 yield batch
@@ -183,6 +183,7 @@ class _Counts:
     def __init__(self) -> None:
         self.rows_out = 0
         self.statistics: Callable[[], Statistics] = Statistics
+        self.attempt: Attempt | None = None
         self._source: ThreadedSource | None = None
 
     def reader(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> ThreadedSource:
@@ -191,8 +192,11 @@ class _Counts:
         return self._source
 
     def figures(self) -> TaskFigures:
-        """Return what is so at this moment; for any thread."""
+        """Return what is so at this moment; for any thread. What was paid for is no call."""
         statistics = self.statistics()
+        if self.attempt is not None:
+            calls = max(0, statistics.calls - self.attempt.found)
+            statistics = replace(statistics, calls=calls)
         rows_in = 0 if self._source is None else self._source.given
         errors = statistics.failures_handled
         return TaskFigures.of(statistics, rows_in=rows_in, rows_out=self.rows_out, errors=errors)

@@ -1,0 +1,134 @@
+"""A Spark cluster of its own on this machine: a master, and workers that can be killed."""
+
+import contextlib
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pyspark
+
+from asyncwait.backends.spark._java import find_java
+
+_START_WITHIN = 120.0
+_NO_VECTOR = """\
+#!/bin/sh
+# Trimmed runtimes have no such module, which Spark asks for, and only its machine learning uses.
+n=$#
+while [ "$n" -gt 0 ]; do
+    [ "$1" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$1"
+    shift
+    n=$((n - 1))
+done
+exec "{java}" "$@"
+"""
+
+
+class Cluster:
+    """A running cluster.
+
+    Args:
+        url: of its master.
+        workers: the processes of its workers, each with a group of its own.
+    """
+
+    def __init__(self, url: str, workers: list[subprocess.Popen[bytes]]) -> None:
+        self.url = url
+        self._workers = workers
+
+    def kill_worker(self) -> None:
+        """Kill a worker, and all that it has started."""
+        end(self._workers.pop())
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def standalone(folder: Path, workers: int = 2) -> Generator[Cluster]:
+    """Start a master and workers of one slot each; end them all.
+
+    Args:
+        folder: for their files.
+        workers: how many.
+    """
+    environment = os.environ | {
+        "JAVA_HOME": str(_java_home(folder)),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SCALA_VERSION": "2.13",  # else it looks for folders of its own build
+    }
+    with ExitStack() as ending:
+
+        def start(name: str, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+            jars = str(Path(pyspark.__file__).parent / "jars" / "*")
+            java = str(Path(environment["JAVA_HOME"]) / "bin" / "java")
+            command = [java, "-Xmx512m", "-cp", jars, f"org.apache.spark.deploy.{kind}"]
+            with (folder / f"{name}.log").open("wb") as log:
+                process = subprocess.Popen(
+                    [*command, "--host", "127.0.0.1", "--webui-port", "0", *arguments],
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    process_group=0,
+                )
+            ending.callback(end, process)
+            return process
+
+        port = _free_port()
+        url = f"spark://127.0.0.1:{port}"
+        start("master", "master.Master", "--port", str(port))
+        _await(lambda: _is_open(port), folder / "master.log")
+        given = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"), url)
+        names = [f"worker-{number}" for number in range(workers)]
+        running = [start(name, "worker.Worker", *given) for name in names]
+        for name in names:
+            log = folder / f"{name}.log"
+            _await(lambda log=log: b"Successfully registered" in log.read_bytes(), log)  # type: ignore[misc]
+        yield Cluster(url, running)
+
+
+def _java_home(folder: Path) -> Path:
+    """Make a home of Java whose `java` takes what Spark's daemons ask for."""
+    java = folder / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(_NO_VECTOR.replace("{java}", str(find_java().executable)))
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return java.parent.parent
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _await(is_there: object, log: Path) -> None:
+    assert callable(is_there)
+    until = time.monotonic() + _START_WITHIN
+    while not is_there():
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":  # to look at one: python tests/support/standalone.py FOLDER
+    with standalone(Path(sys.argv[1])) as cluster:
+        print(cluster.url)
+        signal.pause()
