@@ -46,6 +46,44 @@ def write(
     path.write_text("\n".join(parts))
 
 
+SPARK = """# What a row costs on Spark
+
+Medians of `python benchmarks/spark.py`, which enriches DataFrames by `ordered_wait` with its
+defaults, and as people do it by hand, in one session with two partitions and 100 calls at a time in
+each; {machine}.
+
+0 ms: the call returns at once; 5 ms: it takes that long; tail: 20 ms, and one in a hundred twenty
+times as long. Each row has a payload of 100 B beside it, or 1 kB. By hand it is a window of tasks
+over the partition, narrow or wide (400 rows, or 4,000), gathered batches, or a pool of threads.
+
+![What rows cost]({picture})
+"""
+
+
+def write_spark(
+    path: Path,
+    picture: str,
+    machine: str,
+    speeds: Iterable[Sequence[str]],
+    figures: Iterable[Sequence[str]],
+) -> None:
+    """Write the page of Spark.
+
+    Args:
+        path: of the page.
+        picture: its address, as seen from the page.
+        machine: on which it was measured.
+        speeds: name of a flow, microseconds a row, rows a second.
+        figures: name, figure, must and aim.
+    """
+    parts = (
+        SPARK.format(machine=machine, picture=picture),
+        _table(("figure", "is", "must (aim)"), figures),
+        _table(("flow", "us a row", "rows/s"), speeds),
+    )
+    path.write_text("\n".join(parts))
+
+
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

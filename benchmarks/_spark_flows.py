@@ -1,7 +1,10 @@
 """DataFrames enriched by a call for each row: by hand, as people do it, and by `ordered_wait`."""
 
 import asyncio
+import atexit
 import random
+import shutil
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -11,6 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark import ordered_wait, unordered_wait
 
 CAPACITY = 100
@@ -166,6 +170,18 @@ def ordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
     return lambda df: ordered_wait(df, fetch, "answer long", **options)
 
 
+def kept(fetch: Fetch) -> Callable[[DataFrame], DataFrame]:
+    """Return the operator with a new journal each time."""
+
+    def enrich(df: DataFrame) -> DataFrame:
+        folder = tempfile.mkdtemp(prefix="asyncwait-journal-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        journal = Journal(folder, "benchmark", "1")
+        return ordered_wait(df, fetch, "answer long", columns=["id"], journal=journal)
+
+    return enrich
+
+
 def unordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
     """Return the operator, unordered."""
     return lambda df: unordered_wait(df, fetch, "answer long", **options)
@@ -196,6 +212,7 @@ FLOWS: dict[str, Flow] = {
     "window, 5 ms": Flow(by_hand(windowed(slow(0.005), 400)), MANY),
     "ordered, 5 ms": Flow(ordered(slow(0.005)), MANY),
     "unordered, 5 ms": Flow(unordered(slow(0.005)), MANY),
+    "ordered, 5 ms, journal": Flow(kept(slow(0.005)), MANY),
     "ordered, 5 ms, 1 kB": Flow(ordered(slow(0.005)), MANY, 1000),
     "window, tail": Flow(by_hand(windowed(tailed(0.02), 400)), FEW),
     "wide window, tail": Flow(by_hand(windowed(tailed(0.02), 4000)), FEW),

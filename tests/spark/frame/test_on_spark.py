@@ -174,14 +174,19 @@ def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
     assert out.collect() == [Row(id=0, CITY="C0"), Row(id=1, CITY="C1")]
 
 
-def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:
+@pytest.mark.parametrize("keeps", [False, True])
+def test_odd_names_of_columns_are_fine(
+    spark: EmbeddedSpark, tmp_path: Path, *, keeps: bool
+) -> None:
     """With dots, blanks and quotes."""
     df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c d`, 3L AS `e``f`, 4L AS unused")
 
     async def add(row: Row) -> tuple[int]:
         return (row["a.b"] + row["c d"] + row["e`f"],)
 
-    out = ordered_wait(df, add, "`the sum` long", columns=["a.b", "c d", "e`f"], carry=["e`f"])
+    options: dict[str, Any] = {"columns": ["a.b", "c d", "e`f"], "carry": ["e`f"]}
+    journal = str(tmp_path / "journal") if keeps else None
+    out = ordered_wait(df, add, "`the sum` long", journal=journal, **options)
     assert out.collect()[0].asDict() == {"e`f": 3, "the sum": 6}
 
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from asyncwait.backends.journal import Journal, JournalFull, summary
+from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._paid import journal_of
 from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._task import Enrichment, Options
+from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
 TWICE = pa.schema([("twice", pa.int64())])
@@ -172,7 +173,7 @@ def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: 
 
     small = Journal(str(tmp_path / "small"), "job", "1", max_bytes=600)
     with pytest.raises(CallFailed) as raised:
-        rows_of(fn, small, range(100), retry=Retry(initial=0.001))
+        rows_of(fn, small, range(100), retry=Retry(initial=0.001), on_error="skip")
     assert isinstance(raised.value.__cause__, JournalFull)
     assert len(calls) == len(set(calls))
     assert summary(small.path).entries == len(calls) - 1

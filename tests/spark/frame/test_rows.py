@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 
+from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._task import Enrichment, Options
+from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError, Retry
 
 TABLE = pa.table(

@@ -38,7 +38,8 @@ class Results:
         self._names = tuple(schema.names)
         self._many = many
         self._keeps = keeps
-        self._end = (None,) if tells_errors else ()
+        self.end = (None,) if tells_errors else ()
+        """What stands behind the fields of a result."""
 
     def of(self, row: InputRow, given: Any) -> Any:
         """Return the output row of `row`, for which the function, or a handler, gives `given`.
@@ -64,7 +65,7 @@ class Results:
         else:
             fields = self._fields(result)
         taken = [column.take(value) for column, value in zip(self._columns, fields, strict=True)]
-        return OutputRow(row, (*taken, *self._end), result if self._keeps else None)
+        return OutputRow(row, (*taken, *self.end), result if self._keeps else None)
 
     def _fields(self, result: Any) -> tuple[Any, ...]:
         try:
@@ -138,11 +139,14 @@ def failure_handler(
             the function's own handler says.
         parts: of the user's function.
         results: what is made of what a handler gives.
+
+    Of a journal that can't be written nobody is asked: who left such rows out would pay for them
+    again and again.
     """
     asked = parts.failure if on_error is None else on_error
 
     def handle(row: InputRow, error: OperatorError) -> Any:
-        if asked is None or asked == "fail":
+        if asked is None or asked == "fail" or isinstance(error.__cause__, JournalError):
             raise error
         if asked == "skip":
             return ()

@@ -11,9 +11,10 @@ from pyspark.sql import types as sql
 from pyspark.sql.functions import col
 
 from asyncwait.backends.spark._session import pandas_notice_ignored
+from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._schema import arrow_schema, require_different
-from asyncwait.backends.spark.frame._task import Enrichment, Options
+from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import InvalidConfig, shown
 
 _ERROR = sql.StructType(

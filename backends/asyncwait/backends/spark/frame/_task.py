@@ -1,9 +1,8 @@
 """What runs in a task of Spark: the operator on one partition of a DataFrame."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import tzinfo
-from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,59 +10,16 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.backends import pool, threads
-from asyncwait.backends.journal import Attempt, Journal
+from asyncwait.backends.journal import Attempt
 from asyncwait.backends.spark._partition import Partition
-from asyncwait.backends.spark._reader import PartitionSource, ThreadedSource
+from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.backends.spark.frame._calls import (
-    ERROR_TYPE,
-    BlockingRowFunction,
-    Results,
-    RowFunction,
-    failure_handler,
-    repeating,
-)
-from asyncwait.backends.spark.frame._pace import (
-    Pace,
-    PacedBlockingFunction,
-    PacedFunction,
-    PacedSource,
-    Pacer,
-)
-from asyncwait.backends.spark.frame._paid import Keys, PaidBlockingFunction, PaidFunction
-from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, RowRecord, Shape
-from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
-from asyncwait.spec import (
-    FunctionParts,
-    Mode,
-    OperatorConfig,
-    PlainFunction,
-    PlainOne,
-    PlainSource,
-    Retry,
-    Statistics,
-    is_plain_function,
-)
-
-
-class Options(Struct, frozen=True):
-    """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`.
-
-    `endpoint` is where it tells how far it is.
-    """
-
-    mode: Mode
-    timeout: float | None
-    capacity: int
-    max_held: int | None
-    retry: Retry | None
-    on_error: Any
-    many: bool = False
-    error_column: str | None = None
-    pace: Pace = Pace()
-    endpoint: Endpoint | None = None
-    journal: Journal | None = None
+from asyncwait.backends.spark.frame._calls import ERROR_TYPE
+from asyncwait.backends.spark.frame._opening import Opening, Options
+from asyncwait.backends.spark.frame._paid import Keys
+from asyncwait.backends.spark.frame._rows import FrameRows, Shape
+from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
+from asyncwait.spec import Statistics
 
 
 class Enrichment(Struct, frozen=True):
@@ -124,57 +80,14 @@ class Enrichment(Struct, frozen=True):
             shape = replace(shape, results=_nullable(shape.results).append(error))
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        look = None
-        if attempt is not None:
-            given = shape.given
-            names = (given,) if isinstance(given, str) else given
-            look = Keys(attempt, self.shape.results, names, micro_batch()).look
-        opens = partial(self._open, attempt)
-        return Partition(batches, opens, FrameRows(shape, look), **options)
+        opening = Opening(self.fn, self.shape, zone_named(self.zone), self.options, attempt)
+        rows = FrameRows(shape, None if attempt is None else self._keys(attempt).look)
+        return Partition(batches, opening.on, rows, **options)
 
-    def _open(
-        self, attempt: Attempt | None, source: PartitionSource
-    ) -> AbstractAsyncContextManager[Any]:
-        options = self.options
-        parts = FunctionParts.of(self.fn() if isinstance(self.fn, type) else self.fn)
-        results = Results(
-            self.shape.results,
-            zone_named(self.zone),
-            many=options.many,
-            tells_errors=options.error_column is not None,
-            keeps=options.retry is not None and options.retry.on_result is not None,
-        )
-        blocks = is_plain_function(parts.call)
-        of_rows: Any = (BlockingRowFunction if blocks else RowFunction)(parts, results)
-        paced: Any = source
-        if not options.pace.is_free:
-            pacer = Pacer(options.pace)
-            paced = PacedSource(source, pacer)
-            of_rows = (PacedBlockingFunction if blocks else PacedFunction)(of_rows, pacer)
-        retry = repeating(options.retry, many=options.many)
-        if attempt is not None:
-            end = () if options.error_column is None else (None,)
-            kind = PaidBlockingFunction if blocks else PaidFunction
-            kept = self.shape.results
-            of_rows = kind(of_rows, attempt, kept, end, retry, many=options.many)
-        rows = PlainSource(paced)
-        rows.record = self._record
-        config = OperatorConfig(
-            options.mode,
-            options.capacity,
-            options.timeout,
-            retry,
-            options.max_held,
-        )
-        function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
-        function.failure = failure_handler(options.on_error, parts, results)
-        opens = threads.open_plain if blocks else pool.open_plain
-        return opens(config, function, rows)
-
-    def _record(self, row: InputRow) -> RowRecord:
-        if self.options.mode != "key-ordered":
-            return RowRecord(row)
-        return RowRecord(row, key=tuple(row.cells(self.shape.key)))
+    def _keys(self, attempt: Attempt) -> Keys:
+        given = self.shape.given
+        names = (given,) if isinstance(given, str) else given
+        return Keys(attempt, self.shape.results, names, micro_batch())
 
 
 class _Counts:

@@ -190,10 +190,10 @@ def plan(
     """Return what becomes of a DataFrame; see `ordered_wait` for the arguments and errors."""
     import_context_class()
     from asyncwait.backends.spark.frame._ceilings import Ceilings
+    from asyncwait.backends.spark.frame._opening import Options
     from asyncwait.backends.spark.frame._paid import journal_of
     from asyncwait.backends.spark.frame._plan import Asked, FramePlan
     from asyncwait.backends.spark.frame._schema import schema_of
-    from asyncwait.backends.spark.frame._task import Options
 
     _require_function(fn)
     held: int | None = None

@@ -1,0 +1,124 @@
+"""The operator of a task: the user's function, layer by layer, and the pool or threads round it."""
+
+from contextlib import AbstractAsyncContextManager
+from datetime import tzinfo
+from typing import Any
+
+from msgspec import Struct
+
+from asyncwait.backends import pool, threads
+from asyncwait.backends.journal import Attempt, Journal
+from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark.frame._calls import (
+    BlockingRowFunction,
+    Results,
+    RowFunction,
+    failure_handler,
+    repeating,
+)
+from asyncwait.backends.spark.frame._pace import (
+    Pace,
+    PacedBlockingFunction,
+    PacedFunction,
+    PacedSource,
+    Pacer,
+)
+from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction
+from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
+from asyncwait.backends.spark.progress import Endpoint
+from asyncwait.spec import (
+    FunctionParts,
+    Mode,
+    OperatorConfig,
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    Retry,
+    is_plain_function,
+)
+
+
+class Options(Struct, frozen=True):
+    """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`.
+
+    `endpoint` is where it tells how far it is.
+    """
+
+    mode: Mode
+    timeout: float | None
+    capacity: int
+    max_held: int | None
+    retry: Retry | None
+    on_error: Any
+    many: bool = False
+    error_column: str | None = None
+    pace: Pace = Pace()
+    endpoint: Endpoint | None = None
+    journal: Journal | None = None
+
+
+class Opening:
+    """Opens the operator of one task.
+
+    Args:
+        fn: the user's function, or its class, of which one is made.
+        shape: of the rows.
+        zone: of timestamps that say none.
+        options: of the operator.
+        attempt: the journal, open; None for none.
+    """
+
+    def __init__(
+        self, fn: Any, shape: Shape, zone: tzinfo | None, options: Options, attempt: Attempt | None
+    ) -> None:
+        self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
+        self._shape = shape
+        self._options = options
+        self._attempt = attempt
+        self._blocks = is_plain_function(self._parts.call)
+        self._retry = repeating(options.retry, many=options.many)
+        self._results = Results(
+            shape.results,
+            zone,
+            many=options.many,
+            tells_errors=options.error_column is not None,
+            keeps=options.retry is not None and options.retry.on_result is not None,
+        )
+
+    def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
+        """Return the operator on the rows of a partition; called on the loop."""
+        options = self._options
+        paced, of_rows = self._paced(source)
+        of_rows = self._paid(of_rows)
+        function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
+        function.failure = failure_handler(options.on_error, self._parts, self._results)
+        rows = PlainSource(paced)
+        rows.record = self._record
+        config = OperatorConfig(
+            options.mode, options.capacity, options.timeout, self._retry, options.max_held
+        )
+        opens = threads.open_plain if self._blocks else pool.open_plain
+        return opens(config, function, rows)
+
+    def _paced(self, source: Any) -> tuple[Any, Any]:
+        """Return the source, and the function of rows, which wait for their turns."""
+        kind = BlockingRowFunction if self._blocks else RowFunction
+        of_rows = kind(self._parts, self._results)
+        if self._options.pace.is_free:
+            return source, of_rows
+        pacer = Pacer(self._options.pace)
+        paced = PacedBlockingFunction if self._blocks else PacedFunction
+        return PacedSource(source, pacer), paced(of_rows, pacer)
+
+    def _paid(self, of_rows: Any) -> Any:
+        """Return the function of rows, which is not called for what was paid for."""
+        if self._attempt is None:
+            return of_rows
+        many, end = self._options.many, self._results.end
+        paid = PaidBlockingFunction if self._blocks else PaidFunction
+        return paid(of_rows, self._attempt, self._shape.results, end, self._retry, many=many)
+
+    def _record(self, row: InputRow) -> RowRecord:
+        if self._options.mode != "key-ordered":
+            return RowRecord(row)
+        return RowRecord(row, key=tuple(row.cells(self._shape.key)))

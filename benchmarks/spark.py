@@ -1,0 +1,130 @@
+"""What a row costs on Spark: `ordered_wait` on a DataFrame beside what people write by hand.
+
+    python benchmarks/spark.py [--runs 3] [--json FILE] [--plot FILE --page FILE]
+
+All in one session of an embedded Spark with two partitions, 100 calls at a time in each; what was
+started first is run once before anything is measured.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import _spark_flows
+from _machine import machine
+from _spark_flows import CAPACITY, FLOWS, PARTITIONS, Flow, rows
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from asyncwait.backends.spark import embedded_spark
+
+Seconds = Mapping[str, float]
+
+TAILED = 0.02 * (0.99 + 0.01 * 20)
+"""Seconds that a call with a long tail takes on average."""
+
+
+def share(flow: str, seconds: float) -> Callable[[Seconds], float]:
+    """Return how near a flow comes to what so many calls at a time could do at best."""
+    bound = FLOWS[flow].count * seconds / (CAPACITY * PARTITIONS)
+    return lambda took: bound / took[flow]
+
+
+def over(flow: str, *others: str) -> Callable[[Seconds], float]:
+    """Return how many times as many rows a flow does in a second as the best of others."""
+    return lambda took: min(took[each] for each in others) / took[flow]
+
+
+ROWS: tuple[tuple[str, Callable[[Seconds], float], str], ...] = (
+    ("5 ms: share of the bound", share("ordered, 5 ms", 0.005), ">= 0.80 (0.83)"),
+    (
+        "5 ms, over the best by hand",
+        over("ordered, 5 ms", "window, 5 ms", "gathered, 5 ms", "threads by hand, 5 ms"),
+        ">= 1.0 (1.03)",
+    ),
+    ("20 ms with a tail: share of the bound", share("ordered, tail", TAILED), ">= 0.82 (0.86)"),
+    (
+        "tail, over the best by hand",
+        over("ordered, tail", "window, tail", "wide window, tail"),
+        ">= 0.98 (1.02)",
+    ),
+    ("no latency, over no function", over("ordered, 0 ms", "no function"), ">= 0.60 (0.75)"),
+    (
+        "1 kB carried along, cost over 100 B",
+        lambda took: took["ordered, 5 ms, 1 kB"] / took["ordered, 5 ms"],
+        "<= 1.15 (1.05)",
+    ),
+    ("a journal at 5 ms", over("ordered, 5 ms, journal", "ordered, 5 ms"), ">= 0.95 (0.98)"),
+)
+"""Figures, how they are computed, what they must be, and ought to be."""
+
+
+def main() -> int:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=3, help="rounds; the median counts")
+    parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
+    parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
+    parser.add_argument("--page", type=Path, help="a file for all of that in Markdown; with --plot")
+    arguments = parser.parse_args()
+    cloudpickle.register_pickle_by_value(_spark_flows)
+    session = embedded_spark(f"local[{PARTITIONS}]").session
+    session.range(1).count()
+    rounds = [_round(session, f"round {n + 1}") for n in range(arguments.runs)]
+    took = {name: statistics.median(each[name] for each in rounds) for name in FLOWS}
+    figures = [
+        (name, f"{statistics.median(figure(each) for each in rounds):.2f}", goal)
+        for name, figure, goal in ROWS
+    ]
+    costs = {name: seconds / FLOWS[name].count * 1e6 for name, seconds in took.items()}
+    speeds = [(name, f"{costs[name]:.1f}", f"{1e6 / costs[name]:,.0f}") for name in FLOWS]
+    console = Console()
+    console.print(_table(("flow", "us a row", "rows/s"), speeds))
+    console.print(_table(("figure", "is", "must (aim)"), figures))
+    if arguments.json:
+        lines = [json.dumps({"machine": machine(), "seconds": each}) for each in rounds]
+        arguments.json.write_text("\n".join(lines) + "\n")
+    if arguments.plot:
+        from _picture import draw  # matplotlib is needed for nothing else
+
+        draw(costs, arguments.plot, ("ordered", "unordered"))
+    if arguments.page:
+        from _page import write_spark
+
+        write_spark(arguments.page, arguments.plot.name, machine(), speeds, figures)
+    return 0
+
+
+def _round(session: SparkSession, title: str) -> dict[str, float]:
+    return {
+        name: _seconds(session, flow) for name, flow in track(FLOWS.items(), title, transient=True)
+    }
+
+
+def _seconds(session: SparkSession, flow: Flow) -> float:
+    """Return how long the rows take; a short run goes before, for what is done once."""
+    for count in (flow.count // 50, flow.count):
+        df = flow.enrich(rows(session, count, flow.payload))
+        gc.collect()
+        began = time.perf_counter()
+        df.write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - began
+
+
+def _table(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> Table:
+    table = Table(*head)
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())
