@@ -68,19 +68,24 @@ def test_what_the_public_function_plans_is_what_is_judged(
 ) -> None:
     """If it planned another order, or another capacity, that would come out."""
     assert spark.session is not None
-    planned = _frame_backend.plan
+    planned = _frame_backend.WAITS
 
-    def unordered(_mode: str, *args: Any, **options: Any) -> Any:
-        return planned("unordered", *args, **options)
+    class Other:
+        """A function that does not plan what it is asked for."""
 
-    monkeypatch.setattr(_frame_backend, "plan", unordered)
+        def __init__(self, mode: Any, more: int) -> None:
+            self._mode = mode
+            self._more = more
+
+        def plan(self, *args: Any, **options: Any) -> Any:
+            capacity = options.pop("capacity") + self._more
+            return planned[self._mode].plan(*args, capacity=capacity, **options)
+
+    monkeypatch.setattr(_frame_backend, "WAITS", {"ordered": Other("unordered", 0)})
     (trace,) = frame_backend().run([TWO])
     assert "ORD-1" in broken_rules(Run(TWO, trace))
 
-    def one_more(*args: Any, **options: Any) -> Any:
-        return planned(*args, **{**options, "capacity": options["capacity"] + 1})
-
-    monkeypatch.setattr(_frame_backend, "plan", one_more)
+    monkeypatch.setattr(_frame_backend, "WAITS", {"ordered": Other("ordered", 1)})
     narrow = Scenario(capacity=1, inputs=TWO.inputs, plans=TWO.plans)
     (trace,) = frame_backend().run([narrow])
     assert "CAP-1" in broken_rules(Run(narrow, trace))

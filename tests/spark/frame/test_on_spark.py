@@ -336,6 +336,9 @@ def test_help_tells_of_every_argument() -> None:
     for wait, name in ((ordered_wait, "ordered_wait"), (unordered_wait, "unordered_wait")):
         assert (wait.__name__, wait.__module__) == (name, "asyncwait.backends.spark")  # type: ignore[attr-defined]
         assert "max_held: finished rows of a task" in (wait.__doc__ or "")
+        unknown: Any = {"jounral": "path"}
+        with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument"):
+            wait(None, None, **unknown)  # type: ignore[arg-type]
 
 
 def test_ceilings_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:

@@ -13,7 +13,12 @@ from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
 from asyncwait.backends.spark.conformance._jobs import JobResult, element_frame
 from asyncwait.backends.spark.conformance._ways import RESULT
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.backends.spark.frame._wait import plan
+from asyncwait.backends.spark.frame._wait import (
+    FrameWait,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
 from asyncwait.spec import Mode, Record
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, LegStart, Scenario, needs
 
@@ -28,6 +33,13 @@ _OF_STREAMS = frozenset(
 )
 """What rows of a DataFrame have none of: they are records alone, and a function of rows gives what
 it returns."""
+
+WAITS: dict[Mode, FrameWait] = {
+    "ordered": ordered_wait,
+    "unordered": unordered_wait,
+    "key-ordered": key_ordered_wait,
+}
+"""The public functions."""
 
 _SCHEMA = StructType([StructField(RESULT, StringType())])
 
@@ -65,15 +77,20 @@ def _key(mode: Mode) -> str:
 def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
     """Return what the public function plans for the records of a leg."""
     config = leg.config
-    return plan(
-        config.mode,
-        frame,
-        _put_in_its_place,
-        _SCHEMA,
-        asked=("value", ELEMENT_SCHEMA.names, _key(config.mode)),
-        timeout=config.timeout,
-        capacity=config.capacity,
-        max_held=config.max_held or 0,
-        retry=config.retry,
-        many=True,
-    ).work
+    return (
+        WAITS[config.mode]
+        .plan(
+            frame,
+            _put_in_its_place,
+            _SCHEMA,
+            columns="value",
+            carry=ELEMENT_SCHEMA.names,
+            key=_key(config.mode),
+            timeout=config.timeout,
+            capacity=config.capacity,
+            max_held=config.max_held or 0,
+            retry=config.retry,
+            many=True,
+        )
+        .work
+    )

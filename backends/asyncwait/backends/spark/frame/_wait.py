@@ -1,6 +1,8 @@
 """The operator on a DataFrame: a call for each row, many at a time, in every partition."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from asyncwait.backends.journal import Journal
@@ -30,7 +32,13 @@ OnError: TypeAlias = Literal["fail", "skip", "column"] | Callable[[Any, Operator
 
 
 class FrameWait(Protocol):
-    """An operator on DataFrames; see `asyncwait.backends.spark.ordered_wait`."""
+    """An operator on DataFrames; see `asyncwait.backends.spark.ordered_wait`.
+
+    Attributes:
+        plan: takes the same, and returns what is planned, before Spark knows of it.
+    """
+
+    plan: "Callable[..., FramePlan]"
 
     def __call__(
         self,
@@ -62,7 +70,7 @@ class FrameWait(Protocol):
 def frame_wait(mode: Mode) -> FrameWait:
     """Build the DataFrame form of a mode."""
 
-    def wait(
+    def plan(
         df: "DataFrame",
         fn: Any,
         schema: "str | StructType | None" = None,
@@ -83,7 +91,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         max_tasks: int | None = None,
         progress: Progress | None = None,
         journal: Journal | str | None = None,
-    ) -> "DataFrame":
+    ) -> "FramePlan":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
         The rows stay in their partitions, and nothing is called before an action asks for rows.
@@ -147,73 +155,63 @@ def frame_wait(mode: Mode) -> FrameWait:
             MissingExtra: pyspark is not installed, or older than 4.1.
             JournalError: the journal belongs to another job, or to another version of the function.
         """
-        return plan(
+        import_context_class()
+        from asyncwait.backends.spark.frame._ceilings import Ceilings
+        from asyncwait.backends.spark.frame._opening import Options
+        from asyncwait.backends.spark.frame._paid import journal_of
+        from asyncwait.backends.spark.frame._plan import Asked, FramePlan
+        from asyncwait.backends.spark.frame._schema import schema_of
+
+        _require(fn, on_error, progress)
+        held = _held(max_held, capacity)
+        OperatorConfig(mode, capacity, timeout, retry, held)
+        ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
+        capacity, pace = ceilings.share(df, capacity)
+        kept = journal_of(journal, fn)
+        options = Options(
             mode,
-            df,
-            fn,
-            schema,
-            asked=(columns, carry, key),
-            ceilings=(max_in_flight, calls_per_second, adaptive, max_tasks),
-            timeout=timeout,
-            capacity=capacity,
-            max_held=max_held,
-            retry=retry,
-            on_error=on_error,
-            error_column=error_column,
+            timeout,
+            capacity,
+            held,
+            retry,
+            on_error,
             many=many,
-            progress=progress,
-            journal=journal,
-        ).frame()
+            error_column=error_column if on_error == "column" else None,
+            pace=pace,
+            endpoint=None if progress is None else progress.endpoint,
+            journal=kept,
+        )
+        results, asked = schema_of(schema, fn, many=many), Asked(columns, carry, key)
+        planned = FramePlan(df, fn, results, asked, options)
+        if kept is not None:
+            kept.prepare()
+        return planned
 
-    wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
-    return wait
+    plan.__name__ = plan.__qualname__ = f"{mode.replace('-', '_')}_wait"  # for errors of calls
+
+    @wraps(plan)
+    def wait(*args: Any, **options: Any) -> "DataFrame":
+        return plan(*args, **options).frame()
+
+    wait.__signature__ = signature(plan).replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
+    wait.plan = plan  # type: ignore[attr-defined]
+    typed: Any = wait
+    return typed  # type: ignore[no-any-return]
 
 
-def plan(
-    mode: Mode,
-    df: Any,
-    fn: Any,
-    schema: Any,
-    *,
-    asked: tuple[Any, Any, Any] = (None, None, None),
-    ceilings: tuple[Any, Any, bool, Any] = (None, None, False, None),
-    timeout: float | None = None,
-    capacity: int = 100,
-    max_held: int | None = None,
-    retry: Retry | None = None,
-    on_error: OnError | None = None,
-    error_column: str = "error",
-    many: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | str | None = None,
-) -> "FramePlan":
-    """Return what becomes of a DataFrame; see `ordered_wait` for the arguments and errors."""
-    import_context_class()
-    from asyncwait.backends.spark.frame._ceilings import Ceilings
-    from asyncwait.backends.spark.frame._opening import Options
-    from asyncwait.backends.spark.frame._paid import journal_of
-    from asyncwait.backends.spark.frame._plan import Asked, FramePlan
-    from asyncwait.backends.spark.frame._schema import schema_of
+def _held(max_held: Any, capacity: Any) -> Any:
+    """Return what an operator is given for `max_held`."""
+    if max_held is None and isinstance(capacity, int):
+        return _HELD * capacity
+    return None if max_held == 0 else max_held
 
+
+def _require(fn: Any, on_error: Any, progress: Any) -> None:
+    """Refuse what is wrong in itself, by name."""
     _require_function(fn)
-    held: int | None = None
-    if max_held != 0:
-        held = _HELD * capacity if max_held is None and isinstance(capacity, int) else max_held
-    OperatorConfig(mode, capacity, timeout, retry, held)
     _require_on_error(on_error)
     if progress is not None and not isinstance(progress, Progress):
         raise InvalidConfig.of("progress", progress, "a Progress, or None")
-    capacity, pace = Ceilings(*ceilings).share(df, capacity)
-    in_column = error_column if on_error == "column" else None
-    endpoint = None if progress is None else progress.endpoint
-    kept = journal_of(journal, fn)
-    options = Options(
-        mode, timeout, capacity, held, retry, on_error, many, in_column, pace, endpoint, kept
-    )
-    planned = FramePlan(df, fn, schema_of(schema, fn, many=many), Asked(*asked), options)
-    if kept is not None:
-        kept.prepare()
-    return planned
 
 
 def _require_function(fn: Any) -> None:
