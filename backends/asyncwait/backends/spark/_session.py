@@ -110,7 +110,12 @@ def _start(master: str) -> EmbeddedSpark:
         return EmbeddedSpark(session, master, jvm, undo.pop_all())
 
 
-def import_context_class() -> "type[SparkContext]":
+def require_pyspark() -> None:
+    """Refuse to go on without a PySpark that will do.
+
+    Raises:
+        MissingExtra: it is not installed, or too old.
+    """
     try:
         with pandas_notice_ignored():
             import pyarrow as pa  # noqa: F401 - PySpark alone does not bring it
@@ -120,6 +125,17 @@ def import_context_class() -> "type[SparkContext]":
     major, minor = map(int, pyspark.__version__.split(".")[:2])
     if (major, minor) < _OLDEST_PYSPARK:
         raise MissingExtra("pyspark 4.1 or newer", "spark")
+
+
+def import_context_class() -> "type[SparkContext]":
+    """Return PySpark's class of contexts.
+
+    Raises:
+        MissingExtra: it is not installed, or too old.
+    """
+    require_pyspark()
+    import pyspark
+
     context_class: type[SparkContext] = pyspark.SparkContext
     return context_class
 

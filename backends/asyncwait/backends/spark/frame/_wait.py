@@ -6,7 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from asyncwait.backends.journal import Journal
-from asyncwait.backends.spark._session import import_context_class
+from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import (
     FunctionParts,
@@ -155,7 +155,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             MissingExtra: pyspark is not installed, or older than 4.1.
             JournalError: the journal belongs to another job, or to another version of the function.
         """
-        import_context_class()
+        require_pyspark()
         from asyncwait.backends.spark.frame._ceilings import Ceilings
         from asyncwait.backends.spark.frame._opening import Options
         from asyncwait.backends.spark.frame._paid import journal_of

@@ -1,0 +1,109 @@
+"""A job on a Connect server: python connect_job.py FOLDER; it prints what came of it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from asyncwait.backends.spark._java import find_java
+
+_START_WITHIN = 120.0
+_OPENED = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+
+
+@contextmanager
+def server(folder: Path) -> Generator[str]:
+    """Run a server; give its address."""
+    home = Path(pyspark.__file__).parent
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = {
+        "spark.master": "local[2]",
+        "spark.app.name": "connect",
+        "spark.connect.grpc.binding.port": port,
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+    }
+    command = [
+        str(find_java().executable),
+        "-Xmx1g",
+        *(f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED),
+        *(f"-D{name}={value}" for name, value in settings.items()),
+        "-cp",
+        str(home / "jars" / "*"),
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+    ]
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=output, process_group=0
+        )
+    try:
+        until = time.monotonic() + _START_WITHIN
+        while not _is_open(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def main(folder: Path) -> None:
+    """Run it."""
+    from pyspark.sql import Row, SparkSession
+
+    from asyncwait.backends.spark import Progress, ordered_wait
+    from asyncwait.spec import InvalidConfig
+
+    async def fetch(row: Row) -> tuple[int]:
+        return (2 * row.id,)
+
+    with server(folder) as address:
+        session = SparkSession.builder.remote(address).getOrCreate()
+        df = session.range(0, 100, 1, 2)
+        with Progress(100, session=session, show=False) as progress:
+            journal = str(folder / "journal")
+            out = ordered_wait(df, fetch, "twice long", journal=journal, progress=progress)
+            rows = out.collect()
+        print(rows == [Row(id=n, twice=2 * n) for n in range(100)])
+        print(progress.summary().splitlines()[:3])
+        try:
+            ordered_wait(df, fetch, "twice long", max_in_flight=10)
+        except InvalidConfig as error:
+            print(error)
+        limited = ordered_wait(df, fetch, "twice long", max_in_flight=10, max_tasks=2)
+        print(limited.count())
+        session.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
