@@ -160,6 +160,13 @@ def threaded(seconds: float) -> Callable[[Batches], Batches]:
     return run
 
 
+def first_seen(batches: Batches) -> Batches:
+    """Tell when the first row of a partition comes, by the wall's clock."""
+    for number, _ in enumerate(batches):
+        if number == 0:
+            yield pa.RecordBatch.from_arrays([pa.array([time.time()])], names=["at"])
+
+
 def by_hand(run: Callable[[Batches], Batches]) -> Callable[[DataFrame], DataFrame]:
     """Return what makes a DataFrame of what such a function makes of partitions."""
     return lambda df: df.mapInArrow(run, DDL)
