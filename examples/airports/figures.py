@@ -1,0 +1,107 @@
+"""What a run comes to, and whether it is what it should be."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fetching import Job, airports
+from jobs import Result
+from weather import Call
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of a run, by the machine's monotonic clock.
+
+    Args:
+        started: the first time.
+        killed: when the first start was.
+        resumed: when the second was about to call; Spark needs some seconds until then.
+        ended: when all was done.
+    """
+
+    started: float
+    killed: float
+    resumed: float
+    ended: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """Both sides of a run.
+
+    Args:
+        on: "pool" or "spark".
+        job: what was to be done.
+        moments: of it.
+        result: what the second start has given.
+        log: of the service, for both.
+    """
+
+    on: str
+    job: Job
+    moments: Moments
+    result: Result
+    log: Sequence[Call]
+
+    @property
+    def errors(self) -> int:
+        """How many rows have none but an error."""
+        return sum(row[4] is not None for row in self.result.rows)
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Seconds of either start."""
+        moments = self.moments
+        return moments.killed - moments.started, moments.ended - moments.killed
+
+    def answered(self, status: int) -> list[Call]:
+        """Return the calls that the service has answered so."""
+        return [call for call in self.log if call.status == status]
+
+
+def paid_twice(log: Sequence[Call]) -> int:
+    """Count the answers for airports that had one."""
+    paid = [call.icao for call in log if call.status == 200]
+    return len(paid) - len(set(paid))
+
+
+def under_way(log: Sequence[Call], at: float) -> int:
+    """Count the calls that the service was working on at a moment."""
+    return sum(call.began <= at < call.ended for call in log)
+
+
+def in_flight(log: Sequence[Call]) -> list[tuple[float, int]]:
+    """Return how many calls the service had, from which moment on."""
+    steps = Counter[float]()
+    for call in log:
+        steps[call.began] += 1
+        steps[call.ended] -= 1
+    level, levels = 0, []
+    for moment in sorted(steps):
+        level += steps[moment]
+        levels.append((moment, level))
+    return levels
+
+
+def mismatches(run: Run) -> list[str]:
+    """Say in which figures a run is not what it should be."""
+    wrong = [
+        f"{run.on}: {what}: {found!r}, and not {right!r}"
+        for what, found, right in _compared(run)
+        if found != right
+    ]
+    if (twice := paid_twice(run.log)) > run.job.capacity:
+        wrong.append(f"{run.on}: {twice} paid for twice, of {run.job.capacity} that may be")
+    return wrong
+
+
+def _compared(run: Run) -> Iterator[tuple[str, object, object]]:
+    """Name what has to be equal, with its two values."""
+    rows, asked = run.result.rows, airports(run.job.airports)
+    yield "rows", len(rows), len(asked)
+    yield "rows in order", [row[:2] for row in rows] == asked, True
+    paid = {call.icao for call in run.answered(200)}
+    yield "rows with an answer", len(rows) - run.errors, len(paid)
+    late = [call for call in run.answered(200) if call.began >= run.moments.resumed]
+    yield "found in the journal", run.result.found, len(paid) - len(late)

@@ -1,0 +1,190 @@
+"""The run in `examples/airports`: real HTTP, a real kill, and next to nothing is paid for twice."""
+
+import errno
+import importlib
+import json
+import os
+import socket
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "airports"
+NAMES = ("fetching", "figures", "job", "jobs", "killing", "picture", "run", "table", "weather")
+NEEDED = ("airportsdata", "httpx", "rich", "pyspark", "matplotlib")
+AIRPORTS, CAPACITY, LIMIT = 200, 10, 40
+
+
+@pytest.fixture(scope="module")
+def example() -> Iterator[Any]:
+    """Its module `run`; the names of its modules are free again afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        for name in NAMES:
+            patch.delitem(sys.modules, name, raising=False)
+        yield importlib.import_module("run")
+        for name in NAMES:
+            sys.modules.pop(name, None)
+
+
+def of(name: str) -> Any:
+    """Another module of it."""
+    return importlib.import_module(name)
+
+
+@pytest.fixture(scope="module")
+def made(example: Any) -> Any:
+    """A small run on the pool, in which everything occurs."""
+    job = of("fetching").Job(AIRPORTS, capacity=CAPACITY)
+    behaviour = of("weather").Behaviour(median=0.01, failing=0.1, broken=0.03, limit=LIMIT)
+    return of("killing").run("pool", job, behaviour)
+
+
+def test_every_airport_has_its_row_once(made: Any) -> None:
+    """In their order, with the weather that the service makes up, or an error."""
+    known, weather = of("fetching").airports(AIRPORTS), of("weather")
+    behaviour = weather.Behaviour(broken=0.03)
+
+    assert [tuple(row[:2]) for row in made.result.rows] == known
+    for icao, _, temperature, wind, error in made.result.rows:
+        right = behaviour.weather(icao)
+        assert (error is not None) == behaviour.is_broken(icao)
+        assert error or (temperature, wind) == (right["temperature"], right["wind"])
+
+
+def test_what_was_paid_for_is_found(made: Any) -> None:
+    """At most the calls under way at the kill are paid for twice, and the log says the same."""
+    assert of("figures").mismatches(made) == []
+    assert of("figures").paid_twice(made.log) <= CAPACITY
+    assert made.result.found >= AIRPORTS // 2 - CAPACITY
+
+
+def test_everything_occurs(made: Any) -> None:
+    """The run says something: there are 429s, errors, and rows without an answer."""
+    assert made.answered(429)
+    assert made.answered(500)
+    assert made.errors
+
+
+def test_no_more_calls_are_served_in_a_second_than_may_be(made: Any) -> None:
+    """And whoever is told to come in the next one comes then, unless the job was killed."""
+    served = Counter(int(call.began) for call in made.log if call.status != 429)
+    ranked = sorted(made.log, key=lambda call: (call.icao, call.began))
+    early = [
+        one
+        for one, other in pairwise(ranked)
+        if one.icao == other.icao and one.status == 429 and int(one.began) == int(other.began)
+    ]
+
+    assert max(served.values()) <= LIMIT
+    assert all(call.began <= made.moments.killed for call in early)
+
+
+def test_figures_of_a_log(example: Any) -> None:
+    """Only what was answered is paid for; a call is under way until it is answered."""
+    figures, call = of("figures"), of("weather").Call
+    log = [
+        call("EDDF", 1.0, 4.0, 200),
+        call("KJFK", 2.0, 3.0, 500),
+        call("KJFK", 3.0, 5.0, 200),
+        call("EDDF", 6.0, 7.0, 200),
+        call("LFPG", 6.0, 6.0, 429),
+    ]
+
+    assert figures.paid_twice(log) == 1
+    assert [figures.under_way(log, at) for at in (0.5, 2.5, 3.0, 5.0, 6.5)] == [0, 2, 2, 0, 1]
+    assert figures.in_flight(log) == [
+        (1.0, 1), (2.0, 2), (3.0, 2), (4.0, 1), (5.0, 0), (6.0, 1), (7.0, 0)
+    ]  # fmt: skip
+
+
+def test_a_difference_is_told(made: Any) -> None:
+    """A row too few, an answer that nobody gave, a journal that says too much, a capacity."""
+    told = of("figures").mismatches
+    result, log = made.result, made.log
+    good = next(row[0] for row in result.rows if row[4] is None)
+
+    rows = told(replace(made, result=replace(result, rows=result.rows[1:])))
+    lost = told(replace(made, log=[call for call in log if call.icao != good]))
+    found = told(replace(made, result=replace(result, found=result.found + 1)))
+    often = told(replace(made, log=[*log, *made.answered(200)]))
+
+    assert rows[0] == f"pool: rows: {AIRPORTS - 1}, and not {AIRPORTS}"
+    assert lost[0].startswith("pool: rows with an answer: ")
+    assert found == [f"pool: found in the journal: {result.found + 1}, and not {result.found}"]
+    assert often[-1].endswith(f" paid for twice, of {CAPACITY} that may be")
+
+
+def test_the_command_prints_a_table(example: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """And exits with 0, as all figures agree; the processes say how far they are."""
+    code = example.main(["--airports", "100", "--capacity", "2", "--on", "pool"])
+
+    shown = capfd.readouterr()
+    assert code == 0, shown.err
+    assert "answers paid for twice" in shown.out
+    assert "pool: killed half-way; it is started again" in shown.err
+    assert "100 of 100 done" in shown.err
+
+
+def test_figures_that_differ_are_an_error(
+    example: Any, made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are told in a line each, and the exit code is 1."""
+    wrong = replace(made, result=replace(made.result, found=0))
+    monkeypatch.setattr(of("killing"), "run", lambda *_, **__: wrong)
+
+    assert example.main(["--on", "pool", "--quiet"]) == 1
+    told = f"error: pool: found in the journal: 0, and not {made.result.found}\n"
+    assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        ("airportsdata", "airportsdata is not installed; try: pip install airportsdata"),
+        ("httpx", "httpx is not installed; try: pip install httpx"),
+        ("rich", "rich is not installed; try: pip install 'asyncwait[progress]'"),
+        ("pyspark", "pyspark is not installed; try: pip install 'asyncwait[spark]'"),
+        ("matplotlib", "matplotlib is not installed; try: pip install matplotlib"),
+    ],
+)
+def test_what_is_missing_is_named(
+    package: str,
+    told: str,
+    example: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before anything is run."""
+    for name in {*NEEDED} - {package}:
+        monkeypatch.setitem(sys.modules, name, sys)
+    monkeypatch.setitem(sys.modules, package, None)
+
+    assert example.main(["--plot", "picture.png"]) == 2
+    assert capsys.readouterr().err == f"error: {told}\n"
+
+
+def test_a_port_that_is_taken_is_told(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a line, as it is nobody's bug."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        assert example.main(["--on", "pool", "--port", str(port)]) == 2
+    assert capsys.readouterr().err == f"error: port {port}: {os.strerror(errno.EADDRINUSE)}\n"
+
+
+def test_a_job_that_fails_is_told(example: Any, tmp_path: Path) -> None:
+    """By the line that it has left, or by its exit code."""
+    killing = of("killing")
+    (tmp_path / "result").write_text(json.dumps({"error": "no Java here"}))
+
+    with pytest.raises(killing.Trouble, match=r"^no Java here$"):
+        killing._result(tmp_path, 0)
+    with pytest.raises(killing.Trouble, match=r"^the job has failed, with exit code 1$"):
+        killing._result(tmp_path, 1)

@@ -1,0 +1,33 @@
+"""The run in `examples/airports` on Spark: its driver is killed half-way, and started again."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(__file__).parents[2] / "examples" / "airports" / "run.py"
+
+
+@pytest.mark.timeout(300)
+def test_a_job_that_was_killed_finds_what_was_paid_for() -> None:
+    """The command compares rows, journal and log of the service, and finds nothing wrong."""
+    options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
+    env = {**os.environ, "PYTHONPATH": str(COMMAND.parent)}  # Python may be told not to look there
+    done = subprocess.run(
+        [sys.executable, str(COMMAND), *options],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.strip("│ ").split("│") for line in done.stdout.splitlines() if "│" in line]
+    figures = {name.strip(): figure.strip() for name, figure in lines}
+    assert (figures["airports"], figures["rows"]) == ("200", "200")
+    assert int(figures["answers paid for twice"]) <= 10
+    assert int(figures["found in the journal"]) >= 90
+    assert "200 of 200 done" in done.stderr
