@@ -31,7 +31,7 @@ class Service:
     """
 
     def __init__(self, rate: float, latency: float) -> None:
-        self._rate = self._allowance = rate
+        self.rate = self._allowance = rate
         self._latency = latency
         self._asked_at = 0.0
         self.served: list[float] = []
@@ -40,17 +40,35 @@ class Service:
     async def __call__(self, row: InputRow) -> list[Any]:
         """Serve a call, or ask it to come again."""
         now = asyncio.get_running_loop().time()
-        earned = (now - self._asked_at) * self._rate
-        self._allowance = min(0.2 * self._rate, self._allowance + earned)
+        come_again = self.come_again(now)
         self._asked_at = now
-        if self._allowance < 1:
+        if come_again:
             self.refused += 1
             await asyncio.sleep(self._latency / 5)
-            raise RetryAfter(0.2)
-        self._allowance -= 1
+            raise RetryAfter(come_again)
         self.served.append(now)
         await asyncio.sleep(self._latency)
         return [row.value]
+
+    def come_again(self, now: float) -> float:
+        """In how many seconds to come again; 0 for a call that is served."""
+        earned = (now - self._asked_at) * self.rate
+        self._allowance = min(0.2 * self.rate, self._allowance + earned)
+        if self._allowance < 1:
+            return 0.2
+        self._allowance -= 1
+        return 0
+
+
+class WindowService(Service):
+    """Serves so many calls in each whole second, and none for the rest of it."""
+
+    def come_again(self, now: float) -> float:
+        """In how many seconds to come again."""
+        if int(now) != int(self._asked_at):
+            self._allowance = self.rate
+        self._allowance -= 1
+        return 0 if self._allowance >= 0 else 1 - now % 1
 
 
 class Rows:
@@ -89,18 +107,37 @@ def run(service: Any, pace: Pace, rows: Rows, **options: Any) -> Sequence[Any]:
     return run_virtual(main)
 
 
+@pytest.mark.parametrize("kind", [Service, WindowService])
 @pytest.mark.parametrize(
     ("rate", "latency"), [(200, 0.05), (50, 0.5), (1000, 0.05), (100, 0.1), (300, 0.3)]
 )
-def test_an_adaptive_task_settles_at_what_the_service_bears(rate: int, latency: float) -> None:
-    """Within a tenth, and without a storm: fewer than one call in ten is refused."""
-    service = Service(rate, latency)
+def test_an_adaptive_task_settles_at_what_the_service_bears(
+    kind: type[Service], rate: int, latency: float
+) -> None:
+    """Within a tenth, and without a storm: fewer than one call in fifteen is refused."""
+    service = kind(rate, latency)
     count = 30 * rate
     assert sorted(run(service, Pace(adaptive=True), Rows(count))) == list(range(count))
 
     late = service.served[count // 4 :]
     assert 0.9 <= len(late) / (late[-1] - late[0]) / rate <= 1.1
-    assert service.refused < 0.1 * count
+    assert service.refused < count / 15
+
+
+@pytest.mark.parametrize(("before", "after"), [(100, 400), (400, 100)])
+def test_a_service_that_bears_more_or_less_than_before_is_followed(before: int, after: int) -> None:
+    """From ten seconds after it has changed, within a tenth."""
+
+    class Changing(Service):
+        def come_again(self, now: float) -> float:
+            self.rate = before if now < 10 else after
+            return super().come_again(now)
+
+    service = Changing(before, 0.1)
+    run(service, Pace(adaptive=True), Rows(10 * before + 20 * after))
+
+    late = [at for at in service.served if 20 <= at < 28]
+    assert len(late) == pytest.approx(8 * after, rel=0.1)
 
 
 def test_a_service_that_bears_everything_is_given_the_capacity() -> None:

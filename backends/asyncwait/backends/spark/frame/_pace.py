@@ -22,7 +22,17 @@ _BEFORE_ANY = 0.5
 """The same for the first time: until then there were twice as many with each round."""
 
 _MORE = 0.05
-"""How much more, in proportion, after a round that was served."""
+"""How much more, in proportion, after a round that was served, where nothing says how many are too
+many."""
+
+_A_LITTLE_MORE = 0.0005
+"""The same near what was too many the last time."""
+
+_DOUBLED_IN = 1.5
+"""Seconds in which that little doubles: a service may bear more than before."""
+
+_NEAR = (0.95, 1.02)
+"""What is near that, in proportion."""
 
 _FIRST = 4
 """Calls at a time to begin with, where nobody knows what the service bears."""
@@ -40,9 +50,9 @@ class Pace(Struct, frozen=True):
     Args:
         per_second: calls that begin in a second; None for no ceiling.
         adaptive: look for what the service bears: a twentieth more calls at a time, or one, after
-            a round that is served, a tenth fewer when it says that they are too many: by
-            `RetryAfter`, or an error whose `status`, `status_code` or `code`, or that of its
-            `response`, is 429.
+            a round that is served, and far less than that near what was too many before; a tenth
+            fewer, and a pause of what `RetryAfter` says, when they are too many again. An error
+            whose `status`, `status_code` or `code`, or that of its `response`, is 429 says so, too.
         most: calls at a time at most, which is the capacity.
     """
 
@@ -76,8 +86,8 @@ class Pacer:
         """Calls that had their turn and have not ended."""
         self.limit = float(min(_FIRST, pace.most) if pace.adaptive else pace.most)
         """Calls at a time."""
-        self._is_known = False
-        """Whether the service has ever said that they are too many."""
+        self._too_many: float | None = None
+        """How many calls at a time were too many, the last time."""
         self._took = 0.0
         """How long calls take that are served, in seconds, on average."""
 
@@ -104,7 +114,7 @@ class Pacer:
             if error is None:
                 self._served(self.now() - began)
             elif says_too_many(error) and began >= self._since:
-                self._refused()
+                self._refused(error)
         self._bell.ring()
 
     def ends_in_a_thread(self, began: float, error: BaseException | None) -> None:
@@ -119,14 +129,25 @@ class Pacer:
     def _served(self, took: float) -> None:
         """Call more. Calls are spread over the time that one takes: a burst is refused at once."""
         self._took += (took - self._took) * (_WEIGHT if self._took else 1)
-        step = min(1 / self.limit, _MORE) if self._is_known else 1.0
-        self.limit = min(float(self._pace.most), self.limit + step)
+        self.limit = min(float(self._pace.most), self.limit + self._step())
 
-    def _refused(self) -> None:
-        """Call less; what began before that counts once."""
-        self.limit = max(1.0, self.limit * (_FEWER if self._is_known else _BEFORE_ANY))
-        self._is_known = True
-        self._since = self.now()
+    def _step(self) -> float:
+        """Return how many more calls there are at a time for one that was served."""
+        if self._too_many is None:
+            return 1.0
+        least, most = _NEAR
+        if least <= self.limit / self._too_many < most:
+            return min(_MORE, _A_LITTLE_MORE * 2 ** ((self.now() - self._since) / _DOUBLED_IN))
+        return min(1 / self.limit, _MORE)
+
+    def _refused(self, error: BaseException) -> None:
+        """Call less, and nothing before the service wants to be asked; what began before is old."""
+        is_first = self._too_many is None
+        self._too_many = self.limit
+        self.limit = max(1.0, self.limit * (_BEFORE_ANY if is_first else _FEWER))
+        pause = error.seconds if isinstance(error, RetryAfter) else 0.0
+        self._since = self.now() + pause
+        self._next = max(self._next, self._since)
 
 
 class PacedSource(AsyncIterator[Any]):
