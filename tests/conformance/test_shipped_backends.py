@@ -17,6 +17,7 @@ def test_the_shipped_backends_are_these() -> None:
         "reference-asyncio",
         "reference-trio",
         "spark",
+        "spark-dataframe",
         "threads",
     ]
 

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - each row of a table is a line
 
 import asyncio
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StructField, StructType
@@ -27,6 +29,9 @@ from asyncwait.backends.spark import (
     unordered_wait,
 )
 from asyncwait.spec import InvalidConfig, Retry
+
+# A worker can't import the tests, so what they define travels whole.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 @pytest.fixture
@@ -87,8 +92,16 @@ class Answer:
     tags: list[str]
 
 
-class Place(msgspec.Struct):
+@dataclass
+class Place:
     """Where something is."""
+
+    lat: float
+    names: dict[str, int]
+
+
+class Spot(msgspec.Struct):
+    """The same; a class that can't travel with a script, but be imported."""
 
     lat: float
     names: dict[str, int]
@@ -106,6 +119,13 @@ def test_the_schema_may_be_what_the_function_says_that_it_returns(cities: DataFr
 
     async def ask(row: Row) -> Answer:
         return Answer(row.city, None, ["a"])
+
+    async def spot(row: Row) -> Spot:
+        return Spot(row.id, {})
+
+    assert ordered_wait(cities, spot, carry=[]).schema.simpleString() == (
+        "struct<lat:double,names:map<string,bigint>>"
+    )
 
     async def ask_both(row: Row) -> list[Both]:
         return [{"place": Place(1.5, {"x": row.id}), "seen": datetime(2026, 1, 1, tzinfo=UTC)}]

@@ -78,7 +78,25 @@ def _from_annotation(fn: Any, *, many: bool) -> Any:
         kind = kinds.type_info(returned)
     except Exception:  # no class that has fields
         return None
-    return _sql_type("schema", kind)[0] if isinstance(kind, _WITH_FIELDS) else None
+    found = _sql_type("schema", kind)[0] if isinstance(kind, _WITH_FIELDS) else None
+    _forget(kind)
+    return found
+
+
+def _forget(kind: Any) -> None:
+    """Take away what msgspec has noted on classes: those of a script travel whole, and that can't.
+
+    Args:
+        kind: as msgspec reads an annotation.
+    """
+    cls = getattr(kind, "cls", None)
+    if isinstance(cls, type) and "__msgspec_cache__" in vars(cls):
+        del cls.__msgspec_cache__  # type: ignore[attr-defined]
+    inner = [getattr(kind, name, None) for name in ("item_type", "key_type", "value_type")]
+    inner += [each.type for each in getattr(kind, "fields", ())]
+    for each in (*inner, *getattr(kind, "types", ())):
+        if each is not None:
+            _forget(each)
 
 
 _COLLECTIONS = {list, tuple, set, Iterable, Iterator, Collection, AsyncIterator}
