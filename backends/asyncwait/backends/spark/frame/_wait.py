@@ -103,7 +103,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             df: the input; on any session, embedded, of a cluster, or Connect.
             fn: a coroutine function, or a plain function that may block, which is called in threads
                 then. It is given a Row, or the plain value where `columns` names one column. It
-                gives a dict, tuple, Row, dataclass or msgspec Struct, whose class the workers have to
+                gives a dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to
                 import: it can't travel with a script. It may be an object with `open()` and
                 `close()`, or a class of them, of which each task makes one: a client that lives as
                 long as its task. `timeout(value)` and `failure(value, error)` are
