@@ -109,7 +109,7 @@ def kill_drivers(folder: Path, rows: int, kills: int) -> int:
             if done < kills and len(calls(folder)) >= seen + more:
                 process.kill()
                 done += 1
-            time.sleep(0.002)
+            time.sleep(0.002)  # A file in which another process writes rings no bell.
         process.kill()
         process.wait()
     return done

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from progress_reports import FIRST, SOON, connected, message, wait
 from remains import wait_until
 
 from asyncwait.backends.spark.progress import (
@@ -27,12 +28,9 @@ from asyncwait.backends.spark.progress import (
     _tally,
     reporting,
 )
-from asyncwait.backends.spark.progress._wire import Report, packed
 from asyncwait.spec import InvalidConfig, MissingExtra, Statistics
 
-SOON = 30.0
 NEVER = 1e6
-FIRST = TaskName(1, 0, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -67,30 +65,6 @@ class Played:
         """Return what the test says."""
         self.asked.set()
         return self.figures
-
-
-def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
-    """Wait until the figures are as the test wants them."""
-    assert progress._tally.wait_for(is_so, SOON), progress.figures()
-    return progress.figures()
-
-
-def connected(progress: Progress) -> socket.socket:
-    """Connect as whoever finds the port."""
-    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
-
-
-def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
-    """A report as it travels."""
-    fields: dict[str, Any] = {
-        "secret": progress.endpoint.secret if secret is None else secret,
-        "run": b"run",
-        "number": 0,
-        "state": "running",
-        "name": FIRST,
-        "figures": TaskFigures(calls=1),
-    }
-    return packed(Report(**fields | changes))
 
 
 # What tasks say

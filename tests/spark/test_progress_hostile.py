@@ -3,27 +3,25 @@
 import gc
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from time import monotonic
 from typing import Any
 
 import pytest
+from progress_reports import FIRST, connected, message, wait
 from remains import wait_until
 
 from asyncwait.backends.spark.progress import (
-    JobFigures,
     Progress,
     TaskFigures,
     TaskName,
     _server,
     reporting,
 )
-from asyncwait.backends.spark.progress._wire import LONGEST, Report, packed
+from asyncwait.backends.spark.progress._wire import LONGEST
 
-SOON = 30.0
 NEVER = 1e6
-FIRST = TaskName(1, 0, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -33,30 +31,6 @@ def nothing_is_left() -> Iterator[None]:
     yield
     wait_until(lambda: set(threading.enumerate()) <= before)
     gc.collect()
-
-
-def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
-    """Wait until the figures are as the test wants them."""
-    assert progress._tally.wait_for(is_so, SOON), progress.figures()
-    return progress.figures()
-
-
-def connected(progress: Progress) -> socket.socket:
-    """Connect as whoever finds the port."""
-    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
-
-
-def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
-    """A report as it travels."""
-    fields: dict[str, Any] = {
-        "secret": progress.endpoint.secret if secret is None else secret,
-        "run": b"run",
-        "number": 0,
-        "state": "running",
-        "name": FIRST,
-        "figures": TaskFigures(calls=1),
-    }
-    return packed(Report(**fields | changes))
 
 
 def hung_up(stream: socket.socket) -> bool:

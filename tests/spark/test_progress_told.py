@@ -3,7 +3,6 @@
 import gc
 import io
 import re
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from progress_reports import connected, message, wait
 from remains import wait_until
 from rich.console import Console
 
@@ -19,16 +19,12 @@ from asyncwait.backends.spark.progress import (
     JobFigures,
     Progress,
     TaskFigures,
-    TaskName,
     _tally,
 )
 from asyncwait.backends.spark.progress._reach import Reach, reach_of
-from asyncwait.backends.spark.progress._wire import Report, packed
 from asyncwait.backends.spark.progress._words import last_line, line, summary
 
-SOON = 30.0
 NEVER = 1e6
-FIRST = TaskName(1, 0, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -76,30 +72,6 @@ def drawn(console: Console) -> list[str]:
     text = re.sub(r"\x1b\[[?0-9]*[a-zA-Z]", "", written(console))
     lines = (re.sub("[━╸╺ ]+", " ", line).strip() for line in re.split("[\r\n]+", text))
     return [line for line in lines if line]
-
-
-def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
-    """Wait until the figures are as the test wants them."""
-    assert progress._tally.wait_for(is_so, SOON), progress.figures()
-    return progress.figures()
-
-
-def connected(progress: Progress) -> socket.socket:
-    """Connect as whoever finds the port."""
-    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
-
-
-def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
-    """A report as it travels."""
-    fields: dict[str, Any] = {
-        "secret": progress.endpoint.secret if secret is None else secret,
-        "run": b"run",
-        "number": 0,
-        "state": "running",
-        "name": FIRST,
-        "figures": TaskFigures(calls=1),
-    }
-    return packed(Report(**fields | changes))
 
 
 # Where workers find the driver

@@ -65,7 +65,7 @@ def server(folder: Path) -> Generator[str]:
         while not _is_open(port):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < until, log.read_text()
-            time.sleep(0.05)
+            time.sleep(0.05)  # A server tells nobody that it is up.
         yield f"sc://127.0.0.1:{port}"
     finally:
         os.killpg(process.pid, signal.SIGKILL)

@@ -125,7 +125,7 @@ def _await(is_there: object, log: Path) -> None:
     until = time.monotonic() + _START_WITHIN
     while not is_there():
         assert time.monotonic() < until, log.read_text()
-        time.sleep(0.05)
+        time.sleep(0.05)  # Daemons of another process tell nobody that they are up.
 
 
 if __name__ == "__main__":  # to look at one: python tests/support/standalone.py FOLDER

@@ -68,7 +68,8 @@ def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
     It lives until `stop` or the end of the process. A task that fails is not tried again.
 
     Args:
-        master: `local[n]`, where n is how many partitions run at once.
+        master: `local[n]`, where n is how many partitions run at once; or the address of a cluster
+            on this machine, which reaches this process at 127.0.0.1.
 
     Raises:
         MissingExtra: pyspark is not installed.

@@ -97,7 +97,7 @@ class _Reporter:
                 try:
                     line.send(self._report(state))
                     failures = 0
-                except Exception:
+                except Exception:  # Nothing about a report, figures included, may fail a task.
                     failures += 1
                 if state != "running":
                     return

@@ -1,0 +1,37 @@
+"""What tests of the progress of Spark jobs do with its port, its reports and its figures."""
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from asyncwait.backends.spark.progress import JobFigures, Progress, TaskFigures, TaskName
+from asyncwait.backends.spark.progress._wire import Report, packed
+
+SOON = 30.0
+"""Seconds; a wait that takes so long has failed."""
+
+FIRST = TaskName(1, 0, 0)
+
+
+def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
+    """Wait until the figures are as the test wants them."""
+    assert progress._tally.wait_for(is_so, SOON), progress.figures()
+    return progress.figures()
+
+
+def connected(progress: Progress) -> socket.socket:
+    """Connect as whoever finds the port."""
+    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
+
+
+def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
+    """A report as it travels."""
+    fields: dict[str, Any] = {
+        "secret": progress.endpoint.secret if secret is None else secret,
+        "run": b"run",
+        "number": 0,
+        "state": "running",
+        "name": FIRST,
+        "figures": TaskFigures(calls=1),
+    }
+    return packed(Report(**fields | changes))
