@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
 from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._rows import Shape, row_class
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError, Retry
 
@@ -70,6 +72,27 @@ EXPECTED = [{"id": number, "twice": 2 * number} for number in range(10)]
 def test_results_stand_behind_the_rows_that_they_are_of(fn: Any, batch_size: int) -> None:
     """In their order, from coroutine functions and from those that block."""
     assert enriched(fn, batch_size=batch_size) == EXPECTED
+
+
+def test_the_function_is_given_rows_like_those_of_pyspark() -> None:
+    """By name and by place, equal, printed and copied as its own are."""
+    names = ("id", "two words", "count", "__class__", "id")
+    row = tuple.__new__(row_class(names), (7, "x", 3, "y", 8))
+    own = Row(*names)(7, "x", 3, "y", 8)
+    assert row == own
+    assert isinstance(row, Row)
+    assert (row.id, row["id"], row[4], getattr(row, "two words")) == (7, 7, 8, "x")
+    assert (row["count"], row["__class__"], row.asDict()) == (3, "y", own.asDict())
+    assert row.count(3) == own.count(3) == 1
+    assert repr(row) == repr(own)
+    assert "id" in row
+    assert "x" not in row
+    again = copy(row)  # as pickling does it
+    assert (again, type(again), again.id) == (own, Row, 7)
+    with pytest.raises(PySparkAttributeError):
+        _ = row.town
+    with pytest.raises(PySparkRuntimeError):
+        row.id = 8
 
 
 def test_unordered_results_bring_their_own_rows_along() -> None:

@@ -34,7 +34,8 @@ class Results:
         tells_errors: bool = False,
         keeps: bool = False,
     ) -> None:
-        self._columns = [Column(field, zone) for field in schema]
+        columns = [Column(field, zone) for field in schema]
+        self._columns = [(column.fits, column.take) for column in columns]
         self._names = tuple(schema.names)
         self._many = many
         self._keeps = keeps
@@ -64,7 +65,10 @@ class Results:
             fields = result
         else:
             fields = self._fields(result)
-        taken = [column.take(value) for column, value in zip(self._columns, fields, strict=True)]
+        taken = [
+            value if fits(value) else take(value)
+            for value, (fits, take) in zip(fields, self._columns, strict=True)
+        ]
         return OutputRow(row, (*taken, *self.end), result if self._keeps else None)
 
     def _fields(self, result: Any) -> tuple[Any, ...]:

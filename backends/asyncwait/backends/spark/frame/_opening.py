@@ -93,7 +93,7 @@ class Opening:
         function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
         function.failure = failure_handler(options.on_error, self._parts, self._results)
         rows = PlainSource(paced)
-        rows.record = self._record
+        rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         config = OperatorConfig(
             options.mode, options.capacity, options.timeout, self._retry, options.max_held
         )
@@ -118,7 +118,5 @@ class Opening:
         paid = PaidBlockingFunction if self._blocks else PaidFunction
         return paid(of_rows, self._attempt, self._shape.results, end, self._retry, many=many)
 
-    def _record(self, row: InputRow) -> RowRecord:
-        if self._options.mode != "key-ordered":
-            return RowRecord(row)
+    def _keyed(self, row: InputRow) -> RowRecord:
         return RowRecord(row, key=tuple(row.cells(self._shape.key)))

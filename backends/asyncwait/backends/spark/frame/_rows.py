@@ -1,6 +1,7 @@
 """Rows of a partition: as the function is given them, and with its results behind them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from itertools import count, groupby, repeat
 from typing import Any
 
@@ -11,7 +12,7 @@ from pyspark.sql import Row
 from asyncwait.spec import Record, shown
 
 
-class InputRow:
+class InputRow(Struct, eq=False, gc=False):
     """One row on its way: what the function is given of it, and where the rest of it lies.
 
     Args:
@@ -19,30 +20,25 @@ class InputRow:
         batch: that it came in.
         index: of the row in there.
         name: how errors name it; called with the index when somebody asks.
+        is_called: whether a call for it has begun.
+        key: in the journal, if there is one.
+        paid: what the journal has for it.
     """
 
-    __slots__ = ("_name", "batch", "index", "is_called", "key", "paid", "value")
-
-    def __init__(
-        self, value: Any, batch: pa.RecordBatch, index: int, name: Callable[[int], str]
-    ) -> None:
-        self.value = value
-        self.batch = batch
-        self.index = index
-        self._name = name
-        self.is_called = False
-        """Whether a call for it has begun."""
-        self.key = b""
-        """In the journal, if there is one."""
-        self.paid: bytes | None = None
-        """What the journal has for it."""
+    value: Any
+    batch: pa.RecordBatch
+    index: int
+    name: Callable[[int], str]
+    is_called: bool = False
+    key: bytes = b""
+    paid: bytes | None = None
 
     def cells(self, columns: Iterable[str]) -> Iterator[Any]:
         """Return its values in some columns."""
         return (self.batch.column(name)[self.index].as_py() for name in columns)
 
     def __repr__(self) -> str:
-        return self._name(self.index)
+        return self.name(self.index)
 
 
 class RowRecord(Record, frozen=True):
@@ -117,7 +113,7 @@ class FrameRows:
         if not given:
             return repeat(Row(), batch.num_rows)
         columns = [python_values(batch.column(name)) for name in given]
-        return map(Row(*given), *columns)
+        return map(tuple.__new__, repeat(row_class(given)), zip(*columns, strict=True))
 
     def _namer(self, batch: pa.RecordBatch, before: int) -> Callable[[int], str]:
         shape = self._shape
@@ -160,6 +156,24 @@ class FrameRows:
             else:
                 pieces.append(batch.take(pa.array(indices)))
         return pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
+
+
+@cache
+def row_class(names: tuple[str, ...]) -> type[Row]:
+    """Return a class of Rows of these columns.
+
+    To pyspark's own each instance is told its columns, in Python, and looks them up in a list: of
+    all that happens to a row whose call returns at once, that was a third.
+    """
+    fields: dict[str, Any] = {"__fields__": names, "__doc__": Row.__doc__}
+    for index, name in reversed([*enumerate(names)]):  # of columns of one name the first counts
+        if not hasattr(Row, name):
+            fields[name] = property(partial(_cell, index))
+    return type("Row", (Row,), fields)
+
+
+def _cell(index: int, row: Row) -> Any:
+    return tuple.__getitem__(row, index)
 
 
 def python_values(column: pa.Array) -> list[Any]:

@@ -28,7 +28,8 @@ class Column:
     def __init__(self, field: pa.Field, zone: tzinfo | None) -> None:
         self.name: str = field.name
         self.field = field
-        self._exact = _EXACT.get(field.type)
+        self.fits = _fitting(field.type)
+        """Tells of most values that fit, without more ado, that they do; of others it says no."""
         self._take = _nullable(field, zone)
 
     def take(self, value: Any) -> Any:
@@ -37,8 +38,6 @@ class Column:
         Raises:
             SchemaMismatch: it does not fit.
         """
-        if type(value) is self._exact:
-            return value
         try:
             return self._take(value)
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
@@ -47,6 +46,17 @@ class Column:
                 wanted += " and no null"
             text = f"{wanted}, got {shown(value)} ({type(value).__name__}): {error}"
             raise SchemaMismatch(text) from None
+
+
+def _fitting(kind: pa.DataType) -> Callable[[Any], bool]:
+    """Return what tells of plain values of a type that Arrow takes them as they are."""
+    if types.is_integer(kind):
+        least, most = _bounds(kind.bit_width)
+        return lambda value: type(value) is int and least <= value <= most
+    if types.is_string(kind) or types.is_large_string(kind):
+        return lambda value: type(value) is str and value.isascii()
+    cls = _EXACT.get(kind)
+    return lambda value: type(value) is cls
 
 
 _EXACT = {pa.bool_(): bool, pa.float64(): float, pa.binary(): bytes}
@@ -92,7 +102,7 @@ def _taker(kind: pa.DataType, zone: tzinfo | None) -> Taker:
 
 
 def _whole(bits: int) -> Taker:
-    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    least, most = _bounds(bits)
 
     def take(value: Any) -> int:
         _require(value, (int,))
@@ -101,6 +111,10 @@ def _whole(bits: int) -> Taker:
         return int(value)
 
     return take
+
+
+def _bounds(bits: int) -> tuple[int, int]:
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
 def _instant(kind: pa.TimestampType, zone: tzinfo | None) -> Taker:
