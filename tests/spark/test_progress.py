@@ -139,12 +139,15 @@ def test_an_attempt_that_fails_and_is_repeated() -> None:
         with (
             pytest.raises(LookupError),
             reporting(
-                progress.endpoint, FIRST, Played(rows_in=30, rows_out=20, calls=30), every=NEVER
+                progress.endpoint,
+                FIRST,
+                Played(rows_in=30, rows_out=20, calls=30, found=7),
+                every=NEVER,
             ),
         ):
             raise LookupError
         failed = wait(progress, lambda figures: figures.attempts_failed == 1)
-        again = Played(rows_in=50, rows_out=50, calls=51, retries=1)
+        again = Played(rows_in=50, rows_out=50, calls=51, retries=1, found=20)
         with reporting(progress.endpoint, TaskName(1, 0, 1), again, every=NEVER):
             wait(progress, lambda figures: figures.calls == 81)
 
@@ -153,7 +156,9 @@ def test_an_attempt_that_fails_and_is_repeated() -> None:
     last = progress.figures()
     assert (last.rows_in, last.rows_out, last.calls, last.calls_in_vain) == (50, 50, 81, 30)
     assert (last.tasks_done, last.tasks_failed, last.attempts_failed) == (1, 0, 1)
-    assert "calls   81 calls, of which 30 in 1 attempt that failed" in progress.summary()
+    assert (
+        "calls   81 calls, of which 30 in 1 attempt that failed; 20 rows found in the journal\n"
+    ) in progress.summary()
 
 
 def test_a_generator_that_nobody_wants_more_of_has_ended() -> None:

@@ -176,6 +176,7 @@ MUCH = JobFigures(
     rows_in=4_200,
     rows_out=3_900,
     rows_done=4_000,
+    found=900,
     in_flight=200,
     calls=5_120,
     calls_in_vain=1_020,
@@ -203,8 +204,8 @@ LITTLE = JobFigures(
 def test_the_line_tells_what_there_is() -> None:
     """What happens seldom only when it happened; the time left only if it is known."""
     assert line(MUCH, "") == (
-        "4,000 of 5,000 rows, 64.5/s, 0:01:16 left, 200 in flight, 100 retried, 3 timed out, "
-        "4 errors, tasks: 2 running, 5 done, 1 failed"
+        "4,000 of 5,000 rows, 64.5/s, 0:01:16 left, 200 in flight, 900 found in the journal, "
+        "100 retried, 3 timed out, 4 errors, tasks: 2 running, 5 done, 1 failed"
     )
     assert line(LITTLE, "") == "1 rows, 0.0/s, 0 in flight, 1 error, tasks: 1 done"
     assert line(JobFigures(), "so far") == "tasks unknown, so far"
@@ -213,8 +214,8 @@ def test_the_line_tells_what_there_is() -> None:
 def test_the_last_line_tells_how_long_it_took() -> None:
     """There is no time left."""
     assert last_line(MUCH, "") == (
-        "rows: 4,000 of 5,000 done in 62.0 s, 64.5/s, 200 in flight, 100 retried, 3 timed out, "
-        "4 errors, tasks: 2 running, 5 done, 1 failed"
+        "rows: 4,000 of 5,000 done in 62.0 s, 64.5/s, 200 in flight, 900 found in the journal, "
+        "100 retried, 3 timed out, 4 errors, tasks: 2 running, 5 done, 1 failed"
     )
     assert last_line(JobFigures(), "after all") == "tasks: unknown in 0.0 s, after all"
 
@@ -223,7 +224,8 @@ def test_the_summary_counts_what_has_failed() -> None:
     """It has cost something, too."""
     assert summary(MUCH, "") == (
         "rows    4,000 of 5,000 done, 4,200 in, 3,900 out\n"
-        "calls   5,120 calls, of which 1,020 in 2 attempts that failed\n"
+        "calls   5,120 calls, of which 1,020 in 2 attempts that failed; "
+        "900 rows found in the journal\n"
         "events  100 retries, 3 timeouts, 2 failures handled, 1 call abandoned, 4 errors\n"
         "tasks   2 running, 5 done, 1 failed\n"
         "time    62.0 s, 64.5 rows/s"

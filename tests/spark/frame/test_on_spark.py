@@ -417,15 +417,21 @@ def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> Non
         (calls / f"{row.id}-{uuid4().hex}").touch()
         return (2 * row.id,)
 
-    def enriched(partitions: int) -> DataFrame:
+    def enriched(partitions: int, progress: Progress | None = None) -> DataFrame:
         df = spark.session.range(0, 100, 1, partitions)
-        return ordered_wait(df, fn, "twice long", journal=str(tmp_path / "journal"), capacity=5)
+        journal = str(tmp_path / "journal")
+        options: Any = {"journal": journal, "capacity": 5, "progress": progress}
+        return ordered_wait(df, fn, "twice long", **options)
 
     with pytest.raises(PythonException, match="row 13 of partition 1: the call failed"):
         enriched(2).collect()
     (tmp_path / "mended").touch()
     for partitions in (2, 3):
-        assert enriched(partitions).collect() == [Row(id=n, twice=2 * n) for n in range(100)]
+        with Progress(show=False) as progress:
+            rows = enriched(partitions, progress).collect()
+        assert rows == [Row(id=n, twice=2 * n) for n in range(100)]
+    told = progress.figures()
+    assert (told.calls, told.found, told.rows_out) == (0, 100, 100)
     made = sorted(int(call.name.partition("-")[0]) for call in calls.iterdir())
     # Of those that ran when the job failed, nobody has seen the results.
     assert set(made) == set(range(100))

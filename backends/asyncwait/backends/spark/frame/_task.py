@@ -107,12 +107,14 @@ class _Counts:
     def figures(self) -> TaskFigures:
         """Return what is so at this moment; for any thread. What was paid for is no call."""
         statistics = self.statistics()
-        if self.attempt is not None:
-            calls = max(0, statistics.calls - self.attempt.found)
-            statistics = replace(statistics, calls=calls)
-        rows_in = 0 if self._source is None else self._source.given
-        errors = statistics.failures_handled
-        return TaskFigures.of(statistics, rows_in=rows_in, rows_out=self.rows_out, errors=errors)
+        found = 0 if self.attempt is None else self.attempt.found
+        return TaskFigures.of(
+            replace(statistics, calls=max(0, statistics.calls - found)),
+            rows_in=0 if self._source is None else self._source.given,
+            rows_out=self.rows_out,
+            errors=statistics.failures_handled,
+            found=found,
+        )
 
 
 def micro_batch() -> str:

@@ -39,14 +39,13 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     """Rows that were handed on."""
     errors: int = 0
     """Rows for which everything has failed, whatever became of them."""
+    found: int = 0
+    """Rows whose results were in the journal, and which nothing was called for."""
 
     @classmethod
-    def of(
-        cls, statistics: Statistics, *, rows_in: int = 0, rows_out: int = 0, errors: int = 0
-    ) -> "TaskFigures":
+    def of(cls, statistics: Statistics, **own: int) -> "TaskFigures":
         """Add what the task counts to what the operator says."""
-        own = asdict(statistics) | {"rows_in": rows_in, "rows_out": rows_out, "errors": errors}
-        return cls(**own)
+        return cls(**asdict(statistics), **own)
 
     @property
     def rows_done(self) -> int:
@@ -67,6 +66,8 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """Rows that were handed on."""
     rows_done: int = 0
     """Rows whose results are decided."""
+    found: int = 0
+    """Rows whose results were in the journal."""
     in_flight: int = 0
     """Rows admitted and not yet handed on."""
     calls: int = 0

@@ -63,6 +63,7 @@ def _pace(figures: JobFigures) -> list[str]:
 def _told(figures: JobFigures) -> list[str]:
     """Say what there is, beside what is in flight and the tasks."""
     counts = {
+        "found in the journal": figures.found,
         "retried": figures.retries,
         "timed out": figures.timeouts,
         "error" if figures.errors == 1 else "errors": figures.errors,
@@ -81,10 +82,12 @@ def _tasks(figures: JobFigures) -> str:
 
 def _calls(figures: JobFigures) -> str:
     calls = _many(figures.calls, "call")
-    if not figures.attempts_failed:
-        return calls
-    attempts = _many(figures.attempts_failed, "attempt")
-    return f"{calls}, of which {figures.calls_in_vain:,} in {attempts} that failed"
+    if figures.attempts_failed:
+        attempts = _many(figures.attempts_failed, "attempt")
+        calls += f", of which {figures.calls_in_vain:,} in {attempts} that failed"
+    if figures.found:
+        calls += f"; {_many(figures.found, 'row')} found in the journal"
+    return calls
 
 
 def _many(count: int, one: str, several: str = "") -> str:
