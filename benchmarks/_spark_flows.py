@@ -9,7 +9,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -192,6 +194,30 @@ def kept(fetch: Fetch) -> Callable[[DataFrame], DataFrame]:
 def unordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
     """Return the operator, unordered."""
     return lambda df: unordered_wait(df, fetch, "answer long", **options)
+
+
+class Weighed:
+    """Calls that return at once, and a file that tells how much memory their worker had at most.
+
+    Args:
+        folder: where such files are; every task adds one.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def open(self) -> None:
+        """Forget what the worker, which may be an old one, needed before."""
+        Path("/proc/self/clear_refs").write_text("5")
+
+    async def __call__(self, row: Any) -> tuple[int]:
+        return (row.id,)
+
+    def close(self) -> None:
+        """Tell the most kilobytes that were resident since."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        most = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
+        Path(self._folder, uuid4().hex).write_text(most)
 
 
 class Flow(NamedTuple):

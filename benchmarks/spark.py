@@ -11,20 +11,21 @@ import gc
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import _spark_flows
 from _machine import machine
-from _spark_flows import CAPACITY, FLOWS, PARTITIONS, Flow, rows
+from _spark_flows import CAPACITY, FLOWS, PARTITIONS, Flow, Weighed, rows
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from asyncwait.backends.spark import embedded_spark
+from asyncwait.backends.spark import embedded_spark, ordered_wait
 
 Seconds = Mapping[str, float]
 
@@ -67,6 +68,11 @@ ROWS: tuple[tuple[str, Callable[[Seconds], float], str], ...] = (
         "5 ms: first row, seconds over the first by hand",
         lambda took: took["ordered, 5 ms: first row"] - took["window, 5 ms: first row"],
         "<= 0",
+    ),
+    (
+        "memory of a worker, 1e6 rows over 1e5",
+        lambda took: took["MB at most, 1,000,000 rows"] / took["MB at most, 100,000 rows"],
+        "< 1.05 (1.00)",
     ),
 )
 """Figures, how they are computed, what they must be, and ought to be."""
@@ -113,7 +119,10 @@ def main() -> int:
 
 
 def _round(session: SparkSession, title: str) -> dict[str, float]:
-    took = {
+    weighed = {
+        f"MB at most, {count:,} rows": _most_memory(session, count) for count in (10**5, 10**6)
+    }
+    took = weighed | {
         name: _seconds(session, flow) for name, flow in track(FLOWS.items(), title, transient=True)
     }
     return took | {f"{name}: first row": _first(session, FLOWS[name]) for name in FIRST}
@@ -135,6 +144,14 @@ def _first(session: SparkSession, flow: Flow) -> float:
     began = time.time()  # the workers' clock, too
     seen = df.mapInArrow(_spark_flows.first_seen, "at double").collect()
     return min(row.at for row in seen) - began
+
+
+def _most_memory(session: SparkSession, count: int) -> float:
+    """Return how many megabytes a worker had in use at most, for so many rows in all."""
+    with tempfile.TemporaryDirectory() as folder:
+        df = ordered_wait(rows(session, count), Weighed(folder), "answer long")
+        df.write.format("noop").mode("overwrite").save()
+        return max(int(file.read_text()) for file in Path(folder).iterdir()) / 1024
 
 
 def _table(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> Table:

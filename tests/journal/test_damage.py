@@ -224,6 +224,8 @@ def test_what_stands_behind_a_damaged_entry_is_dropped(
         with on_disk.attempt("reader") as attempt:
             assert sum(attempt.find(key) is not None for key in right) == left
             assert attempt.redone == 1
+        told = summary(on_disk.path)
+        assert (told.entries, told.keys, told.torn) == (left, left, 1)
 
 
 def test_a_merged_file_with_a_damaged_index_loses_nothing(

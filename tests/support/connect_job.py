@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from asyncwait.backends.spark._java import find_java
+from asyncwait.backends.java import find_java
 
 _START_WITHIN = 120.0
 _OPENED = (
@@ -46,7 +46,7 @@ def server(folder: Path) -> Generator[str]:
         "spark.ui.enabled": "false",
     }
     command = [
-        str(find_java().executable),
+        str(find_java("Spark", "spark").executable),
         "-Xmx1g",
         *(f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED),
         *(f"-D{name}={value}" for name, value in settings.items()),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from asyncwait.backends.spark._java import find_java
+from asyncwait.backends.java import find_java
 
 _START_WITHIN = 120.0
 _NO_VECTOR = """\
@@ -104,7 +104,7 @@ def _java_home(folder: Path) -> Path:
     """Make a home of Java whose `java` takes what Spark's daemons ask for."""
     java = folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text(_NO_VECTOR.replace("{java}", str(find_java().executable)))
+    java.write_text(_NO_VECTOR.replace("{java}", str(find_java("Spark", "spark").executable)))
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     return java.parent.parent
 

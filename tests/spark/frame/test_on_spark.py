@@ -279,6 +279,21 @@ async def echo(row: Row) -> Row:
     return row
 
 
+class Needy:
+    """Can't be made without knowing more.
+
+    Args:
+        what: whatever.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    async def __call__(self, row: Row) -> Row:
+        """Answer with the row."""
+        return row
+
+
 class Callback:
     """In callback form."""
 
@@ -313,7 +328,7 @@ FIELD = StructField("n", LongType())
 @pytest.mark.parametrize(
     ("arguments", "options", "why"),
     [
-        (("x", "n long"), {}, "fn must be a coroutine function or have async_invoke(), got 'x' (str)"),
+        (("x", "n long"), {}, "fn must be a coroutine function, a plain function, or a class of objects that are called, got 'x' (str)"),
         ((Callback(), "n long"), {}, "one in callback form has no rows"),
         ((int, "n long"), {}, "fn must be a coroutine function, a plain function, or a class of objects that are called, got <class 'int'> (type)"),
         ((nested_lock(), "n long"), {}, "can't travel to the workers: cannot pickle '_thread.lock' object; a client belongs into `open()` of an object"),
@@ -330,7 +345,11 @@ FIELD = StructField("n", LongType())
         ((echo, "n long"), {"timeout": -1}, "timeout must be a number of seconds > 0, or None for none, got -1 (int)"),
         ((echo, "n long"), {"on_error": "ignore"}, 'on_error must be "fail", "skip", "column" or a plain function of a value and an error, got \'ignore\' (str)'),
         ((echo, "n long"), {"on_error": "column", "error_column": "ID"}, "error_column must be of different names"),
-        ((echo, "n interval year"), {}, "schema has a column n of type interval year, which Arrow can't carry"),
+        ((echo, "n interval year"), {}, "schema has a column n of type interval year, which Arrow can't carry; cast it before"),
+        ((echo, "n varchar(3)"), {}, "schema has a column n of type varchar(3), which Arrow can't carry; cast it before"),
+        ((lambda a, b: (a, b), "n long"), {}, "fn must be a function that is called with one argument: a Row, or the value of the one column (missing a required argument: 'b'), got <function"),
+        ((Needy, "n long"), {}, "fn must be a function that is called without arguments; give an object of it, or a function that makes one (missing a required argument: 'what'), got <class"),
+        ((echo, "n long"), {"max_held": -1}, "max_held must be a whole number >= 0, or None, got -1 (int)"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_before_a_job_runs(
@@ -403,6 +422,46 @@ def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark) -> None:
     not_one: Any = True
     with pytest.raises(InvalidConfig, match=r"progress must be a Progress, or None, got True"):
         ordered_wait(df, fn, "n long", progress=not_one)
+
+
+def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_path: Path) -> None:
+    """Behind `limit` a task ends soon, whatever PySpark would have gathered."""
+    calls = tmp_path / "calls"
+    calls.mkdir()
+
+    async def fn(value: int) -> tuple[int]:
+        (calls / str(value)).touch()
+        await asyncio.sleep(0.05)
+        return (value,)
+
+    df = spark.session.range(0, 20_000, 1, 1)
+    out = ordered_wait(df, fn, "n long", columns="id", capacity=10)
+    assert [row.n for row in out.limit(3).collect()] == [0, 1, 2]
+    ended = spark.session.sparkContext.statusTracker().getActiveStageIds
+    while ended():
+        time.sleep(0.05)  # of the task, which Spark does not wait for
+    assert len(list(calls.iterdir())) < 500
+
+
+def test_an_error_with_half_a_character_fails_the_job(spark: EmbeddedSpark) -> None:
+    """PySpark alone would hang: it can't send its text."""
+
+    async def fn(value: int) -> tuple[int]:
+        raise LookupError("half \ud800 of it")
+
+    df = spark.session.range(1)
+    with pytest.raises(PythonException, match=r"half \\ud800 of it") as raised:
+        ordered_wait(df, fn, "n long", columns="id", key="id").collect()
+    assert "CallFailed: row id=0: the call failed" in str(raised.value)
+
+
+def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:
+    """It is told before the job runs, and what to do."""
+    df = spark.session.sql("select interval '1-2' year to month span, 1L id")
+    text = r"carry has a column span of type interval year to month, which Arrow can't carry; cast"
+    with pytest.raises(InvalidConfig, match=text):
+        ordered_wait(df, echo, "n long", columns="id")
+    assert ordered_wait(df, echo, "n long", columns="id", carry=["id"]).columns == ["id", "n"]
 
 
 def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
@@ -268,5 +269,90 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
     with pytest.raises(InvalidConfig, match=r"journal must be a path, a Journal, or None, got 5"):
         journal_of(5, fetch)
     nowhere: Any = eval("lambda value: value")  # noqa: S307 - what has no source
-    with pytest.raises(InvalidConfig, match=r"can't be read; use Journal\(path, job, version\)"):
-        journal_of(path, nowhere)
+    for fn in (nowhere, partial(priced, client=object()), partial(priced, nowhere)):
+        with pytest.raises(InvalidConfig, match=r"no telling the version of .*Journal\(path,"):
+            journal_of(path, fn)
+
+
+FACTOR = 1
+
+
+async def priced(value: int, client: Any = None, **more: Any) -> tuple[int]:
+    """Answer by what else is given, and by a constant."""
+    return (helped(value) * FACTOR, client, more)  # type: ignore[return-value]
+
+
+def helped(value: int) -> int:
+    """Help."""
+    return value
+
+
+class Priced:
+    """Has a method that is a function.
+
+    Args:
+        price: of which it is made.
+    """
+
+    rate: ClassVar[int] = 1
+
+    def __init__(self, price: Any) -> None:
+        self.price = price
+
+    async def of(self, value: int) -> tuple[Any]:
+        """Answer."""
+        return (value * self.price * self.rate,)
+
+
+def closed(over: Any) -> Any:
+    """A function that has a thing of any kind in it."""
+
+    async def ask(value: int) -> tuple[Any]:
+        return (value, over)
+
+    return ask
+
+
+one, two = (lambda value: (value + 1,)), (lambda value: (value + 1000,))
+
+CHANGES: dict[str, tuple[Any, Any]] = {
+    "a positional argument": (partial(priced, 1), partial(priced, 2)),
+    "an argument by name": (partial(priced, k=1), partial(priced, k=2)),
+    "a bound method": (Priced(1).of, Priced(2).of),
+    "two functions on a line": (one, two),
+    "a decimal": (closed(Decimal(1)), closed(Decimal(2))),
+    "a dict": (closed({"a": [1]}), closed({"a": [2]})),
+    "a date": (closed(date(2026, 1, 1)), closed(date(2026, 1, 2))),
+    "another function": (closed(priced), closed(helped)),
+    "an object in an object": (closed(Priced(Priced(1))), closed(Priced(Priced(2)))),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_a_function_is_made_with_is_part_of_its_version(what: str, tmp_path: Path) -> None:
+    """However it is bound to it; the same is the same again."""
+    before, after = CHANGES[what]
+    assert _version(str(tmp_path), before) == _version(str(tmp_path), before)
+    assert _version(str(tmp_path), before) != _version(str(tmp_path), after)
+
+
+def test_what_a_function_uses_of_its_module_is_part_of_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Constants, other functions, and what its class inherits."""
+    path = str(tmp_path)
+    versions = [_version(path, priced)]
+    monkeypatch.setitem(globals(), "FACTOR", 2)
+    versions.append(_version(path, priced))
+    monkeypatch.setitem(globals(), "helped", closed(3))
+    versions.append(_version(path, priced))
+    assert len(set(versions)) == 3
+
+
+def test_sets_have_no_order_in_a_version(tmp_path: Path) -> None:
+    """Text has another hash in each process."""
+    names = [f"name {n}" for n in range(50)]
+    backwards = reversed(names)
+    several = [closed(set(names)), closed(set(backwards)), closed(frozenset(names))]
+    versions = [_version(str(tmp_path), fn) for fn in several]
+    assert versions[0] == versions[1] != versions[2]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from math import nan
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -321,6 +322,33 @@ def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
     work = Enrichment(fn, shape, "UTC", options)
     rows = [row for batch in work.run(iter(table.to_batches())) for row in batch.to_pylist()]
     assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
+
+
+def test_all_nan_are_one_key() -> None:
+    """As they are to Spark, at any depth."""
+    running: list[str] = []
+
+    async def fn(row: Row) -> tuple[int]:
+        running.append("x")
+        await asyncio.sleep(0.001)
+        assert running == ["x"]
+        running.clear()
+        return (2 * row.id,)
+
+    for cells in ([nan] * 10, [[1.0, nan]] * 10, [{"a": nan}] * 10):
+        table = TABLE.append_column("key", pa.array(cells))
+        shape = Shape(("id",), ("id",), DOUBLED, ("key",))
+        options = Options("key-ordered", None, 10, 100, None, None, False, None)
+        work = Enrichment(fn, shape, "UTC", options)
+        rows = [row for batch in work.run(iter(table.to_batches())) for row in batch.to_pylist()]
+        assert rows == EXPECTED
+
+
+def test_a_coroutine_is_no_result() -> None:
+    """Whoever wraps a coroutine function in a plain one is told what to do."""
+    text = "fn is a plain function, and gave a coroutine: give the coroutine function itself, or"
+    with pytest.raises(CallFailed, match=text):
+        enriched(lambda value: double(value))  # noqa: PLW0108 - it is what is wrong
 
 
 def test_the_work_travels() -> None:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import hypothesis.strategies as st
 import msgspec
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -65,6 +66,7 @@ class PointTuple(NamedTuple):
         (pa.float64(), inf, inf),
         (pa.float64(), np.float32(0.5), 0.5),
         (pa.float32(), 0.5, 0.5),
+        (pa.float32(), inf, inf),
         (pa.bool_(), True, True),
         (pa.bool_(), np.bool_(False), False),
         (pa.string(), "Zoë", "Zoë"),
@@ -127,6 +129,23 @@ def test_a_timestamp_is_an_instant(value: datetime, instant: datetime) -> None:
         (pa.int64(), 1.0, "int64, got 1.0 (float): expected int"),
         (pa.int8(), 128, "int8, got 128 (int): it is not between -128 and 127"),
         (pa.float64(), "x", "double, got 'x' (str): expected float or int"),
+        (
+            pa.float64(),
+            2**53 + 1,
+            "double, got 9007199254740993 (int): it would become 9007199254740992",
+        ),
+        (pa.float32(), 2**24 + 1, "float, got 16777217 (int): it would become 16777216"),
+        (pa.float32(), 1e300, "float, got 1e+300 (float): it is too large"),
+        (
+            INSTANT,
+            pd.NaT,
+            "timestamp[us, tz=UTC], got NaT (NaTType): it is no instant; None is null",
+        ),
+        (
+            pa.timestamp("us"),
+            pd.NaT,
+            "timestamp[us], got NaT (NaTType): it is no instant; None is null",
+        ),
         (pa.float64(), False, "double, got False (bool): expected float or int"),
         (pa.bool_(), 1, "bool, got 1 (int): expected bool"),
         (pa.string(), b"a", "string, got b'a' (bytes): expected str"),

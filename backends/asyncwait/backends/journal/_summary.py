@@ -6,8 +6,15 @@ from typing import Literal
 from msgspec import Struct
 
 from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalMismatch
-from asyncwait.backends.journal._files import EntryFile, Scan, open_file
-from asyncwait.backends.journal._format import KEY_BYTES
+from asyncwait.backends.journal._files import (
+    EntryFile,
+    Scan,
+    has_index,
+    open_file,
+    read_entry,
+    records_of,
+)
+from asyncwait.backends.journal._format import KEY_BYTES, RECORD
 from asyncwait.backends.journal._identity import read_identity
 from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import LOOSE, Store, entry_files
@@ -22,7 +29,7 @@ class FileSummary(Struct, frozen=True):
         name: in its folder.
         entries: that can be read.
         bytes: of the file.
-        state: "whole"; "torn", if it ends with an entry, or in a header, that is not whole or not
+        state: "whole"; "torn", if it has an entry, or ends in a header, that is not whole or not
             right; "corrupt", if it does not say whose it is; or "foreign", if it belongs to another
             job or version. The last two are refused by every attempt.
     """
@@ -121,13 +128,15 @@ def _of_file(
 
 
 def _read_through(store: Store, file: EntryFile, size: int, keys: list[bytearray]) -> FileSummary:
-    entries = 0
     with store.open(file.name) as source:
         scan = Scan(file, source)
-        for key, _ in scan:
-            keys[key[0]] += key
-            entries += 1
-    return FileSummary(file.name, entries, size, "torn" if scan.is_torn else "whole")
+        readable = [key for key, _ in scan]
+    if scan.is_torn and has_index(store, file):  # which finds what is behind, too
+        records = RECORD.iter_unpack(records_of(store, file)[0])
+        readable = [key for key, at in records if read_entry(store, file, at, key) is not None]
+    for key in readable:
+        keys[key[0]] += key
+    return FileSummary(file.name, len(readable), size, "torn" if scan.is_torn else "whole")
 
 
 def _distinct(keys: bytearray) -> int:

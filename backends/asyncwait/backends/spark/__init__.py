@@ -1,7 +1,7 @@
 """The operator on Spark: a DataFrame in, a DataFrame out; it needs the extra `spark`."""
 
+from asyncwait.backends.java import MissingJava
 from asyncwait.backends.spark._gateway import SparkNotStarted
-from asyncwait.backends.spark._java import MissingJava
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._wait import (

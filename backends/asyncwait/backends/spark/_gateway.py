@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asyncwait.backends.spark._java import Java
+from asyncwait.backends.java import Java
 from asyncwait.spec import AsyncWaitError
 
 _START_WITHIN = 180.0  # seconds

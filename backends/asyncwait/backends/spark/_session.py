@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from asyncwait.backends.java import find_java
 from asyncwait.backends.spark._gateway import Jvm, SparkNotStarted, start_jvm, tail
-from asyncwait.backends.spark._java import find_java
 from asyncwait.spec import MissingExtra
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _start(master: str) -> EmbeddedSpark:
     context_class = import_context_class()
     if context_class._active_spark_context is not None:  # noqa: SLF001 - there is no public way
         raise SparkNotStarted("this process has a Spark session already; stop that first")
-    java = find_java()
+    java = find_java("Spark", "spark")
     with ExitStack() as undo:
         folder = _short_folder()
         undo.callback(shutil.rmtree, folder, ignore_errors=True)

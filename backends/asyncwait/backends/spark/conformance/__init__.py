@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from asyncwait.backends.spark._java import find_java
+from asyncwait.backends.java import find_java
 from asyncwait.backends.spark._session import import_context_class
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def backend() -> "SparkBackend":
         MissingJava: there is no usable Java runtime.
     """
     import_context_class()
-    find_java()
+    find_java("Spark", "spark")
     from asyncwait.backends.spark.conformance._backend import SparkBackend
 
     return SparkBackend()
@@ -32,7 +32,7 @@ def frame_backend() -> "FrameBackend":
         MissingJava: there is no usable Java runtime.
     """
     import_context_class()
-    find_java()
+    find_java("Spark", "spark")
     from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
 
     return FrameBackend()

@@ -1,5 +1,6 @@
 """The user's function, as the operator calls it: rows in, rows of the output out."""
 
+import inspect
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any
@@ -76,6 +77,12 @@ class Results:
             return fields_of(result, self._names)
         except (TypeError, ValueError) as error:
             text = f"the result {shown(result)} ({type(result).__name__}) does not fit: {error}"
+            if inspect.iscoroutine(result):
+                result.close()  # else Python says that nobody has awaited it
+                text = (
+                    "fn is a plain function, and gave a coroutine: give the coroutine function "
+                    "itself, or an `async def` round it"
+                )
             raise SchemaMismatch(text) from None
 
     def of_handler(self, row: InputRow, given: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from contextlib import AbstractAsyncContextManager
 from datetime import tzinfo
+from math import isnan, nan
 from typing import Any
 
 from msgspec import Struct
@@ -119,4 +120,16 @@ class Opening:
         return paid(of_rows, self._attempt, self._shape.results, end, self._retry, many=many)
 
     def _keyed(self, row: InputRow) -> RowRecord:
-        return RowRecord(row, key=tuple(row.cells(self._shape.key)))
+        return RowRecord(row, key=tuple(map(_as_key, row.cells(self._shape.key))))
+
+
+def _as_key(cell: Any) -> Any:
+    """Return a key that is equal where Spark takes cells for equal: to it all NaN are one."""
+    match cell:
+        case float() if isnan(cell):
+            return nan  # the one object, which is equal to itself where it is looked up
+        case list():
+            return [_as_key(each) for each in cell]
+        case dict():
+            return {name: _as_key(each) for name, each in cell.items()}
+    return cell

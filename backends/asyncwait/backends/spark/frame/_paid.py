@@ -1,11 +1,10 @@
 """Rows that were paid for before: how they are found in a journal, and how results get there."""
 
-import inspect
 from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from hashlib import blake2b
+from functools import partial
 from typing import Any, TypedDict
 
 import msgspec
@@ -14,7 +13,8 @@ from pyarrow import types
 
 from asyncwait.backends.journal import Attempt, Journal, key_of
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
-from asyncwait.spec import InvalidConfig, Retry, shown
+from asyncwait.backends.spark.frame._version import version_of
+from asyncwait.spec import InvalidConfig, Retry
 
 
 def journal_of(asked: Any, fn: Any) -> Journal | None:
@@ -22,7 +22,7 @@ def journal_of(asked: Any, fn: Any) -> Journal | None:
 
     Args:
         asked: a Journal, a path, or None for none.
-        fn: the user's function; its name is the job then, and its source text the version.
+        fn: the user's function; its name is the job then; see `version_of`.
 
     Raises:
         InvalidConfig: it is neither, or nobody can tell the version of `fn`.
@@ -31,30 +31,15 @@ def journal_of(asked: Any, fn: Any) -> Journal | None:
         return asked
     if not isinstance(asked, str):
         raise InvalidConfig.of("journal", asked, "a path, a Journal, or None")
+    return Journal(asked, _name_of(fn)[:200], version_of(fn))
+
+
+def _name_of(fn: Any) -> str:
+    """Return the name of a function, of its class, or of what it is made of."""
+    while isinstance(fn, partial):
+        fn = fn.func
     named = fn if hasattr(fn, "__qualname__") else type(fn)
-    return Journal(asked, f"{named.__module__}.{named.__qualname__}"[:200], _version_of(named, fn))
-
-
-def _version_of(named: Any, fn: Any) -> str:
-    """Return a digest of the source of `fn`, and of the plain values that were built into it."""
-    try:
-        source = inspect.cleandoc(inspect.getsource(named))
-    except (OSError, TypeError) as error:
-        text = f"journal: the source of {shown(fn)} can't be read; use Journal(path, job, version)"
-        raise InvalidConfig(text) from error
-    text = repr((source, sorted(_built_in(fn).items())))
-    return blake2b(text.encode(errors="backslashreplace"), digest_size=8).hexdigest()
-
-
-def _built_in(fn: Any) -> dict[str, str]:
-    """Return what a function was made with, as far as it is text, numbers and the like."""
-    found = dict(getattr(fn, "__dict__", {})) if not isinstance(fn, type) else {}
-    if inspect.isfunction(fn):
-        found |= inspect.getclosurevars(fn).nonlocals
-        found |= {str(n): each for n, each in enumerate(fn.__defaults__ or ())}
-        found |= fn.__kwdefaults__ or {}
-    plain = (str, bytes, int, float, bool, type(None))
-    return {name: repr(value) for name, value in found.items() if isinstance(value, plain)}
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 class Keys:

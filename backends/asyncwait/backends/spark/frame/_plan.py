@@ -99,6 +99,7 @@ class FramePlan:
     def _columns_out(self, error_column: str | None) -> sql.StructType:
         fields = {field.name: field for field in self._df.schema.fields}
         carried = [fields[name] for name in self._shape.carried]
+        arrow_schema(sql.StructType(carried), "carry")
         results = self._results.fields
         if error_column is None:
             return sql.StructType([*carried, *results])

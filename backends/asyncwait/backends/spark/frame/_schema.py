@@ -147,13 +147,26 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
     )
 
 
-def arrow_schema(schema: sql.StructType) -> pa.Schema:
+def arrow_schema(schema: sql.StructType, what: str = "schema") -> pa.Schema:
     """Return the columns as Arrow has them.
+
+    Args:
+        schema: the columns.
+        what: has them, for messages.
 
     Raises:
         InvalidConfig: one of them can't come out of Python.
     """
-    return pa.schema([_arrow_field(field) for field in schema.fields])
+    try:
+        return pa.schema([_arrow_field(field) for field in schema.fields])
+    except _NoType as error:
+        name, kind = error.args
+        text = f"{what} has a column {name} of type {kind}, which Arrow can't carry; cast it before"
+        raise InvalidConfig(text) from None
+
+
+class _NoType(Exception):
+    """Arrow has no such type: the name of the column, and the type."""
 
 
 def _arrow_field(field: sql.StructField) -> pa.Field:
@@ -190,10 +203,9 @@ def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
             return pa.decimal128(kind.precision, kind.scale)
         case sql.DayTimeIntervalType():
             return pa.duration("us")
-        case sql.StringType() | sql.VarcharType() | sql.CharType():
+        case sql.StringType():
             return pa.string()
     found = _ARROW_LEAVES.get(kind.simpleString())
     if found is None:
-        text = f"schema has a column {name} of type {kind.simpleString()}, which Arrow can't carry"
-        raise InvalidConfig(text)
+        raise _NoType(name, kind.simpleString())
     return found

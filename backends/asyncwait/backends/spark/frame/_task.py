@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import tzinfo
+from traceback import format_exception
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,11 +16,12 @@ from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._calls import ERROR_TYPE
+from asyncwait.backends.spark.frame._flush import find_flush
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
-from asyncwait.spec import Statistics
+from asyncwait.spec import AsyncWaitError, Statistics
 
 
 class Enrichment(Struct, frozen=True):
@@ -42,7 +44,14 @@ class Enrichment(Struct, frozen=True):
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, enriched; in a task of Spark."""
-        name, counts = TaskName.here(), _Counts()
+        try:
+            yield from self._run(batches)
+        except Exception as error:
+            _require_text(error)
+            raise
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        name, counts, flush = TaskName.here(), _Counts(), find_flush()
         with (
             reporting(self.options.endpoint, name, counts.figures),  # opening and closing, too
             self._attempt(name) as attempt,
@@ -52,6 +61,7 @@ class Enrichment(Struct, frozen=True):
             for batch in opened:
                 counts.rows_out += batch.num_rows
                 yield batch
+                flush()
 
     def _attempt(self, name: TaskName) -> AbstractContextManager[Attempt | None]:
         """Return the journal, to be opened, if there is one."""
@@ -133,6 +143,20 @@ def zone_named(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except Exception:  # an offset such as +02:00, or a machine without the names of time zones
         return None
+
+
+def _require_text(error: Exception) -> None:
+    """Replace an error of which PySpark can't tell: it would wait for ever, having failed to.
+
+    Texts of services may hold what UTF-8 has no bytes for: half a pair of surrogates.
+
+    Raises:
+        AsyncWaitError: the same text, and the same traceback, without that.
+    """
+    text = "".join(format_exception(error))
+    told = text.encode(errors="backslashreplace").decode()
+    if told != text:
+        raise AsyncWaitError(told) from None
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

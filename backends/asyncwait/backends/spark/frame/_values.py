@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
+from math import isinf
 from typing import Any, TypeAlias
 
 import msgspec
@@ -87,6 +88,8 @@ def _taker(kind: pa.DataType, zone: tzinfo | None) -> Taker:
     """Return what takes values of an Arrow type."""
     if types.is_integer(kind):
         return _whole(kind.bit_width)
+    if types.is_floating(kind):
+        return _floating(kind)
     if types.is_timestamp(kind):
         return _instant(kind, zone)
     if types.is_list(kind) or types.is_large_list(kind):
@@ -113,6 +116,23 @@ def _whole(bits: int) -> Taker:
     return take
 
 
+def _floating(kind: pa.DataType) -> Taker:
+    """Take numbers. A fraction may be rounded, a whole number not, and none becomes infinite."""
+    is_narrow = kind.bit_width == pa.float32().bit_width
+
+    def take(value: Any) -> float:
+        _require(value, (float, int))
+        kept = float(value)
+        stored = pa.scalar(kept, kind).as_py() if is_narrow else kept
+        if isinf(stored) and not isinf(kept):
+            raise ValueError("it is too large")
+        if isinstance(value, int) and stored != value:
+            raise ValueError(f"it would become {stored:.0f}")
+        return kept
+
+    return take
+
+
 def _bounds(bits: int) -> tuple[int, int]:
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
@@ -120,6 +140,8 @@ def _bounds(bits: int) -> tuple[int, int]:
 def _instant(kind: pa.TimestampType, zone: tzinfo | None) -> Taker:
     def take(value: Any) -> datetime:
         _require(value, (datetime,))
+        if value != value:  # noqa: PLR0124 - pandas' NaT passes for a datetime, and is none
+            raise ValueError("it is no instant; None is null")
         if kind.tz is None:
             if value.tzinfo is not None:
                 raise ValueError("it has a time zone, and timestamp_ntz has none")
@@ -232,17 +254,12 @@ def _as_decimal(value: Decimal | int, kind: pa.DataType) -> Any:
     return _as_scalar(Decimal(value), kind)
 
 
-def _as_float(value: float, _kind: pa.DataType) -> float:
-    return float(value)
-
-
 def _as_bytes(value: Any, _kind: pa.DataType) -> bytes:
     return bytes(value)
 
 
 _SIMPLE: tuple[tuple[Callable[[Any], bool], tuple[type, ...], Callable[[Any, Any], Any]], ...] = (
     (types.is_boolean, (bool,), _as_it_is),
-    (types.is_floating, (float, int), _as_float),
     (types.is_string, (str,), _encodable),
     (types.is_large_string, (str,), _encodable),
     (types.is_binary, (bytes, bytearray, memoryview), _as_bytes),

@@ -201,7 +201,13 @@ def frame_wait(mode: Mode) -> FrameWait:
 
 
 def _held(max_held: Any, capacity: Any) -> Any:
-    """Return what an operator is given for `max_held`."""
+    """Return what an operator is given for `max_held`.
+
+    Raises:
+        InvalidConfig: it is no number of rows.
+    """
+    if max_held is not None and (not isinstance(max_held, int) or max_held < 0 or max_held is True):
+        raise InvalidConfig.of("max_held", max_held, "a whole number >= 0, or None")
     if max_held is None and isinstance(capacity, int):
         return _HELD * capacity
     return None if max_held == 0 else max_held
@@ -217,11 +223,32 @@ def _require(fn: Any, on_error: Any, progress: Any) -> None:
 
 def _require_function(fn: Any) -> None:
     expected = "a coroutine function, a plain function, or a class of objects that are called"
-    if not isinstance(fn, type):
-        if FunctionParts.of(fn).call is None:
-            raise InvalidConfig.of("fn", fn, f"{expected}; one in callback form has no rows")
-    elif "__call__" not in dir(fn) or fn.__call__ is type.__call__:
+    if isinstance(fn, type):
+        if "__call__" not in dir(fn) or fn.__call__ is type.__call__:
+            raise InvalidConfig.of("fn", fn, expected)
+        _require_takes(fn, "without arguments; give an object of it, or a function that makes one")
+        return
+    if not callable(fn) and not hasattr(fn, "async_invoke"):
         raise InvalidConfig.of("fn", fn, expected)
+    if FunctionParts.of(fn).call is None:
+        raise InvalidConfig.of("fn", fn, f"{expected}; one in callback form has no rows")
+    _require_takes(fn, "with one argument: a Row, or the value of the one column", None)
+
+
+def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
+    """Refuse what can't be called as it will be, where that can be told here.
+
+    Raises:
+        InvalidConfig: it takes other arguments.
+    """
+    try:
+        takes = signature(fn)
+    except (ValueError, TypeError):  # it does not tell
+        return
+    try:
+        takes.bind(*arguments)
+    except TypeError as error:
+        raise InvalidConfig.of("fn", fn, f"a function that is called {how} ({error})") from None
 
 
 def _require_on_error(on_error: Any) -> None:

