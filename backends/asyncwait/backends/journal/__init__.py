@@ -9,7 +9,7 @@ from asyncwait.backends.journal._errors import (
     JournalMismatch,
 )
 from asyncwait.backends.journal._journal import Journal
-from asyncwait.backends.journal._keys import key_of
+from asyncwait.backends.journal._keys import key_of, keys_after
 from asyncwait.backends.journal._paid_once import paid_once
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
 from asyncwait.spec.exports import claim_exports
@@ -25,6 +25,7 @@ __all__ = [
     "JournalSummary",
     "compact",
     "key_of",
+    "keys_after",
     "paid_once",
     "summary",
 ]

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -81,12 +82,24 @@ class Attempt:
         Raises:
             JournalError: the attempt is closed.
         """
-        _require_key(key)
+        return self.find_all([key])[0]
+
+    def find_all(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return what `find` gives for each of `keys`, with one wait for whoever adds meanwhile.
+
+        Args:
+            keys: of the calls, 16 bytes each.
+
+        Raises:
+            JournalError: the attempt is closed.
+        """
+        for key in keys:
+            _require_key(key)
         with self._lock:
             self._require_open()
-            payload = self._find(key)
-            self.found += payload is not None
-            return payload
+            payloads = list(map(self._find, keys))
+        self.found += len(keys) - payloads.count(None)
+        return payloads
 
     def _find(self, key: bytes) -> bytes | None:
         for _ in range(_OFTEN):
@@ -129,10 +142,13 @@ class Attempt:
             OSError: it can't be written. On a disk the entry is not there then; behind fsspec it is
                 kept, and written with the next ones.
         """
-        _require_key(key)
-        _require_payload(payload)
+        if type(key) is not bytes or len(key) != KEY_BYTES:
+            _require_key(key)
+        if type(payload) is not bytes or len(payload) > MOST:
+            _require_payload(payload)
         with self._lock:
-            self._require_open()
+            if self._is_closed:
+                self._require_open()
             if self._max_bytes is not None:
                 self._require_room(self._writer.cost(payload), self._max_bytes)
             self._writer.add(key, payload)

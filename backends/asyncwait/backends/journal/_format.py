@@ -40,8 +40,9 @@ The identity file of a journal is a header alone.
 
 import os
 import struct
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -161,13 +162,22 @@ def decode_header(magic: bytes, data: bytes) -> Header | Literal["torn", "corrup
 def encode_entry(salt: bytes, key: bytes, payload: bytes) -> bytes:
     """Return an entry, for the file with that salt."""
     body = BEFORE.pack(len(payload), key) + payload
-    return body + blake2b(body, digest_size=CHECK_BYTES, key=salt).digest()
+    digest = _keyed(salt).copy()
+    digest.update(body)
+    return body + digest.digest()  # type: ignore[no-any-return]
 
 
 def is_entry(salt: bytes, entry: bytes) -> bool:
     """Say whether these bytes, of the right length, are an entry of the file with that salt."""
-    body, check = entry[:-CHECK_BYTES], entry[-CHECK_BYTES:]
-    return check == blake2b(body, digest_size=CHECK_BYTES, key=salt).digest()
+    digest = _keyed(salt).copy()
+    digest.update(entry[:-CHECK_BYTES])
+    return entry[-CHECK_BYTES:] == digest.digest()  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=256)
+def _keyed(salt: bytes) -> Any:
+    """Return what checksums of a file begin with: a third of what they cost."""
+    return blake2b(digest_size=CHECK_BYTES, key=salt)
 
 
 def encode_end(salt: bytes, index: bytes | bytearray, where: int) -> bytes:

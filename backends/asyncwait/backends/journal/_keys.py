@@ -1,6 +1,8 @@
 """Keys of calls."""
 
+from collections.abc import Callable
 from hashlib import blake2b
+from typing import Any
 
 from asyncwait.backends.journal._format import KEY_BYTES
 from asyncwait.spec import InvalidConfig
@@ -22,12 +24,30 @@ def key_of(*parts: bytes | str | int) -> bytes:
     """
     if not parts:
         raise InvalidConfig.of("parts", parts, "at least one: all calls would have the same key")
-    digest = blake2b(digest_size=KEY_BYTES, person=_PERSON)
+    return keys_after(*parts[:-1])(parts[-1])
+
+
+def keys_after(*first: bytes | str | int) -> Callable[..., bytes]:
+    """Return `key_of` for calls that share their first parts, which are read once.
+
+    Args:
+        first: the parts that they share; see `key_of`.
+    """
+    begin = blake2b(digest_size=KEY_BYTES, person=_PERSON)
+    _add(begin, first)
+
+    def key(*rest: bytes | str | int) -> bytes:
+        digest = begin.copy()
+        _add(digest, rest)
+        return digest.digest()
+
+    return key
+
+
+def _add(digest: Any, parts: tuple[bytes | str | int, ...]) -> None:
     for part in parts:
         kind, data = _encoded(part)
-        digest.update(kind + len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.digest()
+        digest.update(kind + len(data).to_bytes(8, "little") + data)
 
 
 def _encoded(part: bytes | str | int) -> tuple[bytes, bytes]:

@@ -6,7 +6,10 @@ from uuid import uuid4
 
 from asyncwait.backends.journal._files import payload_of
 from asyncwait.backends.journal._format import (
+    AROUND,
+    BEFORE,
     ENTRIES,
+    MOST,
     RECORD,
     encode_end,
     encode_entry,
@@ -40,8 +43,9 @@ class LocalWriter:
         self._header, self._salt = encode_header(ENTRIES, *owner)
         self._owner = owner
         self._file = -1
-        self._places: dict[bytes, tuple[int, int]] = {}
-        """Where each entry begins, and its bytes."""
+        self._places: dict[bytes, int] = {}
+        """Where each entry begins. Nothing but bytes and numbers: Python's collector has no look at
+        it, which would cost as much for each entry as writing it does."""
 
     @property
     def coming(self) -> int:
@@ -54,11 +58,11 @@ class LocalWriter:
     def add(self, key: bytes, payload: bytes) -> None:
         if self.own is None:
             self._begin()
-        entry = encode_entry(self._salt, key, payload)
+        entry, at = encode_entry(self._salt, key, payload), self.written
         try:
             write_all(self._file, entry)
-            self._places[key] = self.written, len(entry)
-            self.written += len(entry)
+            self._places[key] = at
+            self.written = at + len(entry)
         except BaseException:
             self._cut()
             raise
@@ -103,9 +107,10 @@ class LocalWriter:
         self._header, self._salt = encode_header(ENTRIES, *self._owner)
 
     def find(self, key: bytes) -> bytes | None:
-        if (place := self._places.get(key)) is None:
+        if (at := self._places.get(key)) is None:
             return None
-        entry = os.pread(self._file, place[1], place[0])
+        length = int.from_bytes(os.pread(self._file, BEFORE.size, at)[:4], "little")
+        entry = os.pread(self._file, min(length, MOST) + AROUND, at)
         return payload_of(entry) if is_entry(self._salt, entry) else None
 
     def flush(self) -> None:
@@ -119,8 +124,7 @@ class LocalWriter:
             self._leave()
 
     def _seal(self) -> None:
-        records = ((key, place[0]) for key, place in sorted(self._places.items()))
-        index = b"".join(RECORD.pack(key, at) for key, at in records)
+        index = b"".join(RECORD.pack(key, at) for key, at in sorted(self._places.items()))
         try:
             write_all(self._file, encode_end(self._salt, index, self.written))
         except OSError:

@@ -113,11 +113,15 @@ class RowFunction:
     Args:
         parts: of the user's function.
         results: what is made of what it gives.
+        keep: sees the rows of each call before anybody else, and gives them back; None for nobody.
     """
 
-    def __init__(self, parts: FunctionParts, results: Results) -> None:
+    def __init__(
+        self, parts: FunctionParts, results: Results, keep: Callable[[InputRow, Any], Any] | None
+    ) -> None:
         self._call: Any = parts.call
         self._results = results
+        self._keep = _as_they_are if keep is None else keep
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
@@ -125,7 +129,7 @@ class RowFunction:
             self.timeout = lambda row: self._instead(row, on_time(row.value))
 
     async def __call__(self, row: InputRow) -> Any:
-        return self._results.of(row, await self._call(row.value))
+        return self._keep(row, self._results.of(row, await self._call(row.value)))
 
     def _instead(self, row: InputRow, given: Any) -> Any:
         """Return what a handler gives; its None is nothing."""
@@ -137,7 +141,11 @@ class BlockingRowFunction(RowFunction):
 
     def __call__(self, row: InputRow) -> Any:
         """Call the function; what it gives is read in the thread, too."""
-        return self._results.of(row, self._call(row.value))
+        return self._keep(row, self._results.of(row, self._call(row.value)))
+
+
+def _as_they_are(_: InputRow, rows: Any) -> Any:
+    return rows
 
 
 def failure_handler(

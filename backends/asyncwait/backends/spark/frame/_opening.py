@@ -24,7 +24,7 @@ from asyncwait.backends.spark.frame._pace import (
     PacedSource,
     Pacer,
 )
-from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction
+from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.spec import (
@@ -89,8 +89,7 @@ class Opening:
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         """Return the operator on the rows of a partition; called on the loop."""
         options = self._options
-        paced, of_rows = self._paced(source)
-        of_rows = self._paid(of_rows)
+        paced, of_rows = self._functions(source)
         function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
         function.failure = failure_handler(options.on_error, self._parts, self._results)
         rows = PlainSource(paced)
@@ -101,23 +100,30 @@ class Opening:
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
 
-    def _paced(self, source: Any) -> tuple[Any, Any]:
-        """Return the source, and the function of rows, which wait for their turns."""
+    def _functions(self, source: Any) -> tuple[Any, Any]:
+        """Return the source, and the function of rows, which is not called for what is paid for."""
+        payloads = self._payloads()
         kind = BlockingRowFunction if self._blocks else RowFunction
-        of_rows = kind(self._parts, self._results)
+        of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
+        source, of_rows = self._paced(source, of_rows)
+        if payloads is None:
+            return source, of_rows
+        paid = PaidBlockingFunction if self._blocks else PaidFunction
+        return source, paid(of_rows, payloads)
+
+    def _paced(self, source: Any, of_rows: Any) -> tuple[Any, Any]:
+        """Return the source, and the function of rows, which wait for their turns."""
         if self._options.pace.is_free:
             return source, of_rows
         pacer = Pacer(self._options.pace)
         paced = PacedBlockingFunction if self._blocks else PacedFunction
         return PacedSource(source, pacer), paced(of_rows, pacer)
 
-    def _paid(self, of_rows: Any) -> Any:
-        """Return the function of rows, which is not called for what was paid for."""
+    def _payloads(self) -> Payloads | None:
         if self._attempt is None:
-            return of_rows
+            return None
         many, end = self._options.many, self._results.end
-        paid = PaidBlockingFunction if self._blocks else PaidFunction
-        return paid(of_rows, self._attempt, self._shape.results, end, self._retry, many=many)
+        return Payloads(self._attempt, self._shape.results, end, self._retry, many=many)
 
     def _keyed(self, row: InputRow) -> RowRecord:
         return RowRecord(row, key=tuple(map(_as_key, row.cells(self._shape.key))))

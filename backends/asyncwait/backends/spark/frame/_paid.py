@@ -1,7 +1,6 @@
 """Rows that were paid for before: how they are found in a journal, and how results get there."""
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
@@ -11,7 +10,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import types
 
-from asyncwait.backends.journal import Attempt, Journal, key_of
+from asyncwait.backends.journal import Attempt, Journal, key_of, keys_after
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._version import version_of
 from asyncwait.spec import InvalidConfig, Retry
@@ -58,29 +57,31 @@ class Keys:
         self, attempt: Attempt, schema: pa.Schema, names: tuple[str, ...], batch: str = ""
     ) -> None:
         self._attempt = attempt
-        self._common = f"{schema}\n{names}\n{batch}"
-        self._seen: Counter[bytes] = Counter()
+        self._key = keys_after(f"{schema}\n{names}\n{batch}")
+        self._seen: dict[bytes, int] = {}
 
-    def look(self, row: InputRow) -> None:
-        """Write the key on `row`, and what was paid for, if that is there."""
+    def look(self, rows: Sequence[InputRow]) -> None:
+        """Write its key on each of `rows`, and what was paid for, if that is there."""
+        keys = list(map(self._key_of, rows))
+        for row, key, paid in zip(rows, keys, self._attempt.find_all(keys), strict=True):
+            row.key, row.paid = key, paid
+
+    def _key_of(self, row: InputRow) -> bytes:
         value = row.value
         given = _ENCODER.encode(tuple(value) if isinstance(value, tuple) else value)
-        row_key = key_of(self._common, given)
-        row.key = key_of(row_key, self._seen[row_key])
-        self._seen[row_key] += 1
-        row.paid = self._attempt.find(row.key)
+        key = self._key(given)
+        before = self._seen.get(key, 0)
+        self._seen[key] = before + 1
+        return key if before == 0 else key_of(key, before)
 
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 
 
-class PaidFunction:
-    """A function of rows that are not paid for yet; for the others it gives what was.
-
-    What a call gives is in the journal before anybody else sees it.
+class Payloads:
+    """What is in a journal for a row: the rows that its call gave.
 
     Args:
-        of_rows: the function, with its hooks and handlers.
         attempt: the journal, open.
         results: their schema.
         end: what stands behind the fields of each row.
@@ -90,7 +91,6 @@ class PaidFunction:
 
     def __init__(
         self,
-        of_rows: Any,
         attempt: Attempt,
         results: pa.Schema,
         end: tuple[None, ...],
@@ -98,28 +98,24 @@ class PaidFunction:
         *,
         many: bool,
     ) -> None:
-        self._of_rows = of_rows
         self._attempt = attempt
         self._end = end
         self._many = many
         self._again: Callable[[Any], Any] | None = None if retry is None else retry.on_result
         fields: Any = tuple[tuple(_python_type(field.type) | None for field in results)]  # type: ignore[misc]
         self._decoder: Any = msgspec.msgpack.Decoder(list[fields])
-        for name in ("open", "close", "timeout", "failure"):
-            if (part := getattr(of_rows, name, None)) is not None:
-                setattr(self, name, part)
 
-    async def __call__(self, row: InputRow) -> Any:
-        if row.paid is not None:
-            return self._paid(row, row.paid)
-        return self._kept(row, await self._of_rows(row))
-
-    def _paid(self, row: InputRow, payload: bytes) -> Any:
-        rows = [OutputRow(row, (*fields, *self._end)) for fields in self._decoder.decode(payload)]
+    def read(self, row: InputRow) -> Any:
+        """Return what was paid for."""
+        payload = self._decoder.decode(row.paid)
+        rows = [OutputRow(row, (*fields, *self._end)) for fields in payload]
         return rows if self._many else rows[0]
 
-    def _kept(self, row: InputRow, given: Any) -> Any:
+    def keep(self, row: InputRow, given: Any) -> Any:
         """Return what a call gives, when it is in the journal."""
+        if type(given) is OutputRow and self._again is None and not self._end:  # as nearly all are
+            self._attempt.add(row.key, _ENCODER.encode((given.fields,)))
+            return given
         if self._many and not isinstance(given, OutputRow) and hasattr(given, "__iter__"):
             if isinstance(given, dict | str | bytes):
                 return given  # The operator says what is wrong with it.
@@ -135,14 +131,35 @@ class PaidFunction:
         return self._again is not None and bool(self._again(rows))
 
 
+class PaidFunction:
+    """A function of rows that are not paid for yet; for the others it gives what was.
+
+    Args:
+        of_rows: the function, with its hooks and handlers; it keeps what its calls give.
+        payloads: of the journal.
+    """
+
+    def __init__(self, of_rows: Any, payloads: Payloads) -> None:
+        self._of_rows = of_rows
+        self._payloads = payloads
+        for name in ("open", "close", "timeout", "failure"):
+            if (part := getattr(of_rows, name, None)) is not None:
+                setattr(self, name, part)
+
+    def __call__(self, row: InputRow) -> Any:
+        """Return an awaitable of the rows; that of a call has nothing round it."""
+        return self._of_rows(row) if row.paid is None else self._found(row)
+
+    async def _found(self, row: InputRow) -> Any:
+        return self._payloads.read(row)
+
+
 class PaidBlockingFunction(PaidFunction):
     """The same for a function that blocks."""
 
     def __call__(self, row: InputRow) -> Any:
         """Return what was paid for, or call the function, in a thread."""
-        if row.paid is not None:
-            return self._paid(row, row.paid)
-        return self._kept(row, self._of_rows(row))
+        return self._of_rows(row) if row.paid is None else self._payloads.read(row)
 
 
 def _python_type(kind: pa.DataType) -> Any:

@@ -85,10 +85,12 @@ class FrameRows:
 
     Args:
         shape: of the rows.
-        look: is shown each row that comes, in order; None for nobody.
+        look: is shown the rows that come, in order; None for nobody.
     """
 
-    def __init__(self, shape: Shape, look: Callable[[InputRow], None] | None = None) -> None:
+    def __init__(
+        self, shape: Shape, look: Callable[[Sequence[InputRow]], None] | None = None
+    ) -> None:
         self._shape = shape
         self._look = look
         self._seen = 0
@@ -97,13 +99,10 @@ class FrameRows:
         """Return the rows in `batch`, in order."""
         name = self._namer(batch, self._seen)
         self._seen += batch.num_rows
-        rows = map(InputRow, self._values(batch), repeat(batch), count(), repeat(name))
-        return rows if self._look is None else map(self._looked_at, rows)
-
-    def _looked_at(self, row: InputRow) -> InputRow:
-        assert self._look is not None
-        self._look(row)
-        return row
+        rows = [*map(InputRow, self._values(batch), repeat(batch), count(), repeat(name))]
+        if self._look is not None:
+            self._look(rows)
+        return rows
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[Any]:
         """Return what the function is given of each row."""
