@@ -104,7 +104,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             fn: a coroutine function, or a plain function that may block, which is called in threads
                 then. It is given a Row, or the plain value where `columns` names one column. It
                 gives a dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to
-                import: it can't travel with a script. It may be an object with `open()` and
+                import: it can't travel with a script. What a dict leaves out is null. It may be an object with `open()` and
                 `close()`, or a class of them, of which each task makes one: a client that lives as
                 long as its task. `timeout(value)` and `failure(value, error)` are
                 asked as everywhere.
@@ -115,7 +115,8 @@ def frame_wait(mode: Mode) -> FrameWait:
             carry: the columns that go out as they came, in front of the results, and never become
                 Python's; None for all that `schema` does not name.
             key: column or columns by which errors name a row; None for its place in its partition.
-                In key-ordered mode rows of equal keys are called one after the other.
+                In key-ordered mode rows of equal keys are called one after the other; all NaN are
+                equal, as they are to Spark, and text is compared without its collation.
             timeout: seconds from the start of the first call for a row to its deadline; None for
                 none.
             capacity: calls at a time in each task, and so many times the slots of the cluster in
@@ -145,8 +146,8 @@ def frame_wait(mode: Mode) -> FrameWait:
             journal: where results are kept as soon as they are paid for, so that a task, an action
                 or a job that is killed and started again does not pay twice: the path of a folder
                 that all workers see, or a URL for fsspec. The function may not change meanwhile:
-                its source, and the text and numbers that it was made with. Or say yourself what it
-                is: `Journal(path, job, version)`.
+                its source, what is bound to it, and what it uses of its own module. Or say yourself
+                what it is: `Journal(path, job, version)`. With another schema all is called again.
 
         Returns:
             A DataFrame of the carried columns and the results.
