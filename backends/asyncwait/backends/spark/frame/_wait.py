@@ -104,10 +104,10 @@ def frame_wait(mode: Mode) -> FrameWait:
             fn: a coroutine function, or a plain function that may block, which is called in threads
                 then. It is given a Row, or the plain value where `columns` names one column. It
                 gives a dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to
-                import: it can't travel with a script. What a dict leaves out is null. It may be an object with `open()` and
-                `close()`, or a class of them, of which each task makes one: a client that lives as
-                long as its task. `timeout(value)` and `failure(value, error)` are
-                asked as everywhere.
+                import: it can't travel with a script. What a dict leaves out is null. It may be an
+                object with `open()` and `close()`, or a class of them, of which each task makes
+                one: a client that lives as long as its task. `timeout(value)` and
+                `failure(value, error)` are asked as everywhere.
             schema: the columns that it gives: DDL, a StructType, or None for what its annotation
                 says that it returns.
             columns: what it is given of each row: a name for that value alone, or several for a
