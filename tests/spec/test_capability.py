@@ -63,6 +63,9 @@ def test_capabilities_are_named_for_people() -> None:
         "cancel-calls",
         "cancellation-seen",
         "on-demand-snapshot",
+        "attempt-timeout",
+        "retry-after",
+        "jitter",
         "in-flight-snapshot",
     ]
     assert frozenset(Capability) == ALL_CAPABILITIES
@@ -215,6 +218,25 @@ def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_recor
         assert Capability.CANCEL_CALLS.without(scenario) == Scenario(plans=instead, **limit)
     unlimited = Scenario(plans=plans)
     assert Capability.CANCEL_CALLS.without(unlimited) is unlimited
+
+
+def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
+    """What an attempt's limit would end, raises then; who says when to come again says nothing."""
+    told = Step("raise", 40, error="RetryAfter", retry_after=200)
+    steps = (Step("never"), told, Step("reply", after=80), Step("reply", after=40))
+    scenario = Scenario(
+        retry=PlannedRetry(jitter=50, attempt_timeout=80), plans=(Plan("a", steps),)
+    )
+    late, untold = Step("raise", 80, error="ValueError"), Step("raise", 40, error="ValueError")
+    expected = {
+        "attempt-timeout": (PlannedRetry(jitter=50), (late, told, late, steps[3])),
+        "retry-after": (scenario.retry, (steps[0], untold, *steps[2:])),
+        "jitter": (PlannedRetry(attempt_timeout=80), steps),
+    }
+    for name, (retry, kept) in expected.items():
+        without = Capability(name).without(scenario)
+        assert without == Scenario(retry=retry, plans=(Plan("a", kept),))
+        assert Capability(name).without(without) is without
 
 
 def test_without_callbacks_a_function_answers_once() -> None:

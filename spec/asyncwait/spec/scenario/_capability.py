@@ -14,18 +14,21 @@ from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._without import (
     Without,
     as_it_is,
+    without_attempt_timeout,
     without_callbacks,
     without_cancelled_calls,
     without_contexts,
     without_copies,
     without_event_time,
     without_failure_handler,
+    without_jitter,
     without_max_held,
     without_mode,
     without_one_loop,
     without_requests,
     without_restore,
     without_retry,
+    without_retry_after,
     without_snapshots,
     without_statistics,
     without_timed_input,
@@ -125,6 +128,19 @@ class Capability(StrEnum):
     ON_DEMAND_SNAPSHOT = _Definition(
         "on-demand-snapshot", "`request_snapshot` is there", without_requests, "snapshots"
     )
+    ATTEMPT_TIMEOUT = _Definition(
+        "attempt-timeout",
+        "a limit for each attempt at a record",
+        without_attempt_timeout,
+        "retry",
+    )
+    RETRY_AFTER = _Definition(
+        "retry-after",
+        "a call that fails says when the next attempt may begin",
+        without_retry_after,
+        "retry",
+    )
+    JITTER = _Definition("jitter", "back-offs that chance shortens", without_jitter, "retry")
     IN_FLIGHT_SNAPSHOT = _Definition(
         "in-flight-snapshot",
         "a snapshot is taken while calls run; without it, after them",

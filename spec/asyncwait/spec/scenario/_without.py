@@ -128,14 +128,49 @@ def without_retry(scenario: Scenario) -> Scenario:
 def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
     """Leave the calls out that are repeated; what an attempt's limit would end, raises then."""
     limit = retry.attempt_timeout
-    steps = [
-        step
-        if limit is None or (step.does != "never" and step.after < limit)
-        else Step("raise", limit, error="ValueError")
-        for step in plan.steps
-    ]
+    steps = [step if limit is None else _within(step, limit) for step in plan.steps]
     standing = tuple(step for step in steps if not retry.repeats(step))
     return replace(plan, steps=standing or tuple(steps[-1:]))
+
+
+def without_attempt_timeout(scenario: Scenario) -> Scenario:
+    """Have an attempt that its limit would end raise then, by itself."""
+    retry = scenario.retry
+    if retry is None or retry.attempt_timeout is None:
+        return scenario
+    plans = tuple(
+        replace(plan, steps=tuple(_within(step, retry.attempt_timeout) for step in plan.steps))
+        for plan in scenario.plans
+    )
+    return replace(scenario, retry=replace(retry, attempt_timeout=None), plans=plans)
+
+
+def _within(step: Step, limit: int) -> Step:
+    if step.does != "never" and step.after < limit:
+        return step
+    return Step("raise", limit, error="ValueError")
+
+
+def without_retry_after(scenario: Scenario) -> Scenario:
+    """Have calls that would say when to come again raise an error that says nothing."""
+    plans = tuple(
+        replace(plan, steps=tuple(_saying_nothing(step) for step in plan.steps))
+        for plan in scenario.plans
+    )
+    return scenario if plans == scenario.plans else replace(scenario, plans=plans)
+
+
+def _saying_nothing(step: Step) -> Step:
+    if step.error != "RetryAfter":
+        return step
+    return replace(step, error="ValueError", retry_after=0)
+
+
+def without_jitter(scenario: Scenario) -> Scenario:
+    """Leave the length of back-offs to nobody's chance."""
+    if scenario.retry is None or not scenario.retry.jitter:
+        return scenario
+    return replace(scenario, retry=replace(scenario.retry, jitter=0))
 
 
 def without_failure_handler(scenario: Scenario) -> Scenario:
@@ -255,9 +290,7 @@ def without_virtual_time(scenario: Scenario) -> Scenario:
     on_grid = tuple(at - at % GRID for at in scenario.figures_at)
     if on_grid != scenario.figures_at:
         scenario = replace(scenario, figures_at=on_grid)
-    if scenario.retry is None or not scenario.retry.jitter:
-        return scenario
-    return replace(scenario, retry=replace(scenario.retry, jitter=0))
+    return without_jitter(scenario)
 
 
 def without_one_loop(scenario: Scenario) -> Scenario:
