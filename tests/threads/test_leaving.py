@@ -111,12 +111,16 @@ async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
 @pytest.mark.anyio
 async def test_a_cancellation_waits_for_the_calls_too(fn: Gated) -> None:
     """It passes when they are over."""
-    with fn.opened_later(lambda: len(fn.began) == 2), anyio.CancelScope() as scope:
+    reached = threading.Event()
+    with fn.opened_later(reached.is_set), anyio.CancelScope() as scope:
         async with ordered_wait("ab", fn) as results:
             while len(fn.began) < 2:
                 await anyio.sleep(0.001)
             scope.cancel()
-            await anext(results)
+            try:
+                await anext(results)
+            finally:
+                reached.set()
 
     assert scope.cancelled_caught
     assert sorted(fn.ended) == ["a", "b"]
