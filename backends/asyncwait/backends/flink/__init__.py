@@ -1,0 +1,28 @@
+"""Flink's own operator, unmodified, in this process: `AsyncWaitOperator` of Flink 2.3.0.
+
+Around it is what a task of Flink would be: this package's, on the event loop. What is Flink's own:
+the operator, its queues, its mailbox and executor, its processing-time service, its strategies of
+retries, its state backend and serializers. What is not, and what is translated:
+
+- Values and errors travel as tokens; Python keeps them. So keys, and values of any kind, survive.
+- A call in coroutine form is a task here, whose end completes Flink's `ResultFuture`. Results that
+  are no collection have no word in Java: they complete it with `InvalidResult`. None is null.
+- What Flink tells its cluster about a record becomes `CallFailed` or `CallTimedOut`, or the error
+  of ours that is its cause, and tells the calls of that record; all else is `FlinkFailed`.
+- The task is cancelled as soon as Flink tells of a failure. Nothing is buffered behind the
+  operator: it goes on when what it has let out was taken.
+- Timers fire at their time, and not a millisecond later, as Flink's service for real clocks has
+  them do (TO-4): the clock is the loop's, which may be a virtual one.
+- A barrier has the operator take a snapshot, which is read back by Flink's state backend. What is
+  restored is written by that backend; from the first status on, which Flink can't restore (RS-6),
+  it is read as input.
+"""
+
+from asyncwait.backends.flink._errors import FlinkFailed
+from asyncwait.backends.flink._jvm import RELEASE, FlinkUnavailable, start_java
+from asyncwait.backends.flink._open import open_operator
+from asyncwait.spec.exports import claim_exports
+
+__all__ = ["RELEASE", "FlinkFailed", "FlinkUnavailable", "open_operator", "start_java"]
+
+claim_exports(__name__)

@@ -1,0 +1,206 @@
+"""The user's function, as Flink's operator calls it, and what its calls are completed by."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeAlias
+
+from asyncwait.backends.flink._jvm import java
+from asyncwait.backends.flink._surroundings import proxy
+from asyncwait.backends.flink._turns import Turns
+from asyncwait.backends.flink._values import (
+    Collection,
+    Result,
+    Tokens,
+    java_collection,
+    java_null,
+)
+from asyncwait.spec import (
+    CallScope,
+    FunctionParts,
+    Record,
+    call_scope,
+    collect_results,
+    let_pass,
+    outcome_of,
+    shown,
+    supplied,
+    was_asked_for,
+)
+
+Spawn: TypeAlias = Callable[..., object]
+"""Starts a coroutine function as a task of the operator; called on the loop."""
+
+
+class Handle:
+    """Where a call in callback form puts its outcome: Flink's `ResultFuture` behind ours.
+
+    Args:
+        token: of the record whose call it is.
+        future: Flink's.
+        tokens: what stands for values and errors in Java.
+        turns: code of the user runs on the loop.
+        on_emitted: called when Flink has read the results.
+    """
+
+    def __init__(
+        self,
+        token: str,
+        future: Any,
+        tokens: Tokens,
+        turns: Turns,
+        on_emitted: Callable[[], object],
+    ) -> None:
+        self._token, self._future = token, future
+        self._tokens, self._turns, self._on_emitted = tokens, turns, on_emitted
+
+    def complete(self, results: Any) -> None:
+        """Hand results over: None is null, and what is no collection at all an error of ours."""
+        try:
+            given = self._java(results)
+        except Exception as error:
+            self.complete_exceptionally(error)
+        else:
+            self._future.complete(given)
+
+    def complete_with(self, supplier: Callable[[], Any]) -> None:
+        """Hand a supplier over; Flink asks it in its thread (CO-10), and it runs on the loop."""
+
+        def get() -> Any:
+            return self._turns.ask(lambda: self._java(supplied(supplier)))
+
+        name = "streaming.api.functions.async.CollectionSupplier"
+        self._future.complete(proxy(name, {"get": self._tokens.through_java(get)}))
+
+    def complete_exceptionally(self, error: Any) -> None:
+        """Hand an error over; what is none is one of ours, as Java takes nothing else."""
+        if not isinstance(error, BaseException):
+            error = TypeError(f"complete_exceptionally() takes an exception, got {shown(error)}")
+        self._future.completeExceptionally(self._tokens.thrown(error, self._token))
+
+    def _java(self, results: Any) -> Any:
+        """Return `results` as Java has them: a list as it is; all else is read, as Java would not.
+
+        Raises:
+            OperatorError: they are no collection, or reading them has raised.
+        """
+        if results is None:
+            return java_null()
+        tokens = self._tokens
+        record: Record = tokens.meaning(self._token)
+        if not isinstance(results, list):
+            results = collect_results(record, results)
+        return java_collection(
+            Collection(results, lambda value: tokens.of(Result(record, value)), self._on_emitted)
+        )
+
+
+class CalledFunction:
+    """Calls the user's function for Flink, which has its own thread: the calls are on the loop.
+
+    Args:
+        parts: of the function.
+        tokens: what stands for records in Java.
+        turns: between the two.
+        spawn: starts tasks of the operator.
+        forgets: records that are gone are never called again; with retries Flink may.
+    """
+
+    def __init__(
+        self,
+        parts: FunctionParts,
+        tokens: Tokens,
+        turns: Turns,
+        spawn: Spawn,
+        *,
+        forgets: bool,
+    ) -> None:
+        self.parts = parts
+        self._forgets = forgets
+        self._tokens, self._turns, self._spawn = tokens, turns, spawn
+        self._scopes: dict[CallScope, None] = {}
+        self._called: dict[str, int] = {}
+        self.calls = self.retries = self.timeouts = 0
+
+    def java(self) -> Any:
+        """Return the function, as Java has it."""
+        through = self._tokens.through_java
+        methods = {"asyncInvoke": through(self._invoke), "timeout": through(self._time_out)}
+        return proxy("streaming.api.functions.async.AsyncFunction", methods)
+
+    def attempts(self, token: str) -> int:
+        """Return how often the function was called for a record."""
+        return self._called.get(token, 0)
+
+    def cancel(self) -> None:
+        """Cancel what runs; it is waited for with all tasks of the operator."""
+        for scope in self._scopes:
+            scope.cancel()
+
+    # In Flink's thread
+
+    def _invoke(self, token: Any, future: Any) -> None:
+        self._turns.ask(partial(self._call, str(token), self._handle(token, future)))
+
+    def _time_out(self, token: Any, future: Any) -> None:
+        """Ask the handler; without one, fail as Flink's own does (TO-7)."""
+        self.timeouts += 1
+        record, asked = self._tokens.meaning(token), self.parts.timeout
+        if asked is None:
+            late = java("java.util.concurrent.TimeoutException")
+            future.completeExceptionally(late("Async function call has timed out."))
+            return
+        results = self._turns.ask(lambda: asked(record.value))  # what it raises is Flink's (TO-10)
+        if results is not None:  # else it has done nothing (TO-9)
+            handle = self._handle(token, future)
+            self._turns.ask(lambda: handle.complete(results))
+
+    def _handle(self, token: Any, future: Any) -> Handle:
+        return Handle(
+            str(token), future, self._tokens, self._turns, partial(self._emitted, str(token))
+        )
+
+    def _emitted(self, token: str) -> None:
+        if self._forgets:
+            self._tokens.taken(token)
+            del self._called[token]
+
+    # On the loop
+
+    def _call(self, token: str, handle: Handle) -> None:
+        record = self._tokens.meaning(token)
+        self.calls += 1
+        self._called[token] = attempt = self.attempts(token) + 1
+        self.retries += attempt > 1
+        if self.parts.invoke is None:
+            self._spawn(self._await, record, handle, call_scope())
+        else:
+            self.parts.invoke(record.value, handle)  # what it raises is Flink's (FA-1)
+
+    async def _await(self, record: Record, handle: Handle, scope: CallScope) -> None:
+        """Await a call in coroutine form: its end completes what Flink has given out for it."""
+        self._scopes[scope] = None
+        try:
+            with scope:
+                if not scope.cancel_called:
+                    await self._complete(record, handle, scope)
+        finally:
+            del self._scopes[scope]
+
+    async def _complete(self, record: Record, handle: Handle, scope: CallScope) -> None:
+        call: Any = self.parts.call
+        try:
+            results = await outcome_of(record, call(record.value), scope)
+        except BaseException as error:
+            let_pass(error)
+            if scope.cancel_called or was_asked_for(error):
+                raise
+            _tell(handle.complete_exceptionally, error)
+        else:
+            _tell(handle.complete, results)
+
+
+def _tell(complete: Callable[[Any], None], outcome: Any) -> None:
+    """Complete a call in coroutine form: what Flink throws at who completes, nobody sees (CO-8)."""
+    with suppress(java("java.lang.Throwable")):
+        complete(outcome)

@@ -1,0 +1,123 @@
+"""Flink's jar, and a Java machine in this process that is started once."""
+
+import importlib.util
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from asyncwait.backends.java import find_java
+from asyncwait.spec import AsyncWaitError, MissingExtra
+
+FLINK = "org.apache.flink."
+"""Where all of Flink's classes are."""
+
+RELEASE = "2.3.0"
+"""The release that the exceptions of this backend were found on."""
+
+_OPTIONS = (
+    "-Xmx1g",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dslf4j.internal.verbosity=ERROR",  # that nobody logs is meant
+    # All identity hashes are one: else sets of Flink's, of records that are to be called once more
+    # and of those in a segment, have another order in each run.
+    "-XX:+UnlockExperimentalVMOptions",
+    "-XX:hashCode=2",
+)
+
+
+class FlinkUnavailable(AsyncWaitError, RuntimeError):
+    """There is no Flink that can be run here, or no more: its Java machine has ended."""
+
+
+@cache
+def java(name: str) -> Any:
+    """Return a class of Java by its name; the Java machine runs by then."""
+    from jpype import JClass
+
+    return JClass(name)
+
+
+def flink(name: str) -> Any:
+    """Return one of Flink's classes by its name below `org.apache.flink`."""
+    return java(FLINK + name)
+
+
+def find_jar() -> Path:
+    """Return the jar that holds Flink: the one of `FLINK_DIST_JAR`, else that of the extra.
+
+    Raises:
+        FlinkUnavailable: `FLINK_DIST_JAR` names no file, or another release.
+        MissingExtra: it is not set, and the extra is not installed.
+    """
+    named = os.environ.get("FLINK_DIST_JAR")
+    jar = _installed() if named is None else Path(named)
+    if not jar.is_file():
+        raise FlinkUnavailable(f"FLINK_DIST_JAR names no file: {named}")
+    _require_release(jar)
+    return jar
+
+
+def _installed() -> Path:
+    package = importlib.util.find_spec("pyflink")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        for jar in sorted(Path(folder, "lib").glob("flink-dist-*.jar")):
+            return jar
+    raise MissingExtra("apache-flink-libraries", "flink")
+
+
+def _require_release(jar: Path) -> None:
+    """Refuse another release: what it departs in was found on this one."""
+    found = re.fullmatch(r"flink-dist(?:_[\d.]+)?-(.+)\.jar", jar.name)
+    if found is not None and found[1] != RELEASE:
+        raise FlinkUnavailable(
+            f"{jar.name} is Flink {found[1]}, and this backend knows {RELEASE}; "
+            "unset FLINK_DIST_JAR, or have it name that release"
+        )
+
+
+def start_java() -> None:
+    """Start Java in this process, with Flink in it; do nothing if it runs.
+
+    Raises:
+        FlinkUnavailable: it does not start, or it runs without Flink.
+        MissingExtra: jpype is not installed.
+        MissingJava: there is no Java.
+    """
+    try:
+        import jpype
+    except ImportError:
+        raise MissingExtra("jpype1", "flink") from None
+    if not jpype.isJVMStarted():
+        jar = find_jar()
+        try:
+            jpype.startJVM(
+                _library(),
+                *_OPTIONS,
+                classpath=[str(jar), *_beside(jar)],
+                convertStrings=True,
+            )
+        except (OSError, RuntimeError) as error:
+            raise FlinkUnavailable(f"Java does not start: {error}") from error
+    try:
+        flink("streaming.api.operators.async.AsyncWaitOperator")
+    except TypeError as error:
+        raise FlinkUnavailable(
+            "the Java machine of this process runs without Flink; start it here first, with "
+            "asyncwait.backends.flink.start_java()"
+        ) from error
+
+
+def _library() -> str:
+    """Return the library that is a Java machine, of the runtime that was found."""
+    home = find_java("Flink", "flink").executable.resolve().parent.parent
+    for name in ("libjvm.so", "libjvm.dylib", "jvm.dll"):
+        for path in sorted(home.rglob(name)):
+            return str(path)
+    raise FlinkUnavailable(f"{home} holds no library of a Java machine")
+
+
+def _beside(jar: Path) -> list[str]:
+    """Return the jars that lie beside Flink's and belong to it: tables, and how to log nothing."""
+    return [str(path) for path in sorted(jar.parent.glob("flink-table-*.jar"))]

@@ -1,0 +1,69 @@
+"""Opening Flink's operator as any other."""
+
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from asyncwait.backends.flink._jvm import start_java
+from asyncwait.backends.flink._retries import require_sayable
+from asyncwait.backends.flink._task import FlinkTask
+from asyncwait.reference import REFERENCE, Output, ResultStream
+from asyncwait.spec import Element, InvalidConfig, OperatorConfig, Snapshot, Statistics
+
+
+class FlinkResults:
+    """The output of an open operator; see `asyncwait.spec.OperatorResults`.
+
+    Args:
+        output: where it comes out.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def __aiter__(self) -> AsyncIterator[Element]:
+        return self
+
+    async def __anext__(self) -> Element:
+        """Return the next element."""
+        return await self._output.__anext__()
+
+    def statistics(self) -> Statistics:
+        """Return what was counted around the operator."""
+        return self._output.statistics()
+
+
+class FlinkStream(ResultStream):
+    """Opens and leaves Flink's operator, as the reference is opened and left."""
+
+    async def __aenter__(self) -> FlinkResults:  # type: ignore[override]
+        """Enter; without snapshots on request, which Flink has not."""
+        return FlinkResults(await super().__aenter__())
+
+
+_PARTS = replace(REFERENCE, stream=FlinkStream, task=FlinkTask)
+
+
+def open_operator(
+    config: OperatorConfig,
+    fn: Any,
+    elements: AsyncIterable[Element],
+    restore: Snapshot | None = None,
+) -> FlinkStream:
+    """Open Flink's operator; see `asyncwait.spec.OpenOperator`.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be, or Flink has no word for it.
+        FlinkUnavailable: Flink can't be run here.
+        MissingExtra: the extra `flink` is not installed.
+        MissingJava: there is no Java.
+    """
+    if isinstance(config, OperatorConfig):
+        config.require_only("Flink's operator", "retry")
+        require_sayable(config.retry)
+        if config.mode == "key-ordered":
+            expected = '"ordered" or "unordered"; Flink has another operator for keys'
+            raise InvalidConfig.of("mode", config.mode, expected)
+    start_java()
+    return FlinkStream(_PARTS, config, fn, elements, restore)

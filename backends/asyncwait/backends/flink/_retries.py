@@ -1,0 +1,101 @@
+"""`Retry` in Flink's words: one of its own two strategies, and predicates."""
+
+import math
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+from asyncwait.backends.flink._jvm import flink
+from asyncwait.backends.flink._turns import Turns
+from asyncwait.backends.flink._values import Tokens
+from asyncwait.spec import InvalidConfig, InvalidResult, Retry
+
+MAX_LONG = 2**63 - 1
+MAX_INT = 2**31 - 1
+
+NEVER = 2**61
+"""Milliseconds from which on nobody waits for a timer."""
+
+
+def milliseconds(seconds: float) -> int:
+    """Return `seconds` as Flink has them: whole milliseconds, as many as there may be."""
+    return MAX_LONG if seconds * 1000 > MAX_LONG else math.ceil(round(seconds * 1000, 6))
+
+
+def require_sayable(retry: Retry | None) -> None:
+    """Refuse what Flink has no word for.
+
+    Raises:
+        InvalidConfig: there is jitter, or a limit for each attempt.
+    """
+    if retry is None:
+        return
+    if retry.jitter:
+        raise InvalidConfig.of("retry.jitter", retry.jitter, "0: Flink's strategies have none")
+    if retry.attempt_timeout is not None:
+        expected = "None: Flink has one deadline for all attempts"
+        raise InvalidConfig.of("retry.attempt_timeout", retry.attempt_timeout, expected)
+
+
+def strategy(
+    retry: Retry,
+    turns: Turns,
+    tokens: Tokens,
+    error_of: Callable[[Any], BaseException],
+    context: Context,
+) -> Any:
+    """Return Flink's own strategy that says what `retry` does (RT-3: it counts repetitions).
+
+    Args:
+        retry: as it was configured.
+        turns: the predicates are asked on the loop.
+        tokens: what stands for errors in Java.
+        error_of: the error that something thrown in Java stands for.
+        context: in a copy of which the predicates are asked.
+    """
+    strategies = "streaming.util.retryable.AsyncRetryStrategies"
+    repetitions = min(retry.max_attempts - 1, MAX_INT)
+    initial = milliseconds(min(retry.initial, retry.cap))
+    if retry.multiplier == 1 or repetitions <= 1:
+        builder = flink(f"{strategies}$FixedDelayRetryStrategyBuilder")(repetitions, initial)
+    else:
+        cap = milliseconds(retry.cap)
+        exponential = flink(f"{strategies}$ExponentialBackoffDelayRetryStrategyBuilder")
+        builder = exponential(repetitions, initial, cap, float(retry.multiplier))
+
+    def is_reason(thrown: Any) -> bool:
+        error = error_of(thrown)
+        return not isinstance(error, InvalidResult) and bool(turns.ask(lambda: wants(error)))
+
+    wants = _within(context, _predicate(retry.on_error))
+    builder.ifException(_java_predicate(tokens, is_reason))
+    if (refuses := retry.on_result) is not None:
+        asked = _within(context, refuses)
+        builder.ifResult(_java_predicate(tokens, lambda given: _is_refused(given, turns, asked)))
+    return builder.build()
+
+
+def _is_refused(given: Any, turns: Turns, refuses: Callable[[Any], Any]) -> bool:
+    return bool(turns.ask(lambda: refuses(tuple(given.given))))
+
+
+def _predicate(on_error: Any) -> Callable[[BaseException], Any]:
+    if isinstance(on_error, type | tuple):
+        return lambda error: isinstance(error, on_error)
+    return on_error  # type: ignore[no-any-return]
+
+
+def _within(context: Context, predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a predicate that is asked in a copy of `context`: nobody sees what it sets."""
+    return lambda thing: context.copy().run(predicate, thing)
+
+
+def _java_predicate(tokens: Tokens, test: Callable[[Any], bool]) -> Any:
+    from jpype import JProxy
+
+    return JProxy("java.util.function.Predicate", dict={"test": tokens.through_java(test)})
+
+
+def no_retry() -> Any:
+    """Return Flink's strategy without any."""
+    return flink("streaming.util.retryable.AsyncRetryStrategies").NO_RETRY_STRATEGY

@@ -1,0 +1,232 @@
+"""What Flink's operator is in, as it sees it: where its mails, its output and its errors go."""
+
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+from asyncwait.backends.flink._errors import Failures
+from asyncwait.backends.flink._function import CalledFunction, Spawn
+from asyncwait.backends.flink._jvm import flink
+from asyncwait.backends.flink._operator import FlinkOperator, Settings
+from asyncwait.backends.flink._retries import MAX_INT, NEVER, milliseconds, no_retry, strategy
+from asyncwait.backends.flink._state import written_state
+from asyncwait.backends.flink._turns import Turns
+from asyncwait.backends.flink._values import Tokens
+from asyncwait.reference import TimerService
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    FunctionParts,
+    LatencyMarker,
+    Loop,
+    OperatorConfig,
+    Record,
+    Retry,
+    Snapshot,
+    Stored,
+    Watermark,
+    WatermarkStatus,
+)
+
+
+class FlinkSide:
+    """Makes the operator, does to it what a task does, and is asked by it what a task is asked.
+
+    All of it runs in Flink's thread, but for `posted`, and what reads.
+
+    Args:
+        config: mode, capacity, timeout.
+        function: the user's.
+        loop: whose clock counts.
+        timers: for deadlines and back-offs.
+        spawn: starts tasks of the operator.
+        look: is called when there may be something to do; on the loop.
+    """
+
+    def __init__(
+        self,
+        config: OperatorConfig,
+        function: FunctionParts,
+        loop: Loop,
+        *,
+        timers: TimerService,
+        spawn: Spawn,
+        look: Callable[[], object],
+    ) -> None:
+        self._config, self._loop, self._timers, self._look = config, loop, timers, look
+        self._tokens = Tokens()
+        self.turns = Turns(_cancellation, self._set_clock)
+        self.function = CalledFunction(
+            function, self._tokens, self.turns, spawn, forgets=config.retry is None
+        )
+        self.failures = Failures(self._tokens, self.function.attempts)
+        self.failure: BaseException | None = None
+        """What Flink has told its cluster about first."""
+        self.given: deque[Element] = deque()
+        """What has come out, and nobody has taken."""
+        self.context: Context | None = None
+        """In copies of which predicates are asked."""
+        self.is_open = self.is_finished = False
+        self._operator: FlinkOperator | None = None
+        self._markers: deque[Element] = deque()
+        self._posted = self._run = 0
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether there are mails that were not run."""
+        return self._posted > self._run
+
+    def _set_clock(self) -> None:
+        if self._operator is not None:
+            self._operator.set_clock()
+
+    # What a task does
+
+    def begin(self, stored: tuple[Record | Watermark, ...]) -> None:
+        """Make the operator, and open it.
+
+        Args:
+            stored: what it is restored from.
+        """
+        config = self._config
+        settings = Settings(
+            self.function.java(),
+            config.mode,
+            min(config.capacity, MAX_INT),
+            self._timeout(),
+            self._strategy(config.retry),
+            written_state(stored, self._tokens.of) if stored else None,
+        )
+        self._operator = FlinkOperator(self, settings)
+        self._operator.open()
+        self.is_open = True
+
+    def _timeout(self) -> int:
+        """Return the milliseconds to a deadline; with retries 0 is not none, but at once (VA-4)."""
+        if self._config.timeout is not None:
+            return milliseconds(self._config.timeout)
+        return 0 if self._config.retry is None else NEVER
+
+    def _strategy(self, retry: Retry | None) -> Any:
+        if retry is None or retry.max_attempts == 1:
+            return no_retry()
+        assert self.context is not None
+        return strategy(retry, self.turns, self._tokens, self.failures.error_of, self.context)
+
+    def process(self, element: Element) -> None:
+        """Process an element; for a barrier, take a snapshot."""
+        assert self._operator is not None
+        if isinstance(element, Barrier | Snapshot):
+            stored = self._operator.snapshot(self._tokens.meaning)
+            upstream = element if isinstance(element, Snapshot) else None
+            self._put(Snapshot(element.checkpoint_id, stored, upstream=upstream))
+            return
+        if isinstance(element, LatencyMarker):
+            self._markers.append(element)
+        self._operator.process(element, self._tokens.of)
+
+    def run_mails(self) -> None:
+        """Run the mails that are there."""
+        assert self._operator is not None
+        self._operator.run_mails()
+
+    def end_input(self) -> None:
+        """Tell it that the input has ended, and wait until it has let out everything."""
+        assert self._operator is not None
+        self._operator.end_input()
+        self.is_finished = True
+
+    def close(self) -> None:
+        """Close the operator: mails that come later are refused (CO-15)."""
+        if self._operator is not None:
+            self._operator.close()
+
+    def _put(self, element: Element) -> None:
+        """Hand an element on; nothing is admitted before it was taken."""
+        self.given.append(element)
+
+    # What the operator asks of its task; in Flink's thread, but for `posted`
+
+    def posted(self) -> None:
+        """Take note of a mail; from any thread."""
+        self._posted += 1
+        self._loop.call_from_thread(self._look)
+
+    def wait_for_mail(self) -> None:
+        """Return when there is a mail; a task that has failed is ended while it waits."""
+        self._require_sound()
+        if not self.has_mail:
+            self.turns.wait("mail")
+        self._run += 1
+
+    def wait_for_room(self) -> bool:
+        """Return when what came out was taken, or there is a mail; say whether it is that.
+
+        So as long as somebody has something to take, deadlines are kept, and nothing is admitted.
+        """
+        self._require_sound()
+        if self.given and not self.has_mail:
+            self.turns.wait("room")
+        if not self.given:
+            return False
+        self._run += 1
+        return True
+
+    def _require_sound(self) -> None:
+        if self.failure is not None:
+            raise _cancellation()
+
+    def ran(self) -> None:
+        """Take note that a mail was run."""
+        self._run += 1
+
+    def now(self) -> int:
+        """Return the processing time, in milliseconds."""
+        return round(self._loop.time() * 1000)
+
+    def register(self, when: int, callback: Any) -> Callable[[], object]:
+        """Call back at a time, in milliseconds; return what cancels that."""
+        from jpype import JLong
+
+        def fire() -> None:
+            callback.onProcessingTime(JLong(when))
+
+        if when >= NEVER:
+            return lambda: None
+        timer = self.turns.ask(lambda: self._timers.register(when / 1000, fire))
+        return lambda: self._timers.cancel(timer)
+
+    def collect(self, record: Any) -> None:
+        """Hand on a result, with the key of its record."""
+        result = self._tokens.taken(record.getValue())
+        when = int(record.getTimestamp()) if record.hasTimestamp() else None
+        self._put(Record(result.value, when, result.record.key))
+
+    def emit(self, element: Element) -> None:
+        """Hand on a watermark or a status."""
+        self._put(element)
+
+    def emit_marker(self) -> None:
+        """Hand on the latency marker that is first in line."""
+        self._put(self._markers.popleft())
+
+    def failed(self, error: Any) -> None:
+        """Take note of what Flink tells its cluster about; the task fails with the first."""
+        if self.failure is None:
+            self.failure = self.failures.of_cluster(error)
+
+
+def restorable(
+    stored: tuple[Stored, ...],
+) -> tuple[tuple[Record | Watermark, ...], tuple[Stored, ...]]:
+    """Split what was stored where Flink's own restore ends: it knows no statuses (RS-6)."""
+    for place, element in enumerate(stored):
+        if isinstance(element, WatermarkStatus):
+            return stored[:place], stored[place:]  # type: ignore[return-value]
+    return stored, ()  # type: ignore[return-value]
+
+
+def _cancellation() -> BaseException:
+    """Return what ends Flink's thread wherever it waits."""
+    return flink("runtime.execution.CancelTaskException")()  # type: ignore[no-any-return]

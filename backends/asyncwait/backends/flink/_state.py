@@ -1,0 +1,108 @@
+"""The state of Flink's operator: written and read by Flink's own state backend and serializer.
+
+What is stored stands for its elements: a token for each record, whose meaning Python keeps, since a
+value may be anything.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from asyncwait.backends.flink._jvm import flink
+from asyncwait.backends.flink._surroundings import environment, operator_id, strings
+from asyncwait.spec import Record, Stored, Watermark
+
+_NAME = "_async_wait_operator_state_"
+"""Under which Flink's operator keeps its elements (Flink's SN-6)."""
+
+_BYTES = 1 << 24
+_CHECKPOINT = 1
+
+
+def initializer(env: Any) -> Any:
+    """Return what makes the state of an operator in its surroundings."""
+    backend = flink("runtime.state.hashmap.HashMapStateBackend")()
+    return flink("streaming.api.operators.StreamTaskStateInitializerImpl")(env, backend)
+
+
+def taken_state(operator: Any) -> Any:
+    """Have `operator` take a snapshot; return it as Flink keeps it."""
+    operator.prepareSnapshotPreBarrier(_CHECKPOINT)
+    futures = operator.snapshotState(_CHECKPOINT, 0, _options(), _streams())
+    done = flink("streaming.api.operators.OperatorSnapshotFinalizer").create(futures)
+    return done.getJobManagerOwnedState()
+
+
+def read_state(state: Any, meaning: Callable[[str], Record]) -> tuple[Stored, ...]:
+    """Return what a snapshot of Flink's holds.
+
+    Args:
+        state: as `taken_state` gives it.
+        meaning: the record that a token stands for.
+    """
+
+    def element(stored: Any) -> Stored:
+        if stored.isWatermark():
+            return Watermark(int(stored.asWatermark().getTimestamp()))
+        return meaning(str(stored.asRecord().getValue()))
+
+    return tuple(element(stored) for stored in _list_state(_context(state)).get())
+
+
+def written_state(elements: Iterable[Record | Watermark], token: Callable[[Record], str]) -> Any:
+    """Return a snapshot of Flink's that holds `elements`: records and watermarks.
+
+    Args:
+        elements: in their order.
+        token: what is to stand for a record.
+    """
+    context = _context(None)
+    state = _list_state(context)
+    for element in elements:
+        state.add(java_element(element, token))
+    futures = flink("streaming.api.operators.OperatorSnapshotFutures")()
+    future = context.operatorStateBackend().snapshot(_CHECKPOINT, 0, _streams(), _options())
+    futures.setOperatorStateManagedFuture(future)
+    done = flink("streaming.api.operators.OperatorSnapshotFinalizer").create(futures)
+    return done.getJobManagerOwnedState()
+
+
+def java_element(element: Record | Watermark, token: Callable[[Record], str]) -> Any:
+    """Return what Flink takes for `element`."""
+    from jpype import JLong, JString
+
+    if isinstance(element, Watermark):
+        return flink("streaming.api.watermark.Watermark")(JLong(element.timestamp))
+    record, value = flink("streaming.runtime.streamrecord.StreamRecord"), JString(token(element))
+    when = element.timestamp
+    return record(value) if when is None else record(value, JLong(when))
+
+
+def _context(state: Any) -> Any:
+    """Return the state of an operator that is only there to be read or written."""
+    metrics = flink("runtime.metrics.groups.UnregisteredMetricGroups")
+    return initializer(environment(state, lambda _: None)).streamOperatorStateContext(
+        operator_id(),
+        "asyncwait",
+        None,
+        None,
+        None,
+        flink("core.fs.CloseableRegistry")(),
+        metrics.createUnregisteredOperatorMetricGroup(),
+        1.0,
+        False,
+        False,
+    )
+
+
+def _list_state(context: Any) -> Any:
+    serializer = flink("streaming.runtime.streamrecord.StreamElementSerializer")(strings())
+    descriptor = flink("api.common.state.ListStateDescriptor")(_NAME, serializer)
+    return context.operatorStateBackend().getListState(descriptor)
+
+
+def _options() -> Any:
+    return flink("runtime.checkpoint.CheckpointOptions").forCheckpointWithDefaultLocation()
+
+
+def _streams() -> Any:
+    return flink("runtime.state.memory.MemCheckpointStreamFactory")(_BYTES)

@@ -1,0 +1,138 @@
+"""What a task of Flink is to its operator, without a cluster: Python behind Java interfaces.
+
+Whatever the operator does not ask for returns nothing.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from asyncwait.backends.flink._jvm import flink, java
+
+_NOTHING = {"boolean": False, "int": 0, "long": 0}
+_ID = (42, 4711)
+"""Of the one operator there is."""
+
+_CHECKPOINT = 1
+
+
+def proxy(interface: str, methods: dict[str, Callable[..., Any]]) -> Any:
+    """Return an object of a Java interface.
+
+    Args:
+        interface: its name, below Flink's.
+        methods: by name; all others return nothing.
+    """
+    from jpype import JProxy
+
+    return JProxy(flink(interface), dict={**_silent_methods(interface), **methods})
+
+
+@cache
+def _silent_methods(interface: str) -> dict[str, Callable[..., Any]]:
+    """Return the methods of an interface; to look at them takes longer than all the rest."""
+    silent = {}
+    for method in flink(interface).class_.getMethods():
+        nothing = _NOTHING.get(str(method.getReturnType().getName()))
+        silent[str(method.getName())] = lambda *_, nothing=nothing: nothing
+    return silent
+
+
+@cache
+def operator_id() -> Any:
+    """Return the id of the operator."""
+    return flink("runtime.jobgraph.OperatorID")(*_ID)
+
+
+@cache
+def stream_config() -> Any:
+    """Return the configuration of the operator in its graph."""
+    nobody = java("java.util.Collections").emptyList()
+    config = flink("streaming.api.graph.StreamConfig")(flink("configuration.Configuration")())
+    config.setOperatorID(operator_id())
+    config.setOperatorName("async wait operator")
+    config.setupNetworkInputs([strings()])
+    config.setVertexID(java("java.lang.Integer").valueOf(0))
+    config.setNumberOfOutputs(0)
+    config.setVertexNonChainedOutputs(nobody)
+    config.setOperatorNonChainedOutputs(nobody)
+    config.serializeAllConfigs()
+    return config
+
+
+@cache
+def strings() -> Any:
+    """Return Flink's serializer of text, which is what stands for values."""
+    return flink("api.common.typeutils.base.StringSerializer").INSTANCE
+
+
+def environment(state: Any, on_failure: Callable[[Any], object]) -> Any:
+    """Return the surroundings of one operator.
+
+    Args:
+        state: what it is restored from, as Flink keeps it; None for nothing.
+        on_failure: told what the operator fails with.
+    """
+    own = _giving({"getTaskStateManager": _states(state)})
+    methods = {**_shared(), **own, "failExternally": on_failure}
+    return proxy("runtime.execution.Environment", methods)
+
+
+@cache
+def _shared() -> dict[str, Callable[..., Any]]:
+    """Return what is the same for all operators; none of them changes it."""
+    from jpype import JArray, JString
+
+    config = flink("configuration.Configuration")()
+    job = flink("api.common.JobID")()
+    attempt = flink("runtime.executiongraph.ExecutionAttemptID").randomId()
+    loader = java("java.lang.ClassLoader").getSystemClassLoader()
+    writer = "runtime.io.network.api.writer.ResultPartitionWriter"
+    gate = "runtime.io.network.partition.consumer.IndexedInputGate"
+    manager = {
+        "getConfiguration": config,
+        "getTmpDirectories": JArray(JString)(["."]),
+    }
+    things = {
+        "getExecutionConfig": flink("api.common.ExecutionConfig")(),
+        "getJobID": job,
+        "getExecutionId": attempt,
+        "getTaskConfiguration": stream_config().getConfiguration(),
+        "getJobConfiguration": config,
+        "getTaskManagerInfo": proxy("runtime.taskmanager.TaskManagerRuntimeInfo", _giving(manager)),
+        "getMetricGroup": _metrics().createUnregisteredTaskMetricGroup(),
+        "getJobInfo": flink("api.common.JobInfoImpl")(job, "asyncwait"),
+        "getTaskInfo": flink("api.common.TaskInfoImpl")("asyncwait", 1, 0, 1, 0),
+        "getUserCodeClassLoader": flink("util.SimpleUserCodeClassLoader").create(loader),
+        "getAllWriters": JArray(flink(writer))(0),
+        "getAllInputGates": JArray(flink(gate))(0),
+        "getDistributedCacheEntries": java("java.util.Collections").emptyMap(),
+        "getAccumulatorRegistry": flink("runtime.accumulators.AccumulatorRegistry")(job, attempt),
+    }
+    return _giving(things)
+
+
+def _giving(things: dict[str, Any]) -> dict[str, Callable[..., Any]]:
+    return {name: lambda *_, thing=thing: thing for name, thing in things.items()}
+
+
+def _metrics() -> Any:
+    return flink("runtime.metrics.groups.UnregisteredMetricGroups")
+
+
+def _states(state: Any) -> Any:
+    """Return what hands an operator the state that it is restored from."""
+    optional, number = java("java.util.Optional"), java("java.lang.Long").valueOf(_CHECKPOINT)
+    prioritized = "runtime.checkpoint.PrioritizedOperatorSubtaskState"
+    if state is None:
+        restored, checkpoint = flink(prioritized).emptyNotRestored(), optional.empty()
+    else:
+        nobody = java("java.util.Collections").emptyList()
+        restored = flink(f"{prioritized}$Builder")(state, nobody, number).build()
+        checkpoint = optional.of(number)
+    given = {
+        "prioritizedOperatorState": restored,
+        "getRestoreCheckpointId": checkpoint,
+        "getSubtaskJobManagerRestoredState": optional.empty(),
+    }
+    return proxy("runtime.state.TaskStateManager", _giving(given))

@@ -1,0 +1,256 @@
+"""The task that Flink's operator is in: what it does to one, on the loop's side."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterable, Callable
+from contextvars import copy_context
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from asyncwait.backends.flink._side import FlinkSide, restorable
+from asyncwait.reference import End, Output
+from asyncwait.spec import (
+    Element,
+    FunctionParts,
+    OperatorConfig,
+    Statistics,
+    Stored,
+    run_hook,
+    running_loop,
+)
+
+if TYPE_CHECKING:
+    from asyncwait.reference import Parts
+
+
+class Given:
+    """What Flink has handed out, and nobody has taken.
+
+    It is the queue of the reference's output.
+    """
+
+    begun = False
+
+    def __init__(self, elements: deque[Element], on_taken: Callable[[], object]) -> None:
+        self._elements = elements
+        self._on_taken = on_taken
+
+    def take(self) -> Element | None:
+        """Return the next element; None if there is none."""
+        if not self._elements:
+            return None
+        element = self._elements.popleft()
+        self._on_taken()
+        return element
+
+
+class FlinkTask:
+    """Gives Flink's operator its turns: for mails, for input, for the end.
+
+    One thing at a time: mails first, then input, if what came out was taken. Where the operator
+    blocks in that, it goes on when there is a mail, or when its output was taken.
+
+    Args:
+        parts: see `asyncwait.reference.Parts`; of the reader of the source and the timers.
+        config: mode, capacity, timeout.
+        function: the user's.
+        elements: the input.
+        stored: what comes before the input.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        config: OperatorConfig,
+        function: FunctionParts,
+        elements: AsyncIterable[Element],
+        stored: tuple[Stored, ...],
+    ) -> None:
+        loop = running_loop()
+        self.clock, self.config, self.stored = loop.time, config, stored
+        self._loop = loop
+        self.life = anyio.CancelScope()
+        self.tasks = anyio.create_task_group()
+        self.timers = parts.timers(loop, lambda run: run(), self.tasks.start_soon)
+        self._flink = FlinkSide(
+            config,
+            function,
+            loop,
+            timers=self.timers,
+            spawn=self._spawn,
+            look=self.look,
+        )
+        self.given = Given(self._flink.given, self.look)
+        self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
+        self.source = parts.source(elements, self.on_element, self.on_end)
+        self.operator = self  # of hooks, to whoever opens and leaves it
+        self._backlog: deque[Element] = deque()
+        self._end: End | None = None
+        self._is_begun = False
+        self._news = anyio.Event()
+
+    def _spawn(self, *task: Any) -> None:
+        self.tasks.start_soon(*task)
+
+    # What opens and leaves it
+
+    async def open(self) -> None:
+        """Run the function's own `open`; all that is asked later sees what it has set."""
+        function = self._flink.function
+        await run_hook(function.parts.open)
+        self._flink.context = opened = copy_context()
+        function.parts = function.parts.within(opened)
+
+    async def close(self) -> Exception | None:
+        """Run the function's own `close`; return what that raised."""
+        try:
+            await run_hook(self._flink.function.parts.close)
+        except Exception as error:
+            return error
+        return None
+
+    async def live(self) -> None:
+        """Run, until `cancel` at the latest."""
+        with self.life:
+            await self.run()
+
+    def cancel(self) -> None:
+        """End it, wherever it waits."""
+        self.life.shield = True
+        self.life.cancel()
+
+    async def run(self) -> None:
+        """Run until everything is out, or until a failure; as the reference's task does."""
+        interruption: BaseException | None = None
+        async with self.tasks:
+            try:
+                self.tasks.start_soon(self.source.run)
+                await self._take_turns()
+            except Exception as error:
+                self.output.cut(self._flink.failures.plain(error))
+            except anyio.get_cancelled_exc_class():
+                self.output.interrupt()
+                raise
+            except (KeyboardInterrupt, SystemExit) as error:
+                self.output.withhold()
+                interruption = error
+            finally:
+                self.stop()
+        if interruption is not None:
+            self.output.interrupt()
+            raise interruption
+
+    def stop(self) -> None:
+        """Leave nothing running: no thread, no timer, no call, no reader."""
+        self.timers.close()
+        self.source.stop()
+        self._flink.turns.end(self._flink.close)
+        self._flink.function.cancel()
+        self.tasks.cancel_scope.cancel()
+
+    # The loop
+
+    async def _take_turns(self) -> None:
+        """Go on until the end is told, and then for as long as somebody may ask for more."""
+        while not (self._flink.is_finished and not self._flink.given):
+            await checkpoint()
+            if not self._go_on():
+                await self._wait_for_news()
+        self.output.finish(None if self._end is None else self._end.error)
+        await anyio.sleep_forever()
+
+    def _go_on(self) -> bool:
+        """Have Flink do what there is to do; return whether there was anything.
+
+        Raises:
+            BaseException: what Flink has failed with.
+        """
+        goes_on = False
+        try:
+            goes_on = self._take_turn()
+        except Exception:
+            if self._flink.failure is None:
+                raise
+        if self._flink.failure is not None:
+            raise self._flink.failure  # its thread may have been ended for it
+        if goes_on:
+            self.output.tell()
+            self._let_read()
+        return goes_on
+
+    def _take_turn(self) -> bool:
+        side = self._flink
+        match side.turns.waits_for:
+            case "mail" if side.has_mail:
+                side.turns.go_on()
+            case "room" if not side.given or side.has_mail:
+                side.turns.go_on()
+            case "work" if (work := self._next_work()) is not None:
+                side.turns.do(work)
+            case _:
+                return False
+        return True
+
+    def _next_work(self) -> Callable[[], object] | None:
+        """Return what a task does next: mails before input, and that if there is room behind it."""
+        side = self._flink
+        if not self._is_begun:
+            return self._begin()
+        if not side.is_open:
+            return None
+        if side.has_mail:
+            return side.run_mails
+        if side.given or side.is_finished:
+            return None
+        if self._backlog:
+            return partial(side.process, self._backlog.popleft())
+        return None if self._end is None else side.end_input
+
+    def _begin(self) -> Callable[[], object]:
+        """Make the operator; what it can't be restored from is read as the first of its input."""
+        self._is_begun = True
+        stored, rest = restorable(self.stored)
+        self.stored = ()
+        self._backlog.extendleft(reversed(rest))
+        return partial(self._flink.begin, stored)
+
+    def _let_read(self) -> None:
+        """Let the next element be taken, when the last one has found room."""
+        side = self._flink
+        is_idle = side.turns.waits_for == "work" and side.is_open
+        if is_idle and not self._backlog and not side.given:
+            self.source.proceed()
+
+    def look(self) -> None:
+        """Look again what there is to do."""
+        self._news.set()
+
+    async def _wait_for_news(self) -> None:
+        await self._news.wait()
+        self._news = anyio.Event()
+        self._let_read()
+
+    # Input
+
+    def on_element(self, element: Element) -> None:
+        """Take in an element of the source."""
+        self._backlog.append(element)
+        self.look()
+
+    def on_end(self, end: End) -> None:
+        """Take note that the input has ended."""
+        self._end = end
+        self.look()
+
+    # Figures
+
+    def statistics(self) -> Statistics:
+        """Return what was counted here; Flink counts nothing (MT-1)."""
+        function = self._flink.function
+        return Statistics(
+            calls=function.calls, retries=function.retries, timeouts=function.timeouts
+        )

@@ -1,0 +1,156 @@
+"""Values and errors on their way through Java, which sees tokens in their place."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import Any
+
+from asyncwait.backends.flink._jvm import java
+from asyncwait.spec import Record
+
+
+class Tokens:
+    """Things that Python keeps, and the words that stand for them in Java."""
+
+    def __init__(self) -> None:
+        self._things: dict[str, Any] = {}
+        self._parts: dict[str, list[str]] = {}
+        self._numbers = 0
+
+    def of(self, thing: Any, owner: str = "") -> str:
+        """Return a new token for `thing`.
+
+        Args:
+            thing: what it stands for.
+            owner: the token with which it is forgotten; none for by itself.
+        """
+        self._numbers += 1
+        token = f"t{self._numbers}"
+        self._things[token] = thing
+        if owner:
+            self._parts.setdefault(owner, []).append(token)
+        return token
+
+    def meaning(self, token: Any) -> Any:
+        """Return what stands behind a token; None if it is none."""
+        return self._things.get(str(token))
+
+    def taken(self, token: Any) -> Any:
+        """Return what stands behind a token, and forget it, with all that it owns."""
+        for part in self._parts.pop(str(token), ()):
+            self._things.pop(part, None)
+        return self._things.pop(str(token), None)
+
+    def thrown(self, error: BaseException, owner: str = "") -> Any:
+        """Return what stands for an error of Python's in Java."""
+        return java("java.lang.RuntimeException")(self.of(error, owner))
+
+    def through_java(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function for Java to call: what it raises is thrown there as any other error."""
+
+        @wraps(function)
+        def call(*args: Any) -> Any:
+            try:
+                return function(*args)
+            except Exception as error:
+                if isinstance(error, java("java.lang.Throwable")):
+                    raise
+                raise self.thrown(error) from None
+
+        return call
+
+
+class Result:
+    """One result, and the record that it is of.
+
+    Args:
+        record: whose call gave it.
+        value: the result.
+    """
+
+    __slots__ = ("record", "value")
+
+    def __init__(self, record: Record, value: Any) -> None:
+        self.record, self.value = record, value
+
+
+class Collection:
+    """The results of one call, as a Java collection: they are read when Flink emits them (EL-6).
+
+    When they were, it holds them no more: Java keeps it for as long as its own collector likes.
+
+    Args:
+        given: what the call gave.
+        token: what is to stand for one result.
+        on_end: called when all were read.
+    """
+
+    def __init__(
+        self, given: Sequence[Any], token: Callable[[Any], str], on_end: Callable[[], object]
+    ) -> None:
+        self.given = given
+        self._token: Callable[[Any], str] | None = token
+        self._on_end = on_end
+
+    def iterator(self) -> Any:
+        """Return a Java iterator over the tokens of the results."""
+        from jpype import JProxy
+
+        assert self._token is not None
+        tokens = _Ahead(map(self._token, self.given), self._read)
+        return JProxy("java.util.Iterator", inst=tokens)
+
+    def _read(self) -> None:
+        self.given, self._token = (), None
+        self._on_end()
+
+    def isEmpty(self) -> bool:  # noqa: N802 - as Java has it
+        """Say whether there are none."""
+        return not self.given
+
+    def hashCode(self) -> int:  # noqa: N802
+        """Return a number for it."""
+        return id(self) % 2**31
+
+    def equals(self, other: object) -> bool:
+        """Say whether it is the same."""
+        return self is other
+
+    def toString(self) -> str:  # noqa: N802
+        """Say what it is."""
+        return "the results of a call"
+
+
+class _Ahead:
+    """An iterator that knows whether there is more, as Java's do."""
+
+    def __init__(self, tokens: Iterator[str], on_end: Callable[[], object]) -> None:
+        self._tokens, self._on_end = tokens, on_end
+        self._next: str | None = None
+
+    def hasNext(self) -> bool:  # noqa: N802
+        """Look one ahead."""
+        if self._next is None:
+            self._next = next(self._tokens, None)
+            if self._next is None:
+                self._tokens = iter(())
+                self._on_end()
+        return self._next is not None
+
+    def next(self) -> Any:
+        """Return the next."""
+        token, self._next = self._next, None
+        return java("java.lang.String")(token)
+
+
+def java_collection(collection: Collection) -> Any:
+    """Return a collection as Java has it."""
+    from jpype import JProxy
+
+    return JProxy("java.util.Collection", inst=collection, convert=True)
+
+
+def java_null() -> Any:
+    """Return null, as a collection."""
+    from jpype import JObject
+
+    return JObject(None, java("java.util.Collection"))

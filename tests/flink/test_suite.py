@@ -1,0 +1,66 @@
+"""What the suite finds in Flink's own operator: its known departures, by their rules."""
+
+import pytest
+
+from asyncwait.backends.flink.conformance import backend
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import adapted
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import id_of
+
+pytestmark = pytest.mark.usefixtures("flink")
+
+SCENARIOS = {example.name: example.scenario for example in EXAMPLES}
+
+
+def broken_by(name: str) -> set[str]:
+    """The rules that Flink breaks in an example."""
+    flink = backend()
+    scenario = adapted(SCENARIOS[name], flink.capabilities)
+    (trace,) = flink.run([scenario])
+    held_to = [rule.id for rule in rules().values() if rule.applies_to(flink.capabilities)]
+    checks = {rule: CHECKS[rule] for rule in held_to}
+    return {rule for rule, _ in judge(scenario, trace, checks).violations()}
+
+
+@pytest.mark.parametrize(
+    ("example", "rule"),
+    [
+        ("statuses-behind-a-slow-record", "WM-5"),  # LM-2
+        ("a-call-gives-none", "RES-3"),  # CO-7
+        ("callback-raises-at-once", "FAIL-1"),  # FA-1
+        ("handler-gives-none", "FAIL-2"),  # TO-9
+        ("handler-raises", "TIME-4"),  # TO-10
+        ("predicate-of-errors-that-raises", "RETRY-13"),  # RT-17
+        ("end-of-input-in-a-back-off", "RETRY-15"),  # EI-4
+        ("equal-records-each-with-its-own-back-off", "RETRY-3"),  # RT-5, EI-5
+        ("attempts-in-contexts-of-their-own", "RETRY-4"),  # RT-5
+        ("deadline-in-a-back-off", "RETRY-11"),  # RT-15, EI-5
+        ("read-while-attempts-take-too-long", "ORD-2"),  # RT-16
+    ],
+)
+def test_a_departure_is_convicted(example: str, rule: str) -> None:
+    """By the rule that says what holds here instead."""
+    assert rule in broken_by(example)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        "six-hundred-records-are-let-go",
+        "deadline-in-millions-of-years",
+        "handler-gives-several-results",
+    ],
+)
+def test_what_flink_does_as_it_is_specified_is_not_convicted(example: str) -> None:
+    """No rule is broken."""
+    assert broken_by(example) == set()
+
+
+def test_a_run_is_the_same_each_time() -> None:
+    """The clock is the loop's, and only one of the two threads runs at a time."""
+    flink = backend()
+    scenario = adapted(SCENARIOS["equal-records-each-with-its-own-back-off"], flink.capabilities)
+    traces = [trace for _ in range(5) for trace in flink.run([scenario])]
+    assert all(trace == traces[0] for trace in traces), id_of(scenario)
