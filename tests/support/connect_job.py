@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,10 @@ def server(folder: Path) -> Generator[str]:
     command = [
         str(find_java("Spark", "spark").executable),
         "-Xmx1g",
+        "-XX:+IgnoreUnrecognizedVMOptions",  # older ones do not know all of these
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "--enable-native-access=ALL-UNNAMED",
+        "--sun-misc-unsafe-memory-access=allow",
         *(f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED),
         *(f"-D{name}={value}" for name, value in settings.items()),
         "-cp",
@@ -106,8 +111,13 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-    # PySpark may still be telling the server what it has read, in threads that this process would
-    # wait for, and try again for minutes: the server is gone.
+    code = 0
+    try:
+        main(Path(sys.argv[1]))
+    except Exception:
+        traceback.print_exc()
+        code = 1
+    # At its exit PySpark would tell the server something, and try again for minutes: it is gone.
     sys.stdout.flush()
-    os._exit(0)
+    sys.stderr.flush()
+    os._exit(code)
