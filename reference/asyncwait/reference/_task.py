@@ -126,8 +126,7 @@ class StreamTask:
         async with self.tasks:
             try:
                 self.tasks.start_soon(self.source.run)
-                self.restore()
-                await self.processor.run()
+                await self.work()
             except Exception as error:
                 self.fail(error)
             except anyio.get_cancelled_exc_class():
@@ -141,6 +140,11 @@ class StreamTask:
         if interruption is not None:
             self.output.interrupt()
             raise interruption  # in a group asyncio would not let it out
+
+    async def work(self) -> None:
+        """Do all that there is to do, until it is over."""
+        self.restore()
+        await self.processor.run()
 
     def restore(self) -> None:
         """File what was stored before any new input, as if it were just read (REST-1).

@@ -9,8 +9,8 @@ retries, its state backend and serializers. What is not, and what is translated:
   are no collection have no word in Java: they complete it with `InvalidResult`. None is null.
 - What Flink tells its cluster about a record becomes `CallFailed` or `CallTimedOut`, or the error
   of ours that is its cause, and tells the calls of that record; all else is `FlinkFailed`.
-- The task is cancelled as soon as Flink tells of a failure. Nothing is buffered behind the
-  operator: it goes on when what it has let out was taken.
+- The task is cancelled as soon as Flink tells of a failure. As long as something that came out is
+  not taken, nothing is admitted; mails and timers go on.
 - Timers fire at their time, and not a millisecond later, as Flink's service for real clocks has
   them do (TO-4): the clock is the loop's, which may be a virtual one.
 - A barrier has the operator take a snapshot, which is read back by Flink's state backend. What is

@@ -12,7 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from asyncwait.backends.flink._side import FlinkSide, restorable
-from asyncwait.reference import End, Output
+from asyncwait.reference import End, Output, StreamTask
 from asyncwait.spec import (
     Element,
     FunctionParts,
@@ -48,11 +48,12 @@ class Given:
         return element
 
 
-class FlinkTask:
+class FlinkTask(StreamTask):
     """Gives Flink's operator its turns: for mails, for input, for the end.
 
     One thing at a time: mails first, then input, if what came out was taken. Where the operator
-    blocks in that, it goes on when there is a mail, or when its output was taken.
+    blocks in that, it goes on when there is a mail, or when its output was taken. How it is run,
+    cancelled and ended is the reference's; nothing else of that one is made.
 
     Args:
         parts: see `asyncwait.reference.Parts`; of the reader of the source and the timers.
@@ -87,7 +88,7 @@ class FlinkTask:
         self.given = Given(self._flink.given, self.look)
         self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
         self.source = parts.source(elements, self.on_element, self.on_end)
-        self.operator = self  # of hooks, to whoever opens and leaves it
+        self.operator = self  # type: ignore[assignment]  # of hooks, to whoever opens it
         self._backlog: deque[Element] = deque()
         self._end: End | None = None
         self._is_begun = False
@@ -113,36 +114,9 @@ class FlinkTask:
             return error
         return None
 
-    async def live(self) -> None:
-        """Run, until `cancel` at the latest."""
-        with self.life:
-            await self.run()
-
-    def cancel(self) -> None:
-        """End it, wherever it waits."""
-        self.life.shield = True
-        self.life.cancel()
-
-    async def run(self) -> None:
-        """Run until everything is out, or until a failure; as the reference's task does."""
-        interruption: BaseException | None = None
-        async with self.tasks:
-            try:
-                self.tasks.start_soon(self.source.run)
-                await self._take_turns()
-            except Exception as error:
-                self.output.cut(self._flink.failures.plain(error))
-            except anyio.get_cancelled_exc_class():
-                self.output.interrupt()
-                raise
-            except (KeyboardInterrupt, SystemExit) as error:
-                self.output.withhold()
-                interruption = error
-            finally:
-                self.stop()
-        if interruption is not None:
-            self.output.interrupt()
-            raise interruption
+    def fail(self, error: BaseException) -> None:
+        """End the output at once, with an error of Python's."""
+        self.output.cut(self._flink.failures.plain(error))
 
     def stop(self) -> None:
         """Leave nothing running: no thread, no timer, no call, no reader."""
@@ -154,7 +128,7 @@ class FlinkTask:
 
     # The loop
 
-    async def _take_turns(self) -> None:
+    async def work(self) -> None:
         """Go on until the end is told, and then for as long as somebody may ask for more."""
         while not (self._flink.is_finished and not self._flink.given):
             await checkpoint()

@@ -46,7 +46,7 @@ class Enrichment(Struct, frozen=True):
         """Return the rows of a partition, enriched; in a task of Spark."""
         try:
             yield from self._run(batches)
-        except Exception as error:
+        except Exception as error:  # of whatever kind: PySpark is to be told of it
             _require_text(error)
             raise
 
