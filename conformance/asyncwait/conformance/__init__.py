@@ -3,9 +3,15 @@
 A backend author needs `stream_backend`; the rest is for those who extend the suite.
 """
 
-from asyncwait.conformance.running import Backend, StreamBackend, UnknownBackend, stream_backend
+from asyncwait.conformance.running import (
+    Backend,
+    Excuse,
+    StreamBackend,
+    UnknownBackend,
+    stream_backend,
+)
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["Backend", "StreamBackend", "UnknownBackend", "stream_backend"]
+__all__ = ["Backend", "Excuse", "StreamBackend", "UnknownBackend", "stream_backend"]
 
 claim_exports(__name__)

@@ -105,7 +105,7 @@ def verify_served(backend: Served, plan: Coverage, progress: Progress = lambda *
     chosen("exceptions", tuple(backend.exceptions))
     rules = chosen("rule", plan.rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
-    tally = Tally(checks, _applicable(rules, backend))
+    tally = Tally(checks, _applicable(rules, backend), backend.exceptions)
     cases = _Cases(plan, backend)
     stopped = _judge_all(tally, backend, cases, progress)
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
@@ -124,6 +124,7 @@ def verify_served(backend: Served, plan: Coverage, progress: Progress = lambda *
         causes=causes_of(tally, results),
         self_reported=tally.self_reported,
         capabilities=backend.capabilities,
+        known=tally.known,
     )
     if plan.shrinks and not stopped:
         verdict = _shrunk(verdict, backend, checks, progress)

@@ -7,11 +7,12 @@ import pytest
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Check, History, Judgement, Violation
+from asyncwait.conformance.running import Excuse
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Case,
-    Count,
     Failure,
+    Failures,
     RuleResult,
     Status,
     Tally,
@@ -42,10 +43,15 @@ CASE = Case("one", SCENARIO, SCENARIO)
 FAILURE = Failure(CASE, Trace((Leg(Ending("finished")),)), Violation("wrong", 0))
 
 
-def tally_of(rule: Rule, applied: int = 0, failure: Failure | None = None) -> Tally:
+def tally_of(
+    rule: Rule, applied: int = 0, failure: Failure | None = None, *, is_known: bool = False
+) -> Tally:
     """A tally that counts one rule, with one trace judged."""
     tally = Tally(CHECKS, [rule.id])
-    tally.counts[rule.id].add(Judgement(applied), failure)
+    count = tally.counts[rule.id]
+    count.add(Judgement(applied))
+    if failure is not None:
+        (count.known if is_known else count.found).add(failure)
     return tally
 
 
@@ -58,7 +64,7 @@ def status_of(
     missing: str = "",
 ) -> tuple[Status, str]:
     """The status that one rule gets, and its note."""
-    exceptions = {rule.id: excused} if excused else {}
+    exceptions = {rule.id: (Excuse(excused),)} if excused else {}
     (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, missing=missing)
     return result.status, result.note
 
@@ -81,9 +87,16 @@ def test_a_rule_that_was_broken_fails() -> None:
 
 def test_a_rule_that_is_known_to_be_broken_fails_as_expected() -> None:
     """The reason that the backend gives stands beside it."""
-    found = status_of(tally_of(MUST, 1, FAILURE), MUST, excused="see our issue 7")
+    found = status_of(tally_of(MUST, 1, FAILURE, is_known=True), MUST, excused="see our issue 7")
 
     assert found == ("expected-fail", "see our issue 7")
+
+
+def test_a_rule_that_is_broken_elsewhere_too_fails() -> None:
+    """An exception says where: it excuses no failure in other scenarios."""
+    found = status_of(tally_of(MUST, 1, FAILURE), MUST, excused="see our issue 7")
+
+    assert found == ("fail", "see our issue 7")
 
 
 def test_a_rule_that_is_wrongly_excused_passes_unexpectedly() -> None:
@@ -297,12 +310,12 @@ def test_the_line_tells_what_the_author_forgot(seems: list[Capability], said: st
 
 def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:
     """The failures that are kept are the three that are easiest to read."""
-    count = Count()
+    failures = Failures()
     for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
         scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))
         name = f"{size}{'g' if generated else ''}"
         case = Case(name, scenario, scenario, generated)
-        count.add(Judgement(1), Failure(case, FAILURE.trace, FAILURE.violation))
+        failures.add(Failure(case, FAILURE.trace, FAILURE.violation))
 
-    assert [failure.case.name for failure in count.failures] == ["7", "9", "1g"]
-    assert (count.applied, count.broken) == (5, 5)
+    assert [failure.case.name for failure in failures.kept] == ["7", "9", "1g"]
+    assert failures.count == 5

@@ -5,11 +5,19 @@ or end it; but its output comes out at once, and a debugger finds a terminal.
 """
 
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 from asyncwait.conformance.harness import line_of
-from asyncwait.conformance.running import Backend, Broken, checked, exec_name, load_backend
+from asyncwait.conformance.running import (
+    Backend,
+    Broken,
+    Excuses,
+    checked,
+    excuses_of,
+    exec_name,
+    load_backend,
+)
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 
@@ -19,12 +27,12 @@ class Here:
 
     Attributes:
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with the reason.
+        exceptions: rules that it is known to break, each with why and where.
     """
 
     def __init__(self, backend: Backend) -> None:
         self.capabilities: frozenset[Capability] = backend.capabilities
-        self.exceptions: Mapping[str, str] = backend.exceptions
+        self.exceptions: Excuses = excuses_of(backend.exceptions)
         self._backend = backend
 
     def play(self, scenarios: Sequence[Scenario]) -> Iterator[Trace | Broken]:

@@ -9,15 +9,13 @@ from asyncwait.conformance._commands._shared import console, worst
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
-from asyncwait.conformance.running import Broken
-from asyncwait.conformance.verdict import Case, Word
+from asyncwait.conformance.running import Broken, Excuses
+from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out
 from asyncwait.spec.rules import Rule
 from asyncwait.spec.scenario import Trace
 
 
-def show_run(
-    case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Mapping[str, str]
-) -> Word:
+def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Excuses) -> Word:
     """Print one run of `case`, and which of the rules in `by` it breaks; return its verdict.
 
     Only a MUST that is no declared exception speaks against it, as in a verdict.
@@ -35,20 +33,27 @@ def show_run(
         out.print(Text(line), soft_wrap=True)
     if run.self_reported:
         out.print("self-reported: these are the words of whoever wrote the trace")
+    said = sort_out(case.scenario, dict(judged.violations()), exceptions)
     words: list[Word] = []
     for rule, violation in found:
-        excused = exceptions.get(rule.id)
-        note = f" (a known exception: {excused})" if excused else ""
         level = "" if rule.level == "MUST" else f" ({rule.level})"
-        said = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{note}"
-        out.print(Text(said), soft_wrap=True)
+        line = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{_note(rule.id, said)}"
+        out.print(Text(line), soft_wrap=True)
         if rule.level == "MUST":
+            excused = rule.id not in said.findings
             words.append("conformant with exceptions" if excused else "not conformant")
     broken_checks = [f"{rule}: {j.error}" for rule, j in judged.by_rule.items() if j.error]
     words.extend(_show_broken(Broken(text)) for text in broken_checks)
     if not found and not broken_checks:
         out.print("no rule is broken")
     return worst(words)
+
+
+def _note(rule: str, said: Sorted) -> str:
+    """Return what is to be added where a rule is broken that does not count."""
+    if rule in said.known:
+        return f" (a known exception: {'; '.join(said.why)})"
+    return "" if rule in said.findings else " (it may follow from what is known)"
 
 
 def _show_broken(run: Broken) -> Word:

@@ -23,6 +23,7 @@ from asyncwait.conformance.running._backend import (
     StreamBackend,
     stream_backend,
 )
+from asyncwait.conformance.running._excuses import Excuse, Excuses, excuses_of
 from asyncwait.conformance.running._imports import imported
 from asyncwait.conformance.running._names import (
     UnknownBackend,
@@ -48,6 +49,8 @@ __all__ = [
     "Backend",
     "Broken",
     "ChildProcess",
+    "Excuse",
+    "Excuses",
     "Listed",
     "Play",
     "PlaysFurther",
@@ -57,6 +60,7 @@ __all__ = [
     "adapted",
     "broken_families",
     "checked",
+    "excuses_of",
     "exec_name",
     "imported",
     "known_backends",

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from asyncwait.conformance.harness import LoopName, play, play_in_real_time
+from asyncwait.conformance.running._excuses import Exceptions, excuses_of
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, declared
 
@@ -21,7 +22,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def exceptions(self) -> Mapping[str, str]:
+    def exceptions(self) -> Exceptions:
         """Rules that it is known to break, each with the reason."""
         ...
 
@@ -59,7 +60,7 @@ class StreamBackend(Struct, frozen=True):
     open_operator: OpenOperator
     loop: LoopName = "asyncio"
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: Mapping[str, str] = {}
+    exceptions: Exceptions = {}
     batch: bool = False
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -76,7 +77,7 @@ def stream_backend(
     profiles: Iterable[str] | None = None,
     lacks: Iterable[str] = (),
     drains_at_barrier: bool = False,
-    exceptions: Mapping[str, str] | None = None,
+    exceptions: Exceptions | None = None,
 ) -> StreamBackend:
     """Make a backend of an operator; return it from a factory to have it verified.
 
@@ -88,7 +89,9 @@ def stream_backend(
             Rules that need another one do not apply, and no scenario asks for it.
         lacks: further capabilities that it does not have; see `asyncwait.spec.scenario.Capability`.
         drains_at_barrier: it takes no snapshot before nothing is in flight.
-        exceptions: ids of rules that it is known to break, each with the reason.
+        exceptions: ids of rules that it is known to break, each with the reason, or with an
+            `Excuse` that also says where. What comes behind such a violation, in the same run, is
+            held to be its consequence.
 
     Raises:
         InvalidConfig: an argument is wrong.
@@ -105,22 +108,8 @@ def stream_backend(
         capabilities -= {Capability.IN_FLIGHT_SNAPSHOT}
     if exceptions is None:
         exceptions = {}
-    require_exceptions(exceptions)
+    excuses_of(exceptions)
     return StreamBackend(open_operator, loop, capabilities, exceptions)
-
-
-def require_exceptions(exceptions: Any) -> None:
-    """Refuse exceptions that nobody can go by.
-
-    Raises:
-        InvalidConfig: they are no mapping of rules to reasons.
-    """
-    fits = isinstance(exceptions, Mapping) and all(
-        isinstance(rule, str) and isinstance(reason, str) for rule, reason in exceptions.items()
-    )
-    if not fits:
-        expected = "a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
-        raise InvalidConfig.of("exceptions", exceptions, expected)
 
 
 def require_capabilities(capabilities: Any) -> None:

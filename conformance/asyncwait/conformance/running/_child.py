@@ -14,6 +14,7 @@ import msgspec
 
 from asyncwait.conformance.harness import line_of, shown
 from asyncwait.conformance.running._backend import Backend, PlaysFurther
+from asyncwait.conformance.running._excuses import excuses_of
 from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
@@ -83,19 +84,11 @@ def hello_of(name: str, backend: Backend) -> Hello:
     except (TypeError, ValueError):
         wrong = InvalidConfig.of("capabilities", backend.capabilities, "a set of Capability")
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
-    exceptions = backend.exceptions
     try:
-        said = {_text(rule): _text(why) for rule, why in exceptions.items()}
-    except (AttributeError, TypeError, ValueError):
-        wrong = InvalidConfig.of("exceptions", exceptions, "a mapping of rules to reasons")
+        said = excuses_of(backend.exceptions)
+    except InvalidConfig as wrong:
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
     return Hello(capabilities, said, bool(backend.batch), isinstance(backend, PlaysFurther))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return str(value)
 
 
 class _Line:

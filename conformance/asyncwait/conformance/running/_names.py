@@ -7,11 +7,8 @@ from typing import Any, cast
 
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance.harness import line_of
-from asyncwait.conformance.running._backend import (
-    Backend,
-    require_capabilities,
-    require_exceptions,
-)
+from asyncwait.conformance.running._backend import Backend, require_capabilities
+from asyncwait.conformance.running._excuses import excuses_of
 from asyncwait.conformance.running._imports import imported
 from asyncwait.spec import InvalidConfig, MissingExtra
 
@@ -89,7 +86,7 @@ def load_backend(name: str) -> Backend:
         raise UnknownBackend(f"{msg}; return stream_backend(open_operator)")
     try:
         require_capabilities(backend.capabilities)
-        require_exceptions(backend.exceptions)
+        excuses_of(backend.exceptions)
     except InvalidConfig as error:
         raise UnknownBackend(f"backend {name!r}: {error}") from error
     return backend

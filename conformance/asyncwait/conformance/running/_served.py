@@ -8,6 +8,7 @@ import msgspec
 
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
+from asyncwait.conformance.running._excuses import Excuses
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._runs import Broken, checked
@@ -35,7 +36,7 @@ class Served:
     Attributes:
         name: the same.
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with the reason.
+        exceptions: rules that it is known to break, each with why and where.
         batch: whether it plays many scenarios in about the time of one.
     """
 
@@ -43,7 +44,7 @@ class Served:
         hello = crew.hello
         self.name = name
         self.capabilities: frozenset[Capability] = hello.capabilities
-        self.exceptions: Mapping[str, str] = hello.exceptions
+        self.exceptions: Excuses = hello.exceptions
         self.batch = hello.batch
         self._plays_further = hello.further
         self._crew = crew

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Raw, Struct
 
+from asyncwait.conformance.running._excuses import Excuses
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.spec import AsyncWaitError, MissingExtra
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario
@@ -19,13 +20,13 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
 
     Args:
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with the reason.
+        exceptions: rules that it is known to break, each with why and where.
         batch: it is given all scenarios at once.
         further: it plays some of the scenarios in other ways, too.
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: Mapping[str, str] = {}
+    exceptions: Excuses = {}
     batch: bool = False
     further: bool = False
 

@@ -1,7 +1,8 @@
 """From judgements to a verdict."""
 
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
-from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally, failures_of
+from asyncwait.conformance.verdict._excused import Sorted, sort_out
+from asyncwait.conformance.verdict._tally import Case, Failure, Failures, Tally, failures_of
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
     USAGE_ERROR,
@@ -19,10 +20,11 @@ __all__ = [
     "USAGE_ERROR",
     "Case",
     "Cause",
-    "Count",
     "Failing",
     "Failure",
+    "Failures",
     "RuleResult",
+    "Sorted",
     "Status",
     "Tally",
     "Verdict",
@@ -31,6 +33,7 @@ __all__ = [
     "conclude",
     "failures_of",
     "find_causes",
+    "sort_out",
 ]
 
 claim_exports(__name__)

@@ -6,6 +6,8 @@ from functools import cached_property
 from msgspec import Struct
 
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
+from asyncwait.conformance.running import Excuses
+from asyncwait.conformance.verdict._excused import sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 
 KEPT = 3
@@ -59,6 +61,19 @@ class Failure(Struct, frozen=True):
     violation: Violation
 
 
+class Failures:
+    """The failures of one rule: how many, and the smallest."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.kept: list[Failure] = []
+
+    def add(self, failure: Failure) -> None:
+        """Count it, and keep it if it is small."""
+        self.count += 1
+        self.kept = sorted([*self.kept, failure], key=lambda f: f.case.size)[:KEPT]
+
+
 class Count:
     """What is known of one rule so far."""
 
@@ -66,18 +81,16 @@ class Count:
         self.applied = 0
         self.seen = 0
         """Traces in which it applied, once or more."""
-        self.broken = 0
-        self.failures: list[Failure] = []
+        self.found = Failures()
+        self.known = Failures()
+        """Those that the backend is known for."""
         self.error = ""
         """Why its check broke on some trace, so that it has not judged them all."""
 
-    def add(self, judgement: Judgement, failure: Failure | None) -> None:
-        """Add the judgement of one trace, and the failure that it is, if it is one."""
+    def add(self, judgement: Judgement) -> None:
+        """Add the judgement of one trace."""
         self.applied += judgement.applied
         self.seen += judgement.applied > 0
-        if failure is not None:
-            self.broken += 1
-            self.failures = sorted([*self.failures, failure], key=lambda f: f.case.size)[:KEPT]
 
 
 class Tally:
@@ -86,9 +99,12 @@ class Tally:
     Args:
         checks: to judge by, by the id of their rule; they also choose the explanation of a trace.
         rules: ids of the rules that count.
+        excuses: what the backend is known to break, by the id of the rule.
     """
 
-    def __init__(self, checks: Mapping[str, Check], rules: Iterable[str]) -> None:
+    def __init__(
+        self, checks: Mapping[str, Check], rules: Iterable[str], excuses: Excuses | None = None
+    ) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
         self.together: list[frozenset[str]] = []
@@ -96,8 +112,11 @@ class Tally:
         self.in_error: list[Case] = []
         """Cases of which there is nothing to judge."""
         self.judged = 0
+        self.known = 0
+        """Traces that show what the backend is known for: what follows there does not count."""
         self.self_reported = False
         self._checks = checks
+        self._excuses = excuses or {}
 
     def add(self, case: Case, trace: Trace) -> None:
         """Judge one trace by every rule."""
@@ -107,13 +126,22 @@ class Tally:
             return
         self.judged += 1
         self.self_reported |= trace.self_reported
-        broken = failures_of(case, trace, judged)
-        if broken:
-            self.together.append(frozenset(broken))
+        self._add_failures(case, failures_of(case, trace, judged))
         for rule, count in self.counts.items():
-            count.add(judged.by_rule[rule], broken.get(rule))
+            count.add(judged.by_rule[rule])
             if error := judged.by_rule[rule].error:
                 count.error = count.error or f"{case.label}: {error}"
+
+    def _add_failures(self, case: Case, broken: Mapping[str, Failure]) -> None:
+        violations = {rule: failure.violation for rule, failure in broken.items()}
+        said = sort_out(case.scenario, violations, self._excuses)
+        self.known += bool(said.known)
+        if said.findings:
+            self.together.append(said.findings)
+        for rule in said.findings & self.counts.keys():
+            self.counts[rule].found.add(broken[rule])
+        for rule in said.known & self.counts.keys():
+            self.counts[rule].known.add(broken[rule])
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""

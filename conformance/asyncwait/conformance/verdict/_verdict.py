@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from asyncwait.conformance.running import Excuse, Excuses
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._tally import Case, Failure, Tally
 from asyncwait.spec.rules import Rule, rules
@@ -85,6 +86,8 @@ class Verdict(Struct, frozen=True):
         self_reported: the traces are the backend's own words, not the harness's.
         capabilities: what the backend declares; it is held to nothing else.
         seems: profiles that it does not declare, and seems to have.
+        known: in how many scenarios it shows what it is known for, so that what follows there
+            does not count.
     """
 
     backend: str
@@ -100,6 +103,7 @@ class Verdict(Struct, frozen=True):
     self_reported: bool = False
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     seems: tuple[Capability, ...] = ()
+    known: int = 0
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
@@ -156,7 +160,7 @@ class Verdict(Struct, frozen=True):
         parts = [
             *([f"{passed} rules pass"] if passed or self.is_whole else []),
             *(
-                f"{self.count(status)} {_SAID.get(status, status)}"
+                f"{self.count(status)} {self._said(status)}"
                 for status in get_args(Status)
                 if status != "pass" and self.count(status)
             ),
@@ -168,6 +172,11 @@ class Verdict(Struct, frozen=True):
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
         played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
         return f"{self.backend}: {self.claim}{part}{played} ({', '.join(parts)}){self._hint}"
+
+    def _said(self, status: Status) -> str:
+        """Return what a status is called, and how many scenarios show what is expected."""
+        where = f" in {self.known:,} scenarios" if status == "expected-fail" and self.known else ""
+        return f"{_SAID.get(status, status)}{where}"
 
     @property
     def _hint(self) -> str:
@@ -182,7 +191,7 @@ def conclude(
     tally: Tally,
     chosen: Mapping[str, Rule],
     capabilities: frozenset[Capability],
-    exceptions: Mapping[str, str],
+    exceptions: Excuses,
     *,
     missing: str = "",
 ) -> tuple[RuleResult, ...]:
@@ -192,13 +201,13 @@ def conclude(
         tally: all judgements.
         chosen: rules by id; the tally counts those of them that apply.
         capabilities: of the backend.
-        exceptions: rules that the backend is known to break, with the reason.
+        exceptions: what the backend is known to break, by the id of the rule.
         missing: why not everything was judged; empty if everything was.
     """
     return tuple(
         _not_applicable(rule, lacking)
         if (lacking := rule.missing(capabilities))
-        else _conclude(tally, rule, exceptions.get(rule.id), missing)
+        else _conclude(tally, rule, exceptions.get(rule.id, ()), missing)
         for rule in chosen.values()
     )
 
@@ -207,12 +216,13 @@ def _not_applicable(rule: Rule, lacking: tuple[str, ...]) -> RuleResult:
     return RuleResult(rule, "not-applicable", note=f"needs {', '.join(lacking)}")
 
 
-def _conclude(tally: Tally, rule: Rule, excused: str | None, unplayed: str) -> RuleResult:
+def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: str) -> RuleResult:
     count = tally.counts[rule.id]
     status: Status
-    note = excused or ""
-    if count.failures:
-        status = "expected-fail" if excused else "fail"
+    note = "; ".join(dict.fromkeys(excuse.reason for excuse in excuses))
+    failures = count.found if count.found.count else count.known
+    if failures.count:
+        status = "fail" if failures is count.found else "expected-fail"
     elif count.error:
         status, note = "error", count.error
     elif count.applied == 0:
@@ -220,8 +230,8 @@ def _conclude(tally: Tally, rule: Rule, excused: str | None, unplayed: str) -> R
     elif unplayed:
         status, note = "held", unplayed
     else:
-        status = "unexpected-pass" if excused else "pass"
-    return RuleResult(rule, status, count.applied, count.broken, tuple(count.failures), note)
+        status = "pass" if all(excuse.seldom for excuse in excuses) else "unexpected-pass"
+    return RuleResult(rule, status, count.applied, failures.count, tuple(failures.kept), note)
 
 
 def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:

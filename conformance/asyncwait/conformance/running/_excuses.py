@@ -1,0 +1,74 @@
+"""What a backend says of rules that it is known to break."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import Capability, Scenario, needs
+
+
+class Excuse(Struct, frozen=True, omit_defaults=True):
+    """Why a rule is known to be broken, and where.
+
+    Args:
+        reason: why it is.
+        needs: abilities, or their names, that a scenario asks for wherever it is: in any other one
+            the rule holds.
+        seldom: so few scenarios show it that a verification may come across none. Else a rule that
+            is not broken at all speaks against the backend: the exception is out of date.
+
+    Raises:
+        InvalidConfig: there is no such ability.
+    """
+
+    reason: str
+    needs: Collection[str] = frozenset()
+    seldom: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            force_setattr(self, "needs", frozenset(map(Capability, self.needs)))
+        except (TypeError, ValueError):
+            expected = f"abilities of scenarios, of {', '.join(Capability)}"
+            raise InvalidConfig.of("needs", self.needs, expected) from None
+
+    def covers(self, scenario: Scenario) -> bool:
+        """Whether the rule may be broken in `scenario`."""
+        return needs(scenario).issuperset(map(Capability, self.needs))
+
+
+Excuses: TypeAlias = Mapping[str, tuple[Excuse, ...]]
+"""By the id of the rule."""
+
+Exceptions: TypeAlias = Mapping[str, str | Excuse | Sequence[Excuse]]
+"""By the id of the rule, as the author of a backend gives them: a text is the reason anywhere."""
+
+
+def excuses_of(exceptions: Any) -> dict[str, tuple[Excuse, ...]]:
+    """Return the exceptions of a backend in one form.
+
+    Args:
+        exceptions: what the backend says; see `Exceptions`.
+
+    Raises:
+        InvalidConfig: nobody can go by it.
+    """
+    if not isinstance(exceptions, Mapping):
+        raise _wrong(exceptions)
+    found: dict[str, tuple[Excuse, ...]] = {}
+    for rule, said in exceptions.items():
+        each = (Excuse(said),) if isinstance(said, str) else said
+        each = (each,) if isinstance(each, Excuse) else each
+        fits = isinstance(each, Sequence) and all(isinstance(one, Excuse) for one in each)
+        if not isinstance(rule, str) or not fits or not each:
+            raise _wrong(exceptions)
+        found[str(rule)] = tuple(each)
+    return found
+
+
+def _wrong(exceptions: object) -> InvalidConfig:
+    expected = "a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
+    return InvalidConfig.of("exceptions", exceptions, expected)

@@ -1,0 +1,59 @@
+"""What of the failures in a trace counts: those that a backend is known for hide what they cause.
+
+An operator that lets out a status too early goes on from there as none does that keeps the rules.
+So the first instant decides at which anything is wrong in a trace. If a rule is broken then that
+the backend is known to break in such a scenario, that is what the trace shows, and nothing that
+comes with it or behind it counts. If none is, all of it counts.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.running import Excuse
+from asyncwait.spec.scenario import Scenario
+
+
+class Sorted(Struct, frozen=True):
+    """The rules that are broken in a trace, by what they say of the operator.
+
+    Args:
+        findings: ids of those that speak against it.
+        known: ids of those that it is known to break.
+        why: the reasons for the latter, each once.
+    """
+
+    findings: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
+    why: tuple[str, ...] = ()
+
+
+def sort_out(
+    scenario: Scenario,
+    broken: Mapping[str, Violation],
+    excuses: Mapping[str, tuple[Excuse, ...]],
+) -> Sorted:
+    """Sort what is broken in a trace.
+
+    Args:
+        scenario: what was played.
+        broken: the first violation of each rule that is broken, by its id.
+        excuses: what the backend is known to break, by the id of the rule.
+    """
+    reasons = {rule: _reasons(excuses.get(rule, ()), scenario) for rule in broken}
+    excused = {rule for rule, why in reasons.items() if why}
+    first = min((_moment(each) for each in broken.values()), default=None)
+    at_first = {rule for rule in excused if _moment(broken[rule]) == first}
+    known = at_first or excused
+    findings = () if at_first else broken.keys() - excused
+    why = dict.fromkeys(reason for rule in sorted(known) for reason in reasons[rule])
+    return Sorted(frozenset(findings), frozenset(known), tuple(why))
+
+
+def _reasons(excuses: tuple[Excuse, ...], scenario: Scenario) -> list[str]:
+    return [excuse.reason for excuse in excuses if excuse.covers(scenario)]
+
+
+def _moment(violation: Violation) -> tuple[int, float]:
+    return violation.leg, violation.at

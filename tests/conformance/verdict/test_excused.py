@@ -1,0 +1,78 @@
+"""What a backend is known to break hides what follows from it, and nothing else."""
+
+import pytest
+
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.running import Excuse
+from asyncwait.conformance.verdict import Sorted, sort_out
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import Capability, PlannedRetry, Scenario
+
+PLAIN = Scenario()
+REPEATED = Scenario(retry=PlannedRetry())
+
+EXCUSES = {
+    "WM-5": (Excuse("statuses overtake"),),
+    "ORD-5": (Excuse("called once more", frozenset({Capability.RETRY})),),
+}
+
+
+def sorted_out(scenario: Scenario, **at: float | tuple[int, float]) -> Sorted:
+    """What becomes of violations, by the rule's id with "_" for "-"."""
+    moments = {rule.replace("_", "-"): when for rule, when in at.items()}
+    broken = {
+        rule: Violation("wrong", *reversed(when))
+        if isinstance(when, tuple)
+        else Violation("", when)
+        for rule, when in moments.items()
+    }
+    return sort_out(scenario, broken, EXCUSES)
+
+
+def test_where_nothing_is_broken_nothing_counts() -> None:
+    """Neither against the operator nor as expected."""
+    assert sorted_out(PLAIN) == Sorted()
+
+
+def test_what_comes_with_a_known_violation_or_behind_it_does_not_count() -> None:
+    """It may be its consequence."""
+    found = sorted_out(PLAIN, WM_5=3, ELEM_3=3, END_1=7)
+
+    assert found == Sorted(known=frozenset({"WM-5"}), why=("statuses overtake",))
+
+
+def test_what_comes_before_a_known_violation_counts_with_all_others() -> None:
+    """The known one stays known."""
+    found = sorted_out(PLAIN, WM_5=3, ELEM_3=2, END_1=7)
+
+    assert found == Sorted(
+        frozenset({"ELEM-3", "END-1"}), frozenset({"WM-5"}), ("statuses overtake",)
+    )
+
+
+def test_an_earlier_leg_comes_before_a_later_one() -> None:
+    """Whatever the clocks of the legs show."""
+    found = sorted_out(PLAIN, WM_5=(1, 3), ELEM_3=(0, 8))
+
+    assert found.findings == {"ELEM-3"}
+
+
+def test_an_excuse_for_other_scenarios_excuses_nothing() -> None:
+    """A record that is called twice without any retry is a finding."""
+    assert sorted_out(PLAIN, ORD_5=3) == Sorted(frozenset({"ORD-5"}))
+    assert sorted_out(REPEATED, ORD_5=3).findings == frozenset()
+
+
+def test_several_excuses_of_a_rule_count_where_each_does() -> None:
+    """The reasons that are given are those that may be."""
+    excuses = {"ORD-5": (*EXCUSES["ORD-5"], Excuse("anywhere"))}
+    broken = {"ORD-5": Violation("wrong", 1)}
+
+    assert sort_out(PLAIN, broken, excuses).why == ("anywhere",)
+    assert sort_out(REPEATED, broken, excuses).why == ("called once more", "anywhere")
+
+
+def test_what_a_scenario_has_to_need_is_an_ability() -> None:
+    """A slip in its name would excuse nothing, and nobody would see it."""
+    with pytest.raises(InvalidConfig, match=r"^needs must be abilities of .*, got \['retries'\]"):
+        Excuse("called once more", ["retries"])  # type: ignore[list-item]
