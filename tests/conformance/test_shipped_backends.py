@@ -12,6 +12,7 @@ def test_the_shipped_backends_are_these() -> None:
     assert shipped_backends() == [
         "emitter-asyncio",
         "emitter-trio",
+        "flink",
         "pool-asyncio",
         "pool-trio",
         "reference-asyncio",

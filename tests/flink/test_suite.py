@@ -49,7 +49,7 @@ def test_a_departure_is_convicted(example: str, rule: str) -> None:
     "example",
     [
         "six-hundred-records-are-let-go",
-        "deadline-in-millions-of-years",
+        "handler-after-two-days",
         "handler-gives-several-results",
     ],
 )

@@ -3,15 +3,29 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+import msgspec
+
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play_leg
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Leg, LegStart, Scenario, Trace, next_leg
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Leg,
+    LegStart,
+    Scenario,
+    Trace,
+    next_leg,
+)
 
 PlayLeg: TypeAlias = Callable[[LegStart], Leg]
 """Plays one leg on some backend."""
+
+Round: TypeAlias = Callable[[Sequence[LegStart]], list[Leg]]
+"""Plays legs of many scenarios on one backend."""
 
 IN_PROCESS = (
     "reference-asyncio",
@@ -27,6 +41,11 @@ def leg_player(name: str) -> PlayLeg:
     """What plays legs on the backend of that name, in this process."""
     backend = load_backend(name)
     assert isinstance(backend, StreamBackend)
+    return played_by(backend)
+
+
+def played_by(backend: StreamBackend) -> PlayLeg:
+    """What plays legs on `backend`, in this process."""
     return lambda plan: play_leg(backend.open_operator, plan, backend.loop)
 
 
@@ -41,16 +60,57 @@ def play_between(first: PlayLeg, others: PlayLeg, scenario: Scenario) -> Trace:
     return Trace(tuple(legs))
 
 
+def one_by_one(play: PlayLeg) -> Round:
+    """Return what plays the legs of a round one after the other."""
+    return lambda plans: [play(plan) for plan in plans]
+
+
+def remembered(play: PlayLeg) -> PlayLeg:
+    """Return what plays a leg by the same plan once: on a virtual clock it is always the same."""
+    legs: dict[bytes, Leg] = {}
+
+    def play_once(plan: LegStart) -> Leg:
+        key = msgspec.msgpack.encode(plan)
+        if key not in legs:
+            legs[key] = play(plan)
+        return legs[key]
+
+    return play_once
+
+
+def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> list[Trace]:
+    """Play the first legs of all scenarios on one backend, and all others on another."""
+    legs: list[list[Leg]] = [[] for _ in scenarios]
+    plans = {number: LegStart.first(scenario) for number, scenario in enumerate(scenarios)}
+    round_ = first
+    while plans:
+        played = dict(zip(plans, round_(list(plans.values())), strict=True))
+        for number, leg in played.items():
+            legs[number].append(leg)
+        following = {number: next_leg(plans[number], leg) for number, leg in played.items()}
+        plans = {number: plan for number, plan in following.items() if plan is not None}
+        round_ = others
+    return [Trace(tuple(each)) for each in legs]
+
+
 def scenarios_with_snapshots(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     """The first so many of `scenarios` whose second leg is given something that was in flight."""
     found: list[Scenario] = []
     for scenario in scenarios:
-        if scenario.crashes and len(found) < count:
-            plan = LegStart.first(scenario)
-            second = next_leg(plan, play_leg(open_operator, plan))
-            if second is not None and carries(second.restored):
-                found.append(scenario)
+        if scenario.crashes and len(found) < count and hands_over(_on_reference, scenario):
+            found.append(scenario)
     return found
+
+
+def _on_reference(plan: LegStart) -> Leg:
+    return play_leg(open_operator, plan)
+
+
+def hands_over(play: PlayLeg, scenario: Scenario) -> bool:
+    """Whether the second leg is given something that was in flight in the first."""
+    plan = LegStart.first(scenario)
+    second = next_leg(plan, play(plan))
+    return second is not None and carries(second.restored)
 
 
 def carries(restored: object) -> bool:
@@ -58,9 +118,18 @@ def carries(restored: object) -> bool:
     return bool(getattr(restored, "in_flight", ()))
 
 
-def violations(scenario: Scenario, trace: Trace) -> list[str]:
-    """What any rule finds wrong with a run."""
-    judged = judge(scenario, trace, CHECKS)
+def handed_over(traces: Iterable[Trace]) -> int:
+    """How many second legs are given something that was in flight."""
+    return sum(len(trace.legs) > 1 and carries(trace.legs[1].restored) for trace in traces)
+
+
+def violations(
+    scenario: Scenario, trace: Trace, can: frozenset[Capability] = ALL_CAPABILITIES
+) -> list[str]:
+    """What any rule that backends with some capabilities are held to finds wrong with a run."""
+    known = rules()
+    checks = {rule: check for rule, check in CHECKS.items() if known[rule].applies_to(can)}
+    judged = judge(scenario, trace, checks)
     assert not judged.error
     return [
         f"{rule}, leg {violation.leg}, {violation.at:g} ms: {violation.text}"

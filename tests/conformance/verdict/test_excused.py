@@ -1,19 +1,21 @@
 """What a backend is known to break hides what follows from it, and nothing else."""
 
 import pytest
+from msgspec.structs import replace
 
+from asyncwait.conformance.evidence import at
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.running import Excuse
 from asyncwait.conformance.verdict import Sorted, sort_out
-from asyncwait.spec import InvalidConfig
-from asyncwait.spec.scenario import Capability, PlannedRetry, Scenario
+from asyncwait.spec import Barrier, InvalidConfig, Record, Watermark, WatermarkStatus
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
 
 PLAIN = Scenario()
 REPEATED = Scenario(retry=PlannedRetry())
 
 EXCUSES = {
     "WM-5": (Excuse("statuses overtake"),),
-    "ORD-5": (Excuse("called once more", frozenset({Capability.RETRY})),),
+    "ORD-5": (Excuse("called once more", ("retry",)),),
 }
 
 
@@ -38,16 +40,14 @@ def test_what_comes_with_a_known_violation_or_behind_it_does_not_count() -> None
     """It may be its consequence."""
     found = sorted_out(PLAIN, WM_5=3, ELEM_3=3, END_1=7)
 
-    assert found == Sorted(known=frozenset({"WM-5"}), why=("statuses overtake",))
+    assert found == Sorted(known={"WM-5": ("statuses overtake",)})
 
 
 def test_what_comes_before_a_known_violation_counts_with_all_others() -> None:
     """The known one stays known."""
     found = sorted_out(PLAIN, WM_5=3, ELEM_3=2, END_1=7)
 
-    assert found == Sorted(
-        frozenset({"ELEM-3", "END-1"}), frozenset({"WM-5"}), ("statuses overtake",)
-    )
+    assert found == Sorted(frozenset({"ELEM-3", "END-1"}), {"WM-5": ("statuses overtake",)})
 
 
 def test_an_earlier_leg_comes_before_a_later_one() -> None:
@@ -68,11 +68,44 @@ def test_several_excuses_of_a_rule_count_where_each_does() -> None:
     excuses = {"ORD-5": (*EXCUSES["ORD-5"], Excuse("anywhere"))}
     broken = {"ORD-5": Violation("wrong", 1)}
 
-    assert sort_out(PLAIN, broken, excuses).why == ("anywhere",)
-    assert sort_out(REPEATED, broken, excuses).why == ("called once more", "anywhere")
+    assert sort_out(PLAIN, broken, excuses).known == {"ORD-5": ("anywhere",)}
+    assert sort_out(REPEATED, broken, excuses).known == {"ORD-5": ("called once more", "anywhere")}
 
 
-def test_what_a_scenario_has_to_need_is_an_ability() -> None:
+RAISES = Plan("a", (Step("raise"),), Handler("raise"))
+
+
+MISRETURNS = Plan("a", (Step("misreturn", error="none"),))
+SUPPLIES = Plan("a", (Step(supplied=True),))
+LATE = Scenario(timeout=40, inputs=at(0, Record("a")))
+HANDLED = replace(LATE, handled=True)
+
+
+@pytest.mark.parametrize(
+    ("trait", "holds", "lacks"),
+    [
+        ("a status", Scenario(inputs=at(0, WatermarkStatus(True))), PLAIN),
+        ("a barrier", Scenario(inputs=at(0, Watermark(1), Barrier(2))), PLAIN),
+        ("a call that raises", Scenario(plans=(RAISES,)), PLAIN),
+        ("a call that gives no results", Scenario(plans=(MISRETURNS,)), PLAIN),
+        ("a supplier", Scenario(form="callback", plans=(SUPPLIES,)), PLAIN),
+        ("a handler that gives none", HANDLED, LATE),
+        ("a handler that fails", replace(HANDLED, plans=(RAISES,)), HANDLED),
+    ],
+)
+def test_an_excuse_may_be_for_scenarios_of_a_certain_plan(
+    trait: str, holds: Scenario, lacks: Scenario
+) -> None:
+    """Each trait is told from what is planned."""
+    excuse = Excuse("known", (trait,))
+
+    assert excuse.covers(holds)
+    assert not excuse.covers(lacks)
+
+
+def test_what_an_excuse_needs_is_known() -> None:
     """A slip in its name would excuse nothing, and nobody would see it."""
-    with pytest.raises(InvalidConfig, match=r"^needs must be abilities of .*, got \['retries'\]"):
-        Excuse("called once more", ["retries"])  # type: ignore[list-item]
+    with pytest.raises(
+        InvalidConfig, match=r"^needs must be names of .*, got \['retries', 'retry'\]"
+    ):
+        Excuse("called once more", ("retry", "retries"))

@@ -1,10 +1,14 @@
 """What Flink fails with, as the errors of the contract."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from asyncwait.backends.flink._values import Tokens
 from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError, Record
+
+_TOKEN = re.compile(r"Record @ \S+ : (\w+(?:@\w+)?)")
+"""How Flink names a record, in key-ordered mode within a wrapper of its own (KO-9)."""
 
 
 class FlinkFailed(AsyncWaitError, RuntimeError):
@@ -29,7 +33,8 @@ class Failures:
         Flink names the record in a sentence, and gives what its call has raised as the cause.
         """
         text = str(thrown.getMessage())
-        token = text.rsplit(" : ", 1)[-1].removesuffix(".")
+        named = _TOKEN.search(text)
+        token = "" if named is None else named[1]
         record = self._tokens.meaning(token)
         if not isinstance(record, Record):
             return self.plain(thrown)

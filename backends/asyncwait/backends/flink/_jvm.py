@@ -109,6 +109,21 @@ def start_java() -> None:
         ) from error
 
 
+def require_tables() -> None:
+    """Refuse a Flink without its tables: the key-ordered operator is one of theirs.
+
+    Raises:
+        FlinkUnavailable: its tables are not there.
+    """
+    try:
+        flink("table.runtime.operators.TableKeyedAsyncWaitOperator")
+    except TypeError as error:
+        raise FlinkUnavailable(
+            f"the key-ordered operator is in flink-table-runtime-{RELEASE}.jar, which lies not "
+            f"beside {find_jar()}"
+        ) from error
+
+
 def _library() -> str:
     """Return the library that is a Java machine, of the runtime that was found."""
     home = find_java("Flink", "flink").executable.resolve().parent.parent

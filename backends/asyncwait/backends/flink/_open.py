@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from asyncwait.backends.flink._jvm import start_java
+from asyncwait.backends.flink._jvm import require_tables, start_java
 from asyncwait.backends.flink._retries import require_sayable
 from asyncwait.backends.flink._task import FlinkTask
 from asyncwait.reference import REFERENCE, Output, ResultStream
@@ -45,6 +45,30 @@ class FlinkStream(ResultStream):
 _PARTS = replace(REFERENCE, stream=FlinkStream, task=FlinkTask)
 
 
+def open_keyed_operator(
+    config: OperatorConfig,
+    fn: Any,
+    elements: AsyncIterable[Element],
+    restore: Snapshot | None = None,
+) -> FlinkStream:
+    """Open Flink's key-ordered operator; see `asyncwait.spec.OpenOperator`.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be, or Flink has no word for it.
+        FlinkUnavailable: Flink can't be run here.
+        MissingExtra: the extra `flink` is not installed.
+        MissingJava: there is no Java.
+    """
+    if isinstance(config, OperatorConfig):
+        config.require_only("Flink's key-ordered operator")
+        if config.mode != "key-ordered":
+            expected = '"key-ordered"; open_operator has the other modes'
+            raise InvalidConfig.of("mode", config.mode, expected)
+    start_java()
+    require_tables()
+    return FlinkStream(_PARTS, config, fn, elements, restore)
+
+
 def open_operator(
     config: OperatorConfig,
     fn: Any,
@@ -63,7 +87,9 @@ def open_operator(
         config.require_only("Flink's operator", "retry")
         require_sayable(config.retry)
         if config.mode == "key-ordered":
-            expected = '"ordered" or "unordered"; Flink has another operator for keys'
+            expected = (
+                '"ordered" or "unordered"; Flink has another operator for keys: open_keyed_operator'
+            )
             raise InvalidConfig.of("mode", config.mode, expected)
     start_java()
     return FlinkStream(_PARTS, config, fn, elements, restore)

@@ -1,14 +1,18 @@
-"""Flink's `AsyncWaitOperator` itself, in surroundings of ours. All of it runs in Flink's thread."""
+"""Flink's operator itself, in surroundings of ours. All of it runs in Flink's thread.
+
+It is `AsyncWaitOperator`, and in key-ordered mode `TableKeyedAsyncWaitOperator`.
+"""
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from msgspec import Struct
-
 from asyncwait.backends.flink._jvm import flink, java
-from asyncwait.backends.flink._state import initializer, java_element, read_state, taken_state
+from asyncwait.backends.flink._kinds import Settings, kind_of
+from asyncwait.backends.flink._state import initializer, java_element, taken_state
 from asyncwait.backends.flink._surroundings import environment, proxy, stream_config
 from asyncwait.spec import LatencyMarker, Record, Stored, Watermark, WatermarkStatus
+
+__all__ = ["FlinkOperator", "Settings", "Task"]
 
 _PRIORITY = 0
 """Of the operator's mails: it is alone in its chain."""
@@ -51,26 +55,6 @@ class Task(Protocol):
         """Take note of what Flink tells its cluster about."""
 
 
-class Settings(Struct, frozen=True):
-    """How an operator is made.
-
-    Args:
-        function: the user's, as Java has it.
-        mode: "ordered" or "unordered".
-        capacity: of its queue.
-        timeout: in milliseconds; 0 for none.
-        strategy: Flink's, of retries.
-        state: what it is restored from, as Flink keeps it; None for nothing.
-    """
-
-    function: Any
-    mode: str
-    capacity: int
-    timeout: int
-    strategy: Any
-    state: Any
-
-
 class FlinkOperator:
     """One operator, with its mailbox and its timers.
 
@@ -80,10 +64,8 @@ class FlinkOperator:
     """
 
     def __init__(self, task: Task, settings: Settings) -> None:
-        from jpype import JLong
-
         tasks = "streaming.runtime.tasks."
-        self._task = task
+        self._task, self._kind = task, kind_of(settings.mode)
         self._clock = _Clock(task)
         self.mailbox = flink(f"{tasks}mailbox.TaskMailboxImpl")(
             java("java.lang.Thread").currentThread()
@@ -97,20 +79,18 @@ class FlinkOperator:
         container = flink(f"{tasks}OneInputStreamTask")(env, self._timer_service())
         _set_running(container)
         timers = container.getProcessingTimeServiceFactory().createProcessingTimeService(executor)
-        output_mode = flink("streaming.api.datastream.AsyncDataStream$OutputMode")
-        factory = flink("streaming.api.operators.async.AsyncWaitOperatorFactory")(
-            settings.function,
-            JLong(settings.timeout),
-            settings.capacity,
-            output_mode.valueOf(settings.mode.upper()),
-            settings.strategy,
-        )
+        factory = self._kind.factory(settings)
         factory.setProcessingTimeService(timers)
         factory.setMailboxExecutor(executor)
         self._timers = timers
         self.operator = factory.createStreamOperator(
             flink("streaming.api.operators.StreamOperatorParameters")(
-                container, stream_config(), self._output(), _supplier(timers), None, executor
+                container,
+                stream_config(has_keys=self._kind.has_keys),
+                self._output(),
+                _supplier(timers),
+                None,
+                executor,
             )
         )
         self.operator.initializeState(initializer(env))
@@ -189,7 +169,7 @@ class FlinkOperator:
 
     def snapshot(self, meaning: Callable[[str], Record]) -> tuple[Stored, ...]:
         """Have it take a snapshot; return what is in there."""
-        return read_state(taken_state(self.operator), meaning)
+        return self._kind.read(taken_state(self.operator), meaning)
 
     def end_input(self) -> None:
         """Tell it that the input has ended; it blocks until it has let out everything (EI-1)."""

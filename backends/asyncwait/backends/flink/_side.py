@@ -8,9 +8,10 @@ from typing import Any
 from asyncwait.backends.flink._errors import Failures
 from asyncwait.backends.flink._function import CalledFunction, Spawn
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._operator import FlinkOperator, Settings
+from asyncwait.backends.flink._keys import KeyedTokens
+from asyncwait.backends.flink._kinds import Settings, kind_of
+from asyncwait.backends.flink._operator import FlinkOperator
 from asyncwait.backends.flink._retries import MAX_INT, NEVER, milliseconds, no_retry, strategy
-from asyncwait.backends.flink._state import written_state
 from asyncwait.backends.flink._turns import Turns
 from asyncwait.backends.flink._values import Tokens
 from asyncwait.reference import TimerService
@@ -24,9 +25,7 @@ from asyncwait.spec import (
     Record,
     Retry,
     Snapshot,
-    Stored,
     Watermark,
-    WatermarkStatus,
 )
 
 
@@ -55,8 +54,9 @@ class FlinkSide:
         look: Callable[[], object],
     ) -> None:
         self._config, self._loop, self._timers, self._look = config, loop, timers, look
-        self._tokens = Tokens()
         self.turns = Turns(_cancellation, self._set_clock)
+        has_keys = kind_of(config.mode).has_keys
+        self._tokens = KeyedTokens(self.turns) if has_keys else Tokens()
         self.function = CalledFunction(
             function, self._tokens, self.turns, spawn, forgets=config.retry is None
         )
@@ -90,13 +90,14 @@ class FlinkSide:
             stored: what it is restored from.
         """
         config = self._config
+        kind, tokens = kind_of(config.mode), self._tokens
         settings = Settings(
             self.function.java(),
             config.mode,
             min(config.capacity, MAX_INT),
             self._timeout(),
             self._strategy(config.retry),
-            written_state(stored, self._tokens.of) if stored else None,
+            kind.written(stored, tokens.of_stored) if stored else None,
         )
         self._operator = FlinkOperator(self, settings)
         self._operator.open()
@@ -118,13 +119,13 @@ class FlinkSide:
         """Process an element; for a barrier, take a snapshot."""
         assert self._operator is not None
         if isinstance(element, Barrier | Snapshot):
-            stored = self._operator.snapshot(self._tokens.meaning)
+            stored = self._operator.snapshot(self._tokens.stored)
             upstream = element if isinstance(element, Snapshot) else None
             self._put(Snapshot(element.checkpoint_id, stored, upstream=upstream))
             return
         if isinstance(element, LatencyMarker):
             self._markers.append(element)
-        self._operator.process(element, self._tokens.of)
+        self._operator.process(element, self._tokens.of_record)
 
     def run_mails(self) -> None:
         """Run the mails that are there."""
@@ -215,16 +216,6 @@ class FlinkSide:
         """Take note of what Flink tells its cluster about; the task fails with the first."""
         if self.failure is None:
             self.failure = self.failures.of_cluster(error)
-
-
-def restorable(
-    stored: tuple[Stored, ...],
-) -> tuple[tuple[Record | Watermark, ...], tuple[Stored, ...]]:
-    """Split what was stored where Flink's own restore ends: it knows no statuses (RS-6)."""
-    for place, element in enumerate(stored):
-        if isinstance(element, WatermarkStatus):
-            return stored[:place], stored[place:]  # type: ignore[return-value]
-    return stored, ()  # type: ignore[return-value]
 
 
 def _cancellation() -> BaseException:

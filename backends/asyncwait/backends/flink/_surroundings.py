@@ -45,13 +45,19 @@ def operator_id() -> Any:
 
 
 @cache
-def stream_config() -> Any:
-    """Return the configuration of the operator in its graph."""
+def stream_config(*, has_keys: bool = False) -> Any:
+    """Return the configuration of the operator in its graph.
+
+    Args:
+        has_keys: its state has keys.
+    """
     nobody = java("java.util.Collections").emptyList()
     config = flink("streaming.api.graph.StreamConfig")(flink("configuration.Configuration")())
     config.setOperatorID(operator_id())
     config.setOperatorName("async wait operator")
     config.setupNetworkInputs([strings()])
+    if has_keys:
+        config.setStateKeySerializer(strings())
     config.setVertexID(java("java.lang.Integer").valueOf(0))
     config.setNumberOfOutputs(0)
     config.setVertexNonChainedOutputs(nobody)
@@ -62,7 +68,7 @@ def stream_config() -> Any:
 
 @cache
 def strings() -> Any:
-    """Return Flink's serializer of text, which is what stands for values."""
+    """Return Flink's serializer of text, which is what stands for values and keys."""
     return flink("api.common.typeutils.base.StringSerializer").INSTANCE
 
 
@@ -108,12 +114,19 @@ def _shared() -> dict[str, Callable[..., Any]]:
         "getAllInputGates": JArray(flink(gate))(0),
         "getDistributedCacheEntries": java("java.util.Collections").emptyMap(),
         "getAccumulatorRegistry": flink("runtime.accumulators.AccumulatorRegistry")(job, attempt),
+        "getTaskKvStateRegistry": _queryable(job),
     }
     return _giving(things)
 
 
 def _giving(things: dict[str, Any]) -> dict[str, Callable[..., Any]]:
     return {name: lambda *_, thing=thing: thing for name, thing in things.items()}
+
+
+def _queryable(job: Any) -> Any:
+    """Return what makes state known that may be asked for from outside: none is."""
+    vertex = flink("runtime.jobgraph.JobVertexID")(*_ID)
+    return flink("runtime.query.KvStateRegistry")().createTaskRegistry(job, vertex)
 
 
 def _metrics() -> Any:
@@ -130,7 +143,9 @@ def _states(state: Any) -> Any:
         nobody = java("java.util.Collections").emptyList()
         restored = flink(f"{prioritized}$Builder")(state, nobody, number).build()
         checkpoint = optional.of(number)
+    local = flink("runtime.state.LocalRecoveryConfig").BACKUP_AND_RECOVERY_DISABLED
     given = {
+        "createLocalRecoveryConfig": local,
         "prioritizedOperatorState": restored,
         "getRestoreCheckpointId": checkpoint,
         "getSubtaskJobManagerRestoredState": optional.empty(),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.lowlevel import checkpoint
 
-from asyncwait.backends.flink._side import FlinkSide, restorable
+from asyncwait.backends.flink._kinds import kind_of
+from asyncwait.backends.flink._side import FlinkSide
 from asyncwait.reference import End, Output, StreamTask
 from asyncwait.spec import (
     Element,
@@ -187,7 +188,7 @@ class FlinkTask(StreamTask):
     def _begin(self) -> Callable[[], object]:
         """Make the operator; what it can't be restored from is read as the first of its input."""
         self._is_begun = True
-        stored, rest = restorable(self.stored)
+        stored, rest = kind_of(self.config.mode).restorable(self.stored)
         self.stored = ()
         self._backlog.extendleft(reversed(rest))
         return partial(self._flink.begin, stored)

@@ -16,15 +16,16 @@ class Tokens:
         self._parts: dict[str, list[str]] = {}
         self._numbers = 0
 
-    def of(self, thing: Any, owner: str = "") -> str:
+    def of(self, thing: Any, owner: str = "", mark: str = "") -> str:
         """Return a new token for `thing`.
 
         Args:
             thing: what it stands for.
             owner: the token with which it is forgotten; none for by itself.
+            mark: what it is to end with.
         """
         self._numbers += 1
-        token = f"t{self._numbers}"
+        token = f"t{self._numbers}{mark}"
         self._things[token] = thing
         if owner:
             self._parts.setdefault(owner, []).append(token)
@@ -33,6 +34,18 @@ class Tokens:
     def meaning(self, token: Any) -> Any:
         """Return what stands behind a token; None if it is none."""
         return self._things.get(str(token))
+
+    def of_record(self, record: Record) -> str:
+        """Return a new token for a record."""
+        return self.of(record)
+
+    def of_stored(self, record: Record) -> str:
+        """Return a new token for a record that is to be restored."""
+        return self.of_record(record)
+
+    def stored(self, token: Any) -> Record:
+        """Return the record behind a token that is in a snapshot."""
+        return self.meaning(token)  # type: ignore[no-any-return]
 
     def taken(self, token: Any) -> Any:
         """Return what stands behind a token, and forget it, with all that it owns."""

@@ -1,9 +1,14 @@
 """Flink's own operator as a backend."""
 
-from asyncwait.backends.flink import open_operator, start_java
-from asyncwait.conformance import StreamBackend, stream_backend
+from collections.abc import Iterable
+
+from asyncwait.backends.flink import open_keyed_operator, open_operator, start_java
+from asyncwait.backends.flink._exceptions import KNOWN, Known
+from asyncwait.backends.flink._jvm import require_tables
+from asyncwait.conformance import Excuse, StreamBackend, stream_backend
 
 _PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts", "callbacks", "event-time")
+_KEYED = ("key-ordered", "timeouts", "contexts", "callbacks", "event-time")
 _MORE = ("snapshots", "restore")
 _LACKS = ("cancel-calls", "on-demand-snapshot", "attempt-timeout", "retry-after", "jitter")
 
@@ -17,7 +22,35 @@ def backend() -> StreamBackend:
         MissingJava: there is no Java.
     """
     start_java()
-    return stream_backend(open_operator, profiles=(*_PROFILES, *_MORE), lacks=_LACKS)
+    return stream_backend(
+        open_operator,
+        profiles=(*_PROFILES, *_MORE),
+        lacks=_LACKS,
+        exceptions=_exceptions(KNOWN),
+    )
 
 
-__all__ = ["backend"]
+def keyed_backend() -> StreamBackend:
+    """Return Flink's key-ordered operator on asyncio; it repeats no calls (KO-9).
+
+    Raises:
+        FlinkUnavailable: Flink can't be run here.
+        MissingExtra: the extra `flink` is not installed.
+        MissingJava: there is no Java.
+    """
+    start_java()
+    require_tables()
+    lacks = ("cancel-calls", "on-demand-snapshot")
+    return stream_backend(open_keyed_operator, profiles=(*_KEYED, *_MORE), lacks=lacks)
+
+
+def _exceptions(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:
+    found: dict[str, tuple[Excuse, ...]] = {}
+    for each in known:
+        for rule in (*each.rules, *each.seldom):
+            excuse = Excuse(each.theirs, each.needs, seldom=rule in each.seldom)
+            found[rule] = (*found.get(rule, ()), excuse)
+    return found
+
+
+__all__ = ["backend", "keyed_backend"]

@@ -1,11 +1,18 @@
 """The subcommands of `asyncwait`."""
 
-from asyncwait.conformance._commands import _listing, _play, _verify, _verify_mailbox
+from asyncwait.conformance._commands import (
+    _compare,
+    _listing,
+    _play,
+    _verify,
+    _verify_mailbox,
+)
 from asyncwait.conformance._commands._group import asyncwait
 
 __all__ = ["asyncwait"]
 
 _REGISTERED = (
+    _compare,
     _listing,
     _play,
     _verify,

@@ -52,7 +52,7 @@ def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions
 def _note(rule: str, said: Sorted) -> str:
     """Return what is to be added where a rule is broken that does not count."""
     if rule in said.known:
-        return f" (a known exception: {'; '.join(said.why)})"
+        return f" (a known exception: {'; '.join(said.known[rule])})"
     return "" if rule in said.findings else " (it may follow from what is known)"
 
 

@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from asyncwait.conformance.running._traits import KNOWN, has
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.scenario import Capability, Scenario, needs
+from asyncwait.spec.scenario import Scenario
 
 
 class Excuse(Struct, frozen=True, omit_defaults=True):
@@ -15,13 +16,13 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
 
     Args:
         reason: why it is.
-        needs: abilities, or their names, that a scenario asks for wherever it is: in any other one
-            the rule holds.
+        needs: names of abilities that a scenario asks for, and of what is planned in it, wherever
+            the rule is broken: in any other scenario it holds.
         seldom: so few scenarios show it that a verification may come across none. Else a rule that
             is not broken at all speaks against the backend: the exception is out of date.
 
     Raises:
-        InvalidConfig: there is no such ability.
+        InvalidConfig: a name is unknown.
     """
 
     reason: str
@@ -29,15 +30,14 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
     seldom: bool = False
 
     def __post_init__(self) -> None:
-        try:
-            force_setattr(self, "needs", frozenset(map(Capability, self.needs)))
-        except (TypeError, ValueError):
-            expected = f"abilities of scenarios, of {', '.join(Capability)}"
-            raise InvalidConfig.of("needs", self.needs, expected) from None
+        force_setattr(self, "needs", frozenset(self.needs))
+        if not set(self.needs) <= set(KNOWN):
+            expected = f"names of {', '.join(KNOWN)}"
+            raise InvalidConfig.of("needs", sorted(self.needs), expected)
 
     def covers(self, scenario: Scenario) -> bool:
         """Whether the rule may be broken in `scenario`."""
-        return needs(scenario).issuperset(map(Capability, self.needs))
+        return has(scenario, frozenset(self.needs))
 
 
 Excuses: TypeAlias = Mapping[str, tuple[Excuse, ...]]

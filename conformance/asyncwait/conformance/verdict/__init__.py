@@ -1,7 +1,7 @@
 """From judgements to a verdict."""
 
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
-from asyncwait.conformance.verdict._excused import Sorted, sort_out
+from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.conformance.verdict._tally import Case, Failure, Failures, Tally, failures_of
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
@@ -33,6 +33,7 @@ __all__ = [
     "conclude",
     "failures_of",
     "find_causes",
+    "moment_of",
     "sort_out",
 ]
 

@@ -20,13 +20,11 @@ class Sorted(Struct, frozen=True):
 
     Args:
         findings: ids of those that speak against it.
-        known: ids of those that it is known to break.
-        why: the reasons for the latter, each once.
+        known: those that it is known to break, each with the reasons that there may be.
     """
 
     findings: frozenset[str] = frozenset()
-    known: frozenset[str] = frozenset()
-    why: tuple[str, ...] = ()
+    known: Mapping[str, tuple[str, ...]] = {}
 
 
 def sort_out(
@@ -42,18 +40,18 @@ def sort_out(
         excuses: what the backend is known to break, by the id of the rule.
     """
     reasons = {rule: _reasons(excuses.get(rule, ()), scenario) for rule in broken}
-    excused = {rule for rule, why in reasons.items() if why}
-    first = min((_moment(each) for each in broken.values()), default=None)
-    at_first = {rule for rule in excused if _moment(broken[rule]) == first}
-    known = at_first or excused
-    findings = () if at_first else broken.keys() - excused
-    why = dict.fromkeys(reason for rule in sorted(known) for reason in reasons[rule])
-    return Sorted(frozenset(findings), frozenset(known), tuple(why))
+    excused = {rule: why for rule, why in reasons.items() if why}
+    first = min(map(moment_of, broken.values()), default=None)
+    at_first = {rule: why for rule, why in excused.items() if moment_of(broken[rule]) == first}
+    if at_first:
+        return Sorted(known=at_first)
+    return Sorted(frozenset(broken.keys() - excused), excused)
 
 
-def _reasons(excuses: tuple[Excuse, ...], scenario: Scenario) -> list[str]:
-    return [excuse.reason for excuse in excuses if excuse.covers(scenario)]
-
-
-def _moment(violation: Violation) -> tuple[int, float]:
+def moment_of(violation: Violation) -> tuple[int, float]:
+    """Return the leg of a violation, and when in that leg it is."""
     return violation.leg, violation.at
+
+
+def _reasons(excuses: tuple[Excuse, ...], scenario: Scenario) -> tuple[str, ...]:
+    return tuple(excuse.reason for excuse in excuses if excuse.covers(scenario))

@@ -140,7 +140,7 @@ class Tally:
             self.together.append(said.findings)
         for rule in said.findings & self.counts.keys():
             self.counts[rule].found.add(broken[rule])
-        for rule in said.known & self.counts.keys():
+        for rule in said.known.keys() & self.counts.keys():
             self.counts[rule].known.add(broken[rule])
 
     def fail(self, case: Case, why: str) -> None:

@@ -1,6 +1,6 @@
 """RES: examples of what calls give."""
 
-from asyncwait.conformance.evidence import Example, at, in_two_modes, replies
+from asyncwait.conformance.evidence import Example, at, in_two_modes, raises, replies
 from asyncwait.spec import Record, Watermark
 from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
@@ -159,6 +159,17 @@ EXAMPLES: tuple[Example, ...] = (
                 Plan("a", (Step("raise", 40, error="ValueError", twice=True),)),
                 replies("b", 80, "b1"),
             ),
+        ),
+    ),
+    Example(
+        "completed-behind-a-failure",
+        ("RES-4", "FAIL-3"),
+        "When b is completed a has failed the operator; whoever completes is not told.",
+        Scenario(
+            form="callback",
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(raises("a", 40), replies("b", 80, "b1")),
+            sink=(SinkStep("pause", 160),),
         ),
     ),
     Example(

@@ -315,6 +315,19 @@ EXAMPLES: tuple[Example, ...] = (
             source_ends_at=800,
         ),
     ),
+    *in_two_modes(
+        "attempt-fails-at-the-deadline",
+        ("RETRY-11", "TIME-2"),
+        "The first attempt fails in the instant of the deadline: nothing is repeated.",
+        Scenario(
+            timeout=80,
+            retry=PlannedRetry(max_attempts=5, initial=40),
+            inputs=at(0, A),
+            plans=(Plan("a", (Step("raise", 80, error="ValueError"),), handler("late")),),
+            handled=True,
+            source_ends_at=480,
+        ),
+    ),
     Example(
         "deadline-in-the-last-attempt",
         ("RETRY-11", "TIME-2", "TIME-5"),

@@ -262,6 +262,16 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "snapshot-of-what-is-finished-behind-a-fence",
+        ("SNAP-2", "SNAP-4"),
+        "Behind the watermark c is finished before b; the snapshot holds them as they were read.",
+        Scenario(
+            mode="unordered",
+            inputs=at(0, Record("a"), Watermark(1), Record("b"), Record("c")) + at(80, Barrier(1)),
+            plans=(replies("a", 160, "a1"), replies("b", 120, "b1"), replies("c", 40, "c1")),
+        ),
+    ),
+    Example(
         "snapshot-of-many",
         ("SNAP-2", "SNAP-4"),
         "Eighteen records are in flight, and all of them are stored.",

@@ -53,7 +53,7 @@ EXAMPLES: tuple[Example, ...] = (
         "A deadline that nobody lives to see takes part in nothing, and leaves nothing behind.",
         Scenario(
             timeout=LIMITS.timeout - LIMITS.timeout % GRID,
-            inputs=at(0, Record("a"), Record("b")),
+            inputs=at(0, Record("a")) + at(80, Record("b")),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
             handled=True,
         ),
@@ -127,6 +127,19 @@ EXAMPLES: tuple[Example, ...] = (
         ("TIME-1", "TIME-4"),
         "A handler that returns None does not keep its record from failing the stream.",
         Scenario(timeout=80, inputs=at(0, Record("a", 5)), plans=(never("a"),), handled=True),
+    ),
+    Example(
+        "late-answer-behind-a-handler-that-gives-none",
+        ("TIME-4", "TIME-6", "FAIL-3"),
+        "The record failed at its deadline, so that an answer behind it is none, read late or not.",
+        Scenario(
+            timeout=40,
+            form="callback",
+            inputs=at(0, Record("a")),
+            plans=(Plan("a", (Step(after=80, results=("a1",)),), handler()),),
+            handled=True,
+            sink=(SinkStep("pause", 160),),
+        ),
     ),
     Example(
         "handler-raises",

@@ -1,0 +1,151 @@
+"""What Flink 2.3.0 is known to break, and by which of its departures: data for the suite.
+
+A rule stands here where it is broken first by what Flink does. What is broken in consequence, the
+suite does not count.
+"""
+
+from msgspec import Struct
+
+from asyncwait.spec.rules import departures
+
+
+class Known(Struct, frozen=True):
+    """How one departure shows.
+
+    Args:
+        flink: its id in `departures()`, where the reason stands.
+        rules: ids of those that it breaks first.
+        shows: what is to be seen.
+        needs: what a scenario needs, or holds, wherever it shows; see `Excuse`.
+        seldom: ids of rules that it breaks first in rare scenarios, where records are equal, or
+            where much comes together.
+    """
+
+    flink: str
+    rules: tuple[str, ...]
+    shows: str
+    needs: tuple[str, ...] = ()
+    seldom: tuple[str, ...] = ()
+
+    @property
+    def theirs(self) -> str:
+        """What Flink does, under its id."""
+        known = {departure.flink: departure.theirs for departure in departures()}
+        return f"{self.flink}: {known[self.flink]}"
+
+
+KNOWN = (
+    Known(
+        "LM-2",
+        ("WM-5",),
+        "a status comes out while what came before is in flight",
+        ("a status",),
+    ),
+    Known(
+        "SN-3",
+        ("SNAP-4",),
+        "finished records come first in a snapshot, the others in no order",
+        ("unordered", "a barrier"),
+    ),
+    Known(
+        "CO-7",
+        ("RES-3",),
+        "a call that gives None fails the task, and no record is named",
+        ("a call that gives no results",),
+    ),
+    Known(
+        "CO-8",
+        ("RES-3", "ORD-2", "ORD-3", "FAIL-2"),
+        "a call that gives None leaves its record undecided",
+        ("retry", "a call that gives no results"),
+    ),
+    Known("CO-11", ("FAIL-1",), "the error of a supplier comes out as it is, and names no record"),
+    Known(
+        "CO-15",
+        ("RES-4",),
+        "a completion that comes after the end has an error raised at whoever completes",
+        ("callbacks",),
+    ),
+    Known(
+        "FA-1",
+        ("FAIL-1",),
+        "what a function raises where it is called comes out as it is",
+        ("a call that raises",),
+        seldom=("END-7",),
+    ),
+    Known(
+        "RT-18",
+        ("FAIL-8",),
+        "what a function raises where it is called ends the stream, with attempts left",
+        ("retry", "a call that raises"),
+    ),
+    Known(
+        "TO-3",
+        ("TIME-1",),
+        "a record that is called later than the first is asked for at once, when the deadline is "
+        "that far away",
+        ("timeouts",),
+    ),
+    Known(
+        "TO-6",
+        ("TIME-6",),
+        "after a loop that was blocked, an answer comes out that came behind the deadline",
+        ("timeouts",),
+        ("TIME-2",),
+    ),
+    Known(
+        "TO-9",
+        ("TIME-4", "FAIL-2"),
+        "a record whose handler gives None waits, and a late answer counts",
+        ("timeouts", "a handler that gives none"),
+        ("FAIL-3", "TIME-6"),
+    ),
+    Known(
+        "TO-10",
+        ("TIME-4",),
+        "the error of a handler names no record",
+        ("timeouts", "a handler that fails"),
+    ),
+    Known(
+        "RT-5",
+        ("RETRY-3", "RETRY-4"),
+        "a record backs off for as long as is due after another one's attempts",
+        ("retry",),
+    ),
+    Known(
+        "RT-10",
+        ("ELEM-3", "RETRY-9"),
+        "the answer of an attempt that is over comes out",
+        ("retry",),
+        ("ELEM-4",),
+    ),
+    Known(
+        "RT-16",
+        ("ORD-2", "ORD-3"),
+        "the results of a handler don't come out: an outcome of the same instant counts, or is "
+        "followed by another attempt",
+        ("retry", "timeouts"),
+        ("CAP-4", "ELEM-4", "TIME-2", "TIME-4", "TIME-6"),
+    ),
+    Known(
+        "RT-17",
+        ("RETRY-13",),
+        "a predicate that raises leaves the record waiting, or ends the stream without naming it",
+        ("retry",),
+        ("RETRY-1", "TIME-1"),
+    ),
+    Known(
+        "EI-4",
+        ("RETRY-1", "RETRY-15"),
+        "at the end of input an outcome is final",
+        ("retry",),
+        ("END-7", "FAIL-8"),
+    ),
+    Known(
+        "EI-5",
+        ("ORD-5", "RETRY-3", "RETRY-15"),
+        "at the end of input a record that has backed off is called once more at once",
+        ("retry",),
+    ),
+)
+"""In the order of Flink's own parts."""

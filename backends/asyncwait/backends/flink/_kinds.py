@@ -1,0 +1,90 @@
+"""Flink's two operators that wait for calls, and what is each one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from asyncwait.backends.flink._jvm import flink
+from asyncwait.backends.flink._keyed_state import (
+    read_keyed_state,
+    restorable_by_key,
+    written_keyed_state,
+)
+from asyncwait.backends.flink._keys import key_selector
+from asyncwait.backends.flink._state import read_state, restorable, written_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from asyncwait.backends.flink._state import Naming, Reading, Restorable
+    from asyncwait.spec import Stored
+
+
+class Settings(Struct, frozen=True):
+    """How an operator is made.
+
+    Args:
+        function: the user's, as Java has it.
+        mode: "ordered", "unordered" or "key-ordered".
+        capacity: of its queue.
+        timeout: in milliseconds; 0 for none.
+        strategy: Flink's, of retries; of no use in key-ordered mode.
+        state: what it is restored from, as Flink keeps it; None for nothing.
+    """
+
+    function: Any
+    mode: str
+    capacity: int
+    timeout: int
+    strategy: Any
+    state: Any
+
+
+class Kind(Struct, frozen=True):
+    """One of the two.
+
+    Args:
+        factory: makes Flink's own factory of it.
+        has_keys: its records have keys, and its state too.
+        read: what a snapshot of its holds, by what tokens stand for.
+        written: a snapshot that holds elements, by tokens that stand for them.
+        restorable: what of a snapshot it can be restored from, and the rest.
+    """
+
+    factory: Callable[[Settings], Any]
+    has_keys: bool
+    read: Callable[[Any, Reading], tuple[Stored, ...]]
+    written: Callable[[Iterable[Restorable], Naming], Any]
+    restorable: Callable[[tuple[Stored, ...]], tuple[tuple[Restorable, ...], tuple[Stored, ...]]]
+
+
+def _factory(settings: Settings) -> Any:
+    from jpype import JLong
+
+    output_mode = flink("streaming.api.datastream.AsyncDataStream$OutputMode")
+    return flink("streaming.api.operators.async.AsyncWaitOperatorFactory")(
+        settings.function,
+        JLong(settings.timeout),
+        settings.capacity,
+        output_mode.valueOf(settings.mode.upper()),
+        settings.strategy,
+    )
+
+
+def _keyed_factory(settings: Settings) -> Any:
+    from jpype import JLong
+
+    return flink("table.runtime.operators.TableKeyedAsyncWaitOperatorFactory")(
+        settings.function, key_selector(), JLong(settings.timeout), settings.capacity
+    )
+
+
+_KIND = Kind(_factory, False, read_state, written_state, restorable)
+_KEYED = Kind(_keyed_factory, True, read_keyed_state, written_keyed_state, restorable_by_key)
+
+
+def kind_of(mode: str) -> Kind:
+    """Return the operator that has a mode."""
+    return _KEYED if mode == "key-ordered" else _KIND

@@ -1,0 +1,148 @@
+"""Subcommand `compare`."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._shared import console, usage_errors
+from asyncwait.conformance._commands._verify import MOST_GENERATED
+from asyncwait.conformance.comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
+from asyncwait.conformance.generation import QUICK
+from asyncwait.conformance.replay import keep
+from asyncwait.conformance.report import describe_scenario, draw, excerpt
+from asyncwait.conformance.running import REAL_SECONDS, open_backend
+
+_SHOWN = 5
+"""Errors, and reasons why a pair is not explained."""
+
+
+@asyncwait.command("compare")
+@click.argument("first")
+@click.argument("second")
+@click.option(
+    "--count",
+    type=click.IntRange(0, MOST_GENERATED),
+    default=QUICK,
+    show_default=True,
+    help="Generated scenarios, besides all examples.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
+@click.option(
+    "--no-shrink",
+    is_flag=True,
+    help="Show the first unexplained difference as it is. Else a smaller scenario is looked for, "
+    f"for {SHRINK_SECONDS:g} seconds at most.",
+)
+@click.option(
+    "--patience",
+    default=REAL_SECONDS,
+    show_default=True,
+    help="Seconds after which a scenario that blocks its loop is ended.",
+)
+@click.option("--jobs", type=click.IntRange(1), help="Processes of each that play.")
+def compare_command(
+    first: str,
+    second: str,
+    count: int,
+    seed: int,
+    no_shrink: bool,
+    patience: float,
+    jobs: int | None,
+) -> None:
+    """Play the same scenarios on two backends, and say how their runs differ.
+
+    Where both keep all rules, a difference is a tie: the rules leave it open. Where one breaks a
+    rule as it is known to (see its exceptions), what differs from then on is explained by that.
+    Anything else is unexplained; the first such pair is made smaller and drawn.
+
+    Exit code: 0 nothing is unexplained, 1 something is, 2 wrong usage, 3 not all was compared.
+    """
+    folder = str(Path.cwd())
+    with (
+        usage_errors(),
+        open_backend(first, patience=patience, jobs=jobs, folder=folder) as one,
+        open_backend(second, patience=patience, jobs=jobs, folder=folder) as other,
+    ):
+        comparing = Comparing(one, other)
+        compared = _with_progress(comparing, count, seed)
+        if compared.unexplained and not no_shrink:
+            compared.unexplained[0] = comparing.smallest(compared.unexplained[0])
+    _print(compared, console())
+    sys.exit(compared.exit_code)
+
+
+def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
+    """Compare, with a bar on a terminal and some lines in a log."""
+    err = Console(stderr=True)
+    if err.is_terminal:
+        columns = (TextColumn("compared"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=err) as bar:
+            task = bar.add_task("compared", total=None)
+            return comparing.run(
+                count, seed, lambda done, of: bar.update(task, completed=done, total=of)
+            )
+    said = -1
+
+    def say(done: int, of: int) -> None:
+        nonlocal said
+        if 4 * done // of > said:
+            said = 4 * done // of
+            click.echo(f"{done:,} of {of:,} scenarios compared", err=True)
+
+    return comparing.run(count, seed, say)
+
+
+def _print(compared: Comparison, out: Console) -> None:
+    for pair in compared.unexplained[:1]:
+        for line in _drawn(pair, compared.names):
+            out.print(Text(line), soft_wrap=True)
+        keep([pair.case.planned for pair in compared.unexplained if pair.case.generated])
+    for error in compared.errors[:_SHOWN]:
+        out.print(Text(f"error: {error}", style="bold magenta"), soft_wrap=True)
+    if compared.why:
+        out.print(_reasons(compared))
+    out.print(Text(_line(compared)), soft_wrap=True)
+
+
+def _drawn(pair: Pair, names: tuple[str, str]) -> Iterator[str]:
+    """Yield an unexplained pair: the scenario, why it is one, and both timelines."""
+    yield f"unexplained: {pair.case.label}"
+    for why in pair.why[:_SHOWN]:
+        yield f"  {why}"
+    yield from (f"  {line}" for line in excerpt(describe_scenario(pair.case.scenario)))
+    runs = zip(names, (pair.first, pair.second), pair.marks(names), strict=True)
+    for name, run, mark in runs:
+        yield f"  {name}"
+        yield from (f"  {line}" for line in excerpt(draw(pair.case.scenario, run, mark)))
+    yield f"  again: asyncwait play {names[0]} {pair.case.id}"
+    yield ""
+
+
+def _reasons(compared: Comparison) -> Table:
+    table = Table(title="departures that explain differences", title_justify="left")
+    table.add_column("scenarios", justify="right")
+    table.add_column("may be since")
+    for why, count in compared.why.most_common():
+        table.add_row(f"{count:,}", Text(why))
+    return table
+
+
+def _line(compared: Comparison) -> str:
+    kinds, (first, second) = compared.kinds, compared.names
+    total = sum(kinds.values()) + len(compared.errors) - kinds["in error"]
+    parts = [
+        f"{kinds['equal']:,} equal",
+        f"{kinds['tie']:,} with ties only",
+        f"{kinds['explained']:,} explained by departures",
+        f"{kinds['unexplained']:,} unexplained",
+        *([f"{len(compared.errors):,} in error"] if compared.errors else []),
+    ]
+    places = f"{compared.ties:,} instants are ties, {compared.departures:,} behind departures"
+    return f"{first}, {second}: {total:,} scenarios: {', '.join(parts)} ({places})"

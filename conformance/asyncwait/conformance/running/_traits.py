@@ -1,0 +1,54 @@
+"""What a scenario may hold, by names in which a backend says where it is known to break a rule."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from asyncwait.spec import Barrier, Element, WatermarkStatus
+from asyncwait.spec.scenario import Capability, Handler, Scenario, Step, needs
+
+
+def _elements(scenario: Scenario) -> Iterator[Element]:
+    yield from (timed.element for timed in scenario.inputs)
+    if scenario.restore is not None:
+        yield from scenario.restore.in_flight
+
+
+def _has(kind: type[Element]) -> Callable[[Scenario], bool]:
+    return lambda scenario: any(isinstance(each, kind) for each in _elements(scenario))
+
+
+def _calls(does: Callable[[Step], object]) -> Callable[[Scenario], bool]:
+    return lambda scenario: any(does(step) for plan in scenario.plans for step in plan.steps)
+
+
+def _handles(does: Callable[[Handler], object]) -> Callable[[Scenario], bool]:
+    """Ask of the timeout handler of each value that a record may have."""
+
+    def handles(scenario: Scenario) -> bool:
+        values = [plan.value for plan in scenario.plans]
+        values += [getattr(each, "value", None) for each in _elements(scenario)]
+        handlers = map(scenario.handler, values)
+        return any(handler is not None and does(handler) for handler in handlers)
+
+    return handles
+
+
+TRAITS: Mapping[str, Callable[[Scenario], bool]] = {
+    "a status": _has(WatermarkStatus),
+    "a barrier": _has(Barrier),
+    "a call that raises": _calls(lambda step: step.does == "raise"),
+    "a call that gives no results": _calls(lambda step: step.does == "misreturn"),
+    "a supplier": _calls(lambda step: step.supplied),
+    "a handler that gives none": _handles(lambda handler: handler.does == "none"),
+    "a handler that fails": _handles(lambda handler: handler.does in {"raise", "misreturn"}),
+}
+"""By their names."""
+
+KNOWN = (*Capability, *TRAITS)
+
+
+def has(scenario: Scenario, names: frozenset[str]) -> bool:
+    """Whether a scenario needs, or holds, each of `names`: abilities and traits."""
+    abilities = names - TRAITS.keys()
+    return all(TRAITS[name](scenario) for name in names & TRAITS.keys()) and (
+        not abilities or needs(scenario).issuperset(map(Capability, abilities))
+    )

@@ -1,0 +1,119 @@
+"""What a difference is: a tie, a known departure, or neither."""
+
+import pytest
+from msgspec.structs import replace
+
+from asyncwait.conformance.comparing import Comparison, Pair, Side, compare_runs
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.running import Excuse
+from asyncwait.conformance.verdict import Case
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record, Watermark
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Plan,
+    Scenario,
+    SinkTook,
+    Step,
+    Timed,
+    Trace,
+)
+
+SOUND = Side.of("sound", ALL_CAPABILITIES, {})
+KNOWN = Side.of("known", ALL_CAPABILITIES, {"ORD-2": (Excuse("it is late"),)})
+SCENARIO = Scenario(
+    inputs=tuple(Timed(0, Record(value)) for value in "ab"),
+    plans=(Plan("a", (Step(after=40),)), Plan("b", (Step(after=40, results=("x",)),))),
+)
+CASE = Case("one", SCENARIO, SCENARIO)
+RUN = play(open_operator, SCENARIO)
+
+
+def late(trace: Trace, by: float) -> Trace:
+    """The run, with what comes out later than it did."""
+    (leg,) = trace.legs
+    events = [
+        replace(event, at=event.at + by) if isinstance(event, SinkTook) else event
+        for event in leg.events
+    ]
+    ending = replace(leg.ending, at=leg.ending.at + by)
+    return Trace((replace(leg, events=tuple(events), ending=ending),))
+
+
+def pair_of(first: Trace, second: Trace, *sides: Side) -> Pair:
+    """Two runs, compared."""
+    one, other = sides or (SOUND, SOUND)
+    return compare_runs(CASE, first, second, (one, other))
+
+
+def test_equal_runs_are_equal() -> None:
+    """Whatever the rules say of them."""
+    assert pair_of(late(RUN, 40), late(RUN, 40)).kind == "equal"
+
+
+def test_what_breaks_a_rule_and_is_not_known_for_it_is_unexplained() -> None:
+    """It says which rule of whose run, and where the two first differ."""
+    pair = pair_of(late(RUN, 40), RUN)
+
+    assert pair.kind == "unexplained"
+    assert pair.why[0].startswith("sound breaks ORD-2 at 40 ms: Record 'b' (input 1) is decided")
+    first, second = pair.marks(("one", "two"))
+    assert first.text == "only one: nothing"
+    assert second.text == "only two: finished; Record 'x'"
+
+
+def test_what_differs_behind_a_known_departure_is_explained_by_it() -> None:
+    """From the instant on in which the departure shows."""
+    pair = pair_of(RUN, late(RUN, 40), SOUND, KNOWN)
+
+    assert (pair.kind, pair.why) == ("explained", ("it is late",))
+    assert (pair.ties, pair.departures) == (0, 2)
+
+
+def test_what_differs_while_both_keep_all_rules_is_a_tie() -> None:
+    """In unordered mode, what is finished at once comes in any order."""
+    scenario = Scenario(
+        mode="unordered",
+        inputs=tuple(Timed(0, Record(value)) for value in "ab"),
+        plans=tuple(Plan(value, (Step(after=40, results=(value,)),)) for value in "ab"),
+    )
+    run = play(open_operator, scenario)
+    (leg,) = run.legs
+    out = [event for event in leg.events if isinstance(event, SinkTook)]
+    swapped = {out[0]: out[1], out[1]: out[0]}
+    events = tuple(swapped.get(event, event) if event in out else event for event in leg.events)
+    case = Case("two", scenario, scenario)
+
+    pair = compare_runs(case, run, Trace((replace(leg, events=events),)), (SOUND, SOUND))
+
+    assert (pair.kind, pair.ties, pair.departures) == ("tie", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "errors", "code"),
+    [
+        ([(RUN, RUN)], [], 0),
+        ([(RUN, RUN)], ["it died"], 3),
+        ([(RUN, late(RUN, 40))], ["it died"], 1),
+    ],
+)
+def test_the_exit_code_says_whether_all_is_explained(
+    pairs: list[tuple[Trace, Trace]], errors: list[str], code: int
+) -> None:
+    """What is unexplained counts more than what could not be compared."""
+    comparison = Comparison(("one", "two"))
+    for pair in pairs:
+        comparison.add(pair_of(*pair))
+    for error in errors:
+        comparison.fail(CASE, error)
+
+    assert comparison.exit_code == code
+
+
+def test_a_rule_that_can_not_be_judged_is_an_error() -> None:
+    """Nobody may take it for explained."""
+    impossible = replace(RUN.legs[0], events=(SinkTook(0, Watermark(1)),), first_index=7)
+
+    pair = pair_of(RUN, Trace((impossible,)))
+
+    assert pair.kind in {"in error", "unexplained"}

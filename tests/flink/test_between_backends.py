@@ -1,0 +1,200 @@
+"""A snapshot of Flink's operator restores in any other backend, and theirs in Flink's.
+
+The scenarios are generated ones in which Flink by itself keeps every rule: `kept_by_flink` says
+what is left out of them, and why. So what is found here is found in the exchange. All rules judge
+that Flink is held to.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any
+
+import pytest
+from between_backends import (
+    IN_PROCESS,
+    PlayLeg,
+    handed_over,
+    hands_over,
+    leg_player,
+    one_by_one,
+    play_between,
+    play_rounds,
+    played_by,
+    remembered,
+)
+from kept_by_flink import kept_by_flink, wrongs
+
+from asyncwait.backends.flink.conformance import backend
+from asyncwait.conformance.generation import generate
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
+from asyncwait.spec.scenario import (
+    CallStarted,
+    Crash,
+    Handler,
+    HandlerAsked,
+    Leg,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SinkTook,
+    Step,
+    Timed,
+    Trace,
+)
+
+FLINK = "flink"
+SNAPSHOTS = 200
+# A few more: where things happen in one instant, another backend may have less in flight.
+SCENARIOS = 210
+GENERATED = 4_000
+OF_A_KIND = 20
+
+Player = Callable[[str], PlayLeg]
+
+both_ways = pytest.mark.parametrize(
+    ("first", "other"),
+    [pair for name in IN_PROCESS for pair in ((FLINK, name), (name, FLINK))],
+)
+
+
+@pytest.fixture(scope="module")
+def player(flink: None) -> Player:
+    """Return what plays legs on a backend, by its name."""
+    on_flink = remembered(played_by(backend()))
+    return lambda name: on_flink if name == FLINK else leg_player(name)
+
+
+@pytest.fixture(scope="module")
+def crashing(player: Player) -> list[Scenario]:
+    """Generated scenarios in which something is in flight when Flink takes its last snapshot."""
+    generated = kept_by_flink(generate(GENERATED, 0), backend().capabilities)
+    # The reference is the quicker one to say of most that there is not.
+    likely = (each for each in generated if hands_over(player("reference-asyncio"), each))
+    return list(islice((each for each in likely if hands_over(player(FLINK), each)), SCENARIOS))
+
+
+def play_all(player: Player, first: str, other: str, scenarios: list[Scenario]) -> list[Trace]:
+    """Play the first legs on one backend, and all others on another."""
+    return play_rounds(one_by_one(player(first)), one_by_one(player(other)), scenarios)
+
+
+def test_flink_by_itself_keeps_every_rule(player: Player, crashing: list[Scenario]) -> None:
+    """Nothing that is found below is a departure of Flink's own."""
+    traces = play_all(player, FLINK, FLINK, crashing)
+    assert handed_over(traces) >= SNAPSHOTS
+    assert wrongs(crashing, traces, backend().capabilities) == [[] for _ in crashing]
+
+
+@both_ways
+def test_a_snapshot_of_one_backend_restores_in_the_other(
+    player: Player, crashing: list[Scenario], first: str, other: str
+) -> None:
+    """The legs of the two together keep every rule."""
+    traces = play_all(player, first, other, crashing)
+    assert handed_over(traces) >= SNAPSHOTS
+    assert wrongs(crashing, traces, backend().capabilities) == [[] for _ in crashing]
+
+
+KINDS: Mapping[str, Callable[[Scenario, Leg], bool]] = {
+    "results in input order": lambda scenario, _: scenario.mode == "ordered",
+    "results as they are ready": lambda scenario, _: scenario.mode == "unordered",
+    "calls that are repeated": lambda scenario, _: scenario.retry is not None,
+    "calls with a deadline": lambda scenario, _: scenario.timeout is not None,
+    "calls in callback form": lambda scenario, _: scenario.form == "callback",
+    "several elements": lambda _, leg: len(stored(leg)) > 1,
+    "a watermark": lambda _, leg: any(isinstance(each, Watermark) for each in stored(leg)),
+    "more than there is room for": lambda _, leg: len(stored(leg)) > leg.capacity,
+    "another mode": lambda scenario, leg: leg.mode != scenario.mode,
+    "another capacity": lambda scenario, leg: leg.capacity != scenario.capacity,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_snapshots_of_many_kinds_are_handed_over(
+    player: Player, crashing: list[Scenario], kind: str
+) -> None:
+    """The test above judges more than one thing."""
+    traces = play_all(player, FLINK, FLINK, crashing)
+    found = [KINDS[kind](*pair) for pair in zip(crashing, (t.legs[1] for t in traces), strict=True)]
+    assert sum(found) >= OF_A_KIND
+
+
+def stored(leg: Leg) -> tuple[Element, ...]:
+    """What a leg is given that was in flight."""
+    return () if leg.restored is None else leg.restored.in_flight
+
+
+def taken(leg: Leg) -> list[Element]:
+    """What came out."""
+    return [event.element for event in leg.events if isinstance(event, SinkTook)]
+
+
+def times(leg: Leg, kind: type[CallStarted | HandlerAsked]) -> list[tuple[float, Any]]:
+    """When something was asked of the function, and for which value."""
+    return [(event.at, event.value) for event in leg.events if isinstance(event, kind)]
+
+
+def legs_of(player: Player, first: str, other: str, scenario: Scenario) -> tuple[Leg, Leg]:
+    """The two legs of a scenario, which keep every rule."""
+    trace = play_between(player(first), player(other), scenario)
+    assert wrongs([scenario], [trace], backend().capabilities) == [[]]
+    one, two = trace.legs
+    return one, two
+
+
+@both_ways
+def test_what_is_in_flight_is_called_again_and_comes_out_once(
+    player: Player, first: str, other: str
+) -> None:
+    """What waits for its turn with its results, too, and in its place in the order."""
+    in_flight = (Record("slow", 1), Watermark(1), Record("quick", 2))
+    inputs = [Timed(0, each) for each in in_flight]
+    scenario = Scenario(
+        inputs=(*inputs, Timed(40, Barrier(7)), Timed(120, Record("new", 3))),
+        plans=(Plan("slow", (Step(after=200, results=("slow 1", "slow 2")),)),),
+        crashes=(Crash(80),),
+    )
+
+    one, two = legs_of(player, first, other, scenario)
+
+    assert taken(one) == [Snapshot(7, in_flight)]
+    assert times(two, CallStarted) == [(0, "slow"), (0, "quick"), (40, "new")]
+    slow = [Record("slow 1", 1), Record("slow 2", 1)]
+    assert taken(two) == [*slow, *in_flight[1:], Record("new", 3)]
+
+
+@both_ways
+def test_attempts_begin_anew(player: Player, first: str, other: str) -> None:
+    """After two of three attempts: there are three once more, after the first back-offs."""
+    failing = Step("raise", error="ValueError")
+    scenario = Scenario(
+        retry=PlannedRetry(max_attempts=3, initial=80, multiplier=2),
+        inputs=(Timed(0, Record("a")), Timed(160, Barrier(7))),
+        plans=(Plan("a", (failing, failing, Step(results=("at last",)))),),
+        source_ends_at=1_000,  # Flink repeats nothing behind it
+        crashes=(Crash(200),),
+    )
+
+    one, two = legs_of(player, first, other, scenario)
+
+    assert times(one, CallStarted) == [(0, "a"), (80, "a")]
+    assert times(two, CallStarted) == [(0, "a"), (80, "a"), (240, "a")]
+    assert taken(two) == [Record("at last")]
+
+
+@both_ways
+def test_deadlines_begin_anew(player: Player, first: str, other: str) -> None:
+    """After most of its time: a record has all of it once more."""
+    scenario = Scenario(
+        timeout=200,
+        handled=True,
+        inputs=(Timed(0, Record("a")), Timed(120, Barrier(7))),
+        plans=(Plan("a", (Step("never"),), Handler("reply", ("instead",))),),
+        crashes=(Crash(160),),
+    )
+
+    one, two = legs_of(player, first, other, scenario)
+
+    assert times(one, HandlerAsked) == []
+    assert times(two, HandlerAsked) == [(200, "a")]
+    assert taken(two) == [Record("instead")]
