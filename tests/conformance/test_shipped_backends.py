@@ -13,6 +13,7 @@ def test_the_shipped_backends_are_these() -> None:
         "emitter-asyncio",
         "emitter-trio",
         "flink",
+        "flink-keyed",
         "pool-asyncio",
         "pool-trio",
         "reference-asyncio",

@@ -1,10 +1,14 @@
 """What Flink is known to break: each exception is a departure, and shows in an example."""
 
+from collections.abc import Callable
+from functools import cache
+
 import pytest
 from outside import Folder
 
-from asyncwait.backends.flink._exceptions import KNOWN
-from asyncwait.backends.flink.conformance import backend
+from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
+from asyncwait.backends.flink.conformance import backend, keyed_backend
+from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, excuses_of
@@ -14,10 +18,17 @@ from asyncwait.spec.rules import departures, rules
 pytestmark = pytest.mark.usefixtures("flink")
 
 
+LISTS = pytest.mark.parametrize("known", [KNOWN, KNOWN_KEYED], ids=["flink", "flink-keyed"])
+
+
 @pytest.fixture(scope="module")
-def examples(flink: None) -> dict[str, Sorted]:
-    """What the rules say of each example that Flink plays."""
-    operator = backend()
+def examples(flink: None) -> Callable[[object], dict[str, Sorted]]:
+    """What the rules say of each example that Flink plays: of both its operators."""
+    return cache(lambda known: said_of(backend() if known is KNOWN else keyed_backend()))
+
+
+def said_of(operator: StreamBackend) -> dict[str, Sorted]:
+    """What the rules say of each example."""
     excuses = excuses_of(operator.exceptions)
     held_to = {rule.id for rule in rules().values() if rule.applies_to(operator.capabilities)}
     checks = {rule: check for rule, check in CHECKS.items() if rule in held_to}
@@ -29,33 +40,40 @@ def examples(flink: None) -> dict[str, Sorted]:
     }
 
 
-def test_an_exception_is_a_departure_and_names_rules() -> None:
+@LISTS
+def test_an_exception_is_a_departure_and_names_rules(known: tuple[Known, ...]) -> None:
     """The reason stands with the departure; there is one for each."""
-    assert {known.flink for known in KNOWN} <= {departure.flink for departure in departures()}
-    assert {r for known in KNOWN for r in (*known.rules, *known.seldom)} <= rules().keys()
-    assert len({known.flink for known in KNOWN}) == len(KNOWN)
+    assert {each.flink for each in known} <= {departure.flink for departure in departures()}
+    assert {r for each in known for r in (*each.rules, *each.seldom)} <= rules().keys()
+    assert len({each.flink for each in known}) == len(known)
 
 
-def test_no_example_shows_anything_else(examples: dict[str, Sorted]) -> None:
+@LISTS
+def test_no_example_shows_anything_else(
+    examples: Callable[[object], dict[str, Sorted]], known: tuple[Known, ...]
+) -> None:
     """What is broken first in an example is known."""
-    assert {name: said.findings for name, said in examples.items() if said.findings} == {}
+    said = examples(known)
+    assert {name: each.findings for name, each in said.items() if each.findings} == {}
 
 
+@LISTS
 def test_each_rule_that_is_known_to_be_broken_is_broken_in_an_example(
-    examples: dict[str, Sorted],
+    examples: Callable[[object], dict[str, Sorted]], known: tuple[Known, ...]
 ) -> None:
     """So the verdict does not hang on what is generated."""
-    broken = {rule for said in examples.values() for rule in said.known}
-    assert {rule for known in KNOWN for rule in known.rules} <= broken
+    broken = {rule for said in examples(known).values() for rule in said.known}
+    assert {rule for each in known for rule in each.rules} <= broken
 
 
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_flink_conforms_with_exceptions(outside: Folder, seed: str) -> None:
-    """Whatever is generated."""
-    done = outside.asyncwait("verify", "flink", "--count", "150", "--seed", seed)
+    """Both operators, whatever is generated."""
+    done = outside.asyncwait("verify", "flink", "flink-keyed", "--count", "150", "--seed", seed)
 
-    line = done.out.splitlines()[-1]
-    assert line.startswith("flink: conformant with exceptions: core, ordered, unordered, timeouts")
+    plain, keyed = done.out.splitlines()[-2:]
+    assert plain.startswith("flink: conformant with exceptions: core, ordered, unordered, timeouts")
+    assert keyed.startswith("flink-keyed: conformant with exceptions: core, key-ordered, timeouts")
     assert done.code == 0, done.out
 
 

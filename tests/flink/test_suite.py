@@ -1,7 +1,12 @@
 """What the suite finds in Flink's own operator: its known departures, by their rules."""
 
+import gc
+import threading
+
 import pytest
 
+from asyncwait.backends.flink._jvm import java
+from asyncwait.backends.flink._side import FlinkSide
 from asyncwait.backends.flink.conformance import backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.judging import judge
@@ -64,3 +69,25 @@ def test_a_run_is_the_same_each_time() -> None:
     scenario = adapted(SCENARIOS["equal-records-each-with-its-own-back-off"], flink.capabilities)
     traces = [trace for _ in range(5) for trace in flink.run([scenario])]
     assert all(trace == traces[0] for trace in traces), id_of(scenario)
+
+
+def test_a_run_that_is_over_is_let_go() -> None:
+    """Neither Java nor Python keeps it: a suite plays thousands in one process."""
+    flink = backend()
+    scenario = adapted(SCENARIOS["several-results-each"], flink.capabilities)
+    list(flink.run([scenario]))
+    before, threads = sides(), java("java.lang.Thread").activeCount()
+    list(flink.run([scenario] * 40))
+    for _ in range(20):  # Java says in its own time what it has let go
+        java("java.lang.System").gc()
+        gc.collect()
+        if sides() <= before:
+            break
+        threading.Event().wait(0.05)
+    assert sides() <= before
+    assert java("java.lang.Thread").activeCount() <= threads
+
+
+def sides() -> int:
+    """How many operators Python knows."""
+    return sum(isinstance(each, FlinkSide) for each in gc.get_objects())

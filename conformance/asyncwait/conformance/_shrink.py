@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from asyncwait.conformance.judging import Checks, judge
 from asyncwait.conformance.running import Broken
 from asyncwait.conformance.shrinking import Search
-from asyncwait.conformance.verdict import Case, Failure, RuleResult, failures_of
+from asyncwait.conformance.verdict import Case, Failure, RuleResult
 from asyncwait.spec.scenario import Scenario, Trace
 
 SHRINK_SECONDS = 8.0
 """How long failures are shrunk, all together: about as long as a quick verification takes."""
 
 Adapt = Callable[[Scenario], Scenario]
+Fails = Callable[[Case, Trace], Mapping[str, Failure]]
 Run = Callable[[Sequence[Scenario]], Iterable[Trace | Broken]]
 
 
@@ -21,7 +21,7 @@ def shrink(
     results: Iterable[RuleResult],
     run: Run,
     adapt: Adapt,
-    checks: Checks,
+    fails: Fails,
     *,
     is_over: Callable[[], bool],
     say: Callable[[int, int], None],
@@ -32,7 +32,7 @@ def shrink(
         results: in the order in which their failures are shrunk, should the time not last.
         run: plays scenarios.
         adapt: makes of a scenario what the backend can play.
-        checks: to judge by, by the id of their rule; they also choose the explanation of a trace.
+        fails: says what speaks against the backend in a trace.
         is_over: whether the time is over; asked after each run.
         say: told how many failures of how many are shrunk.
     """
@@ -43,7 +43,7 @@ def shrink(
             if isinstance(trace, Broken):
                 yield {}
             else:
-                yield failures_of(case, trace, judge(case.scenario, trace, checks))
+                yield fails(case, trace)
 
     search = Search(try_out, is_over)
     shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]

@@ -13,7 +13,6 @@ from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
-from asyncwait.conformance.judging import Checks
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import (
     Case,
@@ -127,7 +126,7 @@ def verify_served(backend: Served, plan: Coverage, progress: Progress = lambda *
         known=tally.known,
     )
     if plan.shrinks and not stopped:
-        verdict = _shrunk(verdict, backend, checks, progress)
+        verdict = _shrunk(verdict, backend, tally, progress)
     if verdict.is_green and not plan.rules:
         seems = seemingly_there(backend.play, backend.capabilities)
         verdict = msgspec.structs.replace(verdict, seems=seems)
@@ -269,14 +268,14 @@ def _is_lost(run: Trace | Broken) -> bool:
     return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
-def _shrunk(verdict: Verdict, backend: Served, checks: Checks, progress: Progress) -> Verdict:
+def _shrunk(verdict: Verdict, backend: Served, tally: Tally, progress: Progress) -> Verdict:
     """Return `verdict` with the smallest failures that can be found in the time that there is."""
     ends = time.monotonic() + SHRINK_SECONDS
     found = shrink(
         verdict.failed,
         backend.play,
         partial(adapted, capabilities=backend.capabilities),
-        checks,
+        tally.findings,
         is_over=lambda: time.monotonic() > ends,
         say=partial(progress, "shrunk"),
     )

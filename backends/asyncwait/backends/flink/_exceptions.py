@@ -149,3 +149,55 @@ KNOWN = (
     ),
 )
 """In the order of Flink's own parts."""
+
+_THE_SAME = ("LM-2", "CO-7", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
+"""Departures that the two operators share."""
+
+KNOWN_KEYED = (
+    *(each for each in KNOWN if each.flink in _THE_SAME),
+    Known(
+        "CAP-8",
+        ("CAP-5",),
+        "more is inside than there is room for, as watermarks take none",
+        ("event-time",),
+    ),
+    Known(
+        "KO-9",
+        ("RES-4", "FAIL-2", "KEY-3"),
+        "who completes by a supplier is told that there are none, and the record waits",
+        ("callbacks",),
+        (
+            "CAP-4",
+            "ELEM-3",
+            "ELEM-8",
+            "END-2",
+            "END-8",
+            "KEY-5",
+            "RES-1",
+            "RES-2",
+            "RES-5",
+            "TIME-10",
+        ),
+    ),
+    Known(
+        "KO-10",
+        ("FAIL-1",),
+        "what a function raises where it is called ends the stream, and names no record",
+        ("a call that raises",),
+        ("FAIL-8",),
+    ),
+    Known(
+        "KO-11",
+        ("SNAP-2", "SNAP-3", "SNAP-4"),
+        "a snapshot has watermarks that came out, and none with no record behind; keys in no order",
+        ("a barrier",),
+    ),
+    Known(
+        "KO-12",
+        ("SNAP-3", "SNAP-4", "WM-1", "KEY-6"),
+        "what was restored is stored again, though it is out; watermarks come out as keys come",
+        ("restore",),
+        ("REST-3", "REST-6", "REST-7", "WM-2", "WM-3", "WM-4"),
+    ),
+)
+"""Of the key-ordered operator."""

@@ -139,9 +139,13 @@ class FlinkSide:
         self.is_finished = True
 
     def close(self) -> None:
-        """Close the operator: mails that come later are refused (CO-15)."""
-        if self._operator is not None:
-            self._operator.close()
+        """Close the operator, and let it go: mails that come later are refused (CO-15).
+
+        It holds this in Java, and no collector sees a circle that goes through both languages.
+        """
+        operator, self._operator = self._operator, None
+        if operator is not None:
+            operator.close()
 
     def _put(self, element: Element) -> None:
         """Hand an element on; nothing is admitted before it was taken."""

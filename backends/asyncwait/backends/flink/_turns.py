@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
+from asyncwait.backends.flink._jvm import java
 from asyncwait.spec import let_pass
 
 Waits: TypeAlias = Literal["work", "mail", "room", "nothing"]
@@ -134,6 +135,7 @@ class Turns:
                 self._switch()
         with suppress(BaseException):  # nobody is left whom it could be told
             self._last()
+        java("java.lang.Thread").detach()  # else Java keeps it, and what it holds, for ever
         self.waits_for = "nothing"
         self._loops.release()
 

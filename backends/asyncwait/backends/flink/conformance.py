@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from asyncwait.backends.flink import open_keyed_operator, open_operator, start_java
-from asyncwait.backends.flink._exceptions import KNOWN, Known
+from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink._jvm import require_tables
 from asyncwait.conformance import Excuse, StreamBackend, stream_backend
 
@@ -41,7 +41,12 @@ def keyed_backend() -> StreamBackend:
     start_java()
     require_tables()
     lacks = ("cancel-calls", "on-demand-snapshot")
-    return stream_backend(open_keyed_operator, profiles=(*_KEYED, *_MORE), lacks=lacks)
+    return stream_backend(
+        open_keyed_operator,
+        profiles=(*_KEYED, *_MORE),
+        lacks=lacks,
+        exceptions=_exceptions(KNOWN_KEYED),
+    )
 
 
 def _exceptions(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from asyncwait.spec import Barrier, Element, WatermarkStatus
+from asyncwait.spec import Barrier, Element, Snapshot, WatermarkStatus
 from asyncwait.spec.scenario import Capability, Handler, Scenario, Step, needs
 
 
@@ -12,8 +12,8 @@ def _elements(scenario: Scenario) -> Iterator[Element]:
         yield from scenario.restore.in_flight
 
 
-def _has(kind: type[Element]) -> Callable[[Scenario], bool]:
-    return lambda scenario: any(isinstance(each, kind) for each in _elements(scenario))
+def _has(*kinds: type[Element]) -> Callable[[Scenario], bool]:
+    return lambda scenario: any(isinstance(each, kinds) for each in _elements(scenario))
 
 
 def _calls(does: Callable[[Step], object]) -> Callable[[Scenario], bool]:
@@ -34,7 +34,7 @@ def _handles(does: Callable[[Handler], object]) -> Callable[[Scenario], bool]:
 
 TRAITS: Mapping[str, Callable[[Scenario], bool]] = {
     "a status": _has(WatermarkStatus),
-    "a barrier": _has(Barrier),
+    "a barrier": _has(Barrier, Snapshot),
     "a call that raises": _calls(lambda step: step.does == "raise"),
     "a call that gives no results": _calls(lambda step: step.does == "misreturn"),
     "a supplier": _calls(lambda step: step.supplied),

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
 from asyncwait.conformance.running import Excuses
-from asyncwait.conformance.verdict._excused import sort_out
+from asyncwait.conformance.verdict._excused import Sorted, sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 
 KEPT = 3
@@ -133,8 +133,7 @@ class Tally:
                 count.error = count.error or f"{case.label}: {error}"
 
     def _add_failures(self, case: Case, broken: Mapping[str, Failure]) -> None:
-        violations = {rule: failure.violation for rule, failure in broken.items()}
-        said = sort_out(case.scenario, violations, self._excuses)
+        said = self._sorted(case, broken)
         self.known += bool(said.known)
         if said.findings:
             self.together.append(said.findings)
@@ -142,6 +141,15 @@ class Tally:
             self.counts[rule].found.add(broken[rule])
         for rule in said.known.keys() & self.counts.keys():
             self.counts[rule].known.add(broken[rule])
+
+    def findings(self, case: Case, trace: Trace) -> dict[str, Failure]:
+        """Return what speaks against the backend in a trace, which is not counted."""
+        broken = failures_of(case, trace, judge(case.scenario, trace, self._checks))
+        return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
+
+    def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
+        violations = {rule: failure.violation for rule, failure in broken.items()}
+        return sort_out(case.scenario, violations, self._excuses)
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""

@@ -1,0 +1,23 @@
+"""The page about Flink's operator tells of all that it is known to break."""
+
+import re
+from pathlib import Path
+
+from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "flink.md"
+
+
+def row_of(known: Known) -> str:
+    """What the page says of one departure."""
+    seldom = f"; seldom {', '.join(known.seldom)}" if known.seldom else ""
+    return f"| {known.flink} | {', '.join(known.rules)}{seldom} | {known.shows} |"
+
+
+def test_the_page_tells_how_each_departure_shows() -> None:
+    """In the order of the data, and nothing else."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    own = [known for known in KNOWN_KEYED if known not in KNOWN]
+
+    rows = [line for line in lines if re.match(r"\| [A-Z]{2,3}-\d+ \|", line)]
+    assert rows == [row_of(known) for known in (*KNOWN, *own)]
