@@ -19,6 +19,7 @@ class Known(Struct, frozen=True):
         needs: what a scenario needs, or holds, wherever it shows; see `Excuse`.
         seldom: ids of rules that it breaks first in rare scenarios, where records are equal, or
             where much comes together.
+        examples: names of those that show it plainly.
     """
 
     flink: str
@@ -26,6 +27,7 @@ class Known(Struct, frozen=True):
     shows: str
     needs: tuple[str, ...] = ()
     seldom: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
 
     @property
     def theirs(self) -> str:
@@ -40,31 +42,42 @@ KNOWN = (
         ("WM-5",),
         "a status comes out while what came before is in flight",
         ("a status",),
+        examples=("slow-record-before-a-status",),
     ),
     Known(
         "SN-3",
         ("SNAP-4",),
         "finished records come first in a snapshot, the others in no order",
         ("unordered", "a barrier"),
+        examples=("snapshot-of-what-is-finished-behind-a-fence",),
     ),
     Known(
         "CO-7",
         ("RES-3",),
         "a call that gives None fails the task, and no record is named",
         ("a call that gives no results",),
+        examples=("a-call-gives-none",),
     ),
     Known(
         "CO-8",
         ("RES-3", "ORD-2", "ORD-3", "FAIL-2"),
         "a call that gives None leaves its record undecided",
         ("retry", "a call that gives no results"),
+        examples=("what-is-no-collection-is-no-reason",),
     ),
-    Known("CO-11", ("FAIL-1",), "the error of a supplier comes out as it is, and names no record"),
+    Known(
+        "CO-11",
+        ("FAIL-1",),
+        "the error of a supplier comes out as it is, and names no record",
+        ("a supplier", "a call that raises"),
+        examples=("supplier-that-raises",),
+    ),
     Known(
         "CO-15",
         ("RES-4",),
         "a completion that comes after the end has an error raised at whoever completes",
         ("callbacks",),
+        examples=("completed-behind-a-failure",),
     ),
     Known(
         "FA-1",
@@ -72,12 +85,14 @@ KNOWN = (
         "what a function raises where it is called comes out as it is",
         ("a call that raises",),
         seldom=("END-7",),
+        examples=("callback-raises-at-once",),
     ),
     Known(
         "RT-18",
         ("FAIL-8",),
         "what a function raises where it is called ends the stream, with attempts left",
         ("retry", "a call that raises"),
+        examples=("raising-where-it-is-called",),
     ),
     Known(
         "TO-3",
@@ -85,6 +100,7 @@ KNOWN = (
         "a record that is called later than the first is asked for at once, when the deadline is "
         "that far away",
         ("timeouts",),
+        examples=("deadline-in-millions-of-years",),
     ),
     Known(
         "TO-6",
@@ -99,18 +115,21 @@ KNOWN = (
         "a record whose handler gives None waits, and a late answer counts",
         ("timeouts", "a handler that gives none"),
         ("FAIL-3", "TIME-6"),
+        examples=("handler-gives-none",),
     ),
     Known(
         "TO-10",
         ("TIME-4",),
         "the error of a handler names no record",
         ("timeouts", "a handler that fails"),
+        examples=("handler-raises",),
     ),
     Known(
         "RT-5",
         ("RETRY-3", "RETRY-4"),
         "a record backs off for as long as is due after another one's attempts",
         ("retry",),
+        examples=("attempts-in-contexts-of-their-own",),
     ),
     Known(
         "RT-10",
@@ -118,6 +137,7 @@ KNOWN = (
         "the answer of an attempt that is over comes out",
         ("retry",),
         ("ELEM-4",),
+        examples=("answers-of-attempts-that-are-over",),
     ),
     Known(
         "RT-16",
@@ -126,6 +146,7 @@ KNOWN = (
         "followed by another attempt",
         ("retry", "timeouts"),
         ("CAP-4", "ELEM-4", "TIME-2", "TIME-4", "TIME-6"),
+        examples=("attempt-fails-at-the-deadline",),
     ),
     Known(
         "RT-17",
@@ -133,6 +154,7 @@ KNOWN = (
         "a predicate that raises leaves the record waiting, or ends the stream without naming it",
         ("retry",),
         ("RETRY-1", "TIME-1"),
+        examples=("predicate-of-errors-that-raises",),
     ),
     Known(
         "EI-4",
@@ -140,12 +162,14 @@ KNOWN = (
         "at the end of input an outcome is final",
         ("retry",),
         ("END-7", "FAIL-8"),
+        examples=("repeated-behind-the-end-of-input",),
     ),
     Known(
         "EI-5",
         ("ORD-5", "RETRY-3", "RETRY-15"),
         "at the end of input a record that has backed off is called once more at once",
         ("retry",),
+        examples=("deadline-in-a-back-off", "end-of-input-in-a-second-attempt"),
     ),
 )
 """In the order of Flink's own parts."""
@@ -160,6 +184,7 @@ KNOWN_KEYED = (
         ("CAP-5",),
         "more is inside than there is room for, as watermarks take none",
         ("event-time",),
+        examples=("watermark-behind-two-and-room-for-two",),
     ),
     Known(
         "KO-9",
@@ -178,6 +203,7 @@ KNOWN_KEYED = (
             "RES-5",
             "TIME-10",
         ),
+        examples=("supplier-that-raises",),
     ),
     Known(
         "KO-10",
@@ -185,12 +211,14 @@ KNOWN_KEYED = (
         "what a function raises where it is called ends the stream, and names no record",
         ("a call that raises",),
         ("FAIL-8",),
+        examples=("callback-raises-at-once",),
     ),
     Known(
         "KO-11",
         ("SNAP-2", "SNAP-3", "SNAP-4"),
         "a snapshot has watermarks that came out, and none with no record behind; keys in no order",
         ("a barrier",),
+        examples=("restored-with-four-keys", "snapshot-before-a-watermark-behind-it"),
     ),
     Known(
         "KO-12",
@@ -198,6 +226,7 @@ KNOWN_KEYED = (
         "what was restored is stored again, though it is out; watermarks come out as keys come",
         ("restore",),
         ("REST-3", "REST-6", "REST-7", "WM-2", "WM-3", "WM-4"),
+        examples=("not-twice-after-it-was-idle", "restored-into-order-by-key"),
     ),
 )
 """Of the key-ordered operator."""

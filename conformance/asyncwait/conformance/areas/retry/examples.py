@@ -452,6 +452,17 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "end-of-input-in-a-second-attempt",
+        ("RETRY-15", "END-1"),
+        "The input ends while the second attempt runs: it is awaited, and nothing else is called.",
+        Scenario(
+            retry=PlannedRetry(max_attempts=3, initial=40),
+            inputs=at(0, A),
+            plans=(Plan("a", (_AT_ONCE, _gives("a1", after=160))),),
+            source_ends_at=80,
+        ),
+    ),
+    Example(
         "barrier-in-a-back-off",
         ("RETRY-15", "SNAP-2", "SNAP-5"),
         "The snapshot at 80 holds a, which goes on backing off.",
