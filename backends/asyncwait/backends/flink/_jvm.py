@@ -90,16 +90,12 @@ def start_java() -> None:
     except ImportError:
         raise MissingExtra("jpype1", "flink") from None
     if not jpype.isJVMStarted():
-        jar = find_jar()
+        jar, library = find_jar(), _library()
+        classpath = [str(jar), *_beside(jar)]
         try:
-            jpype.startJVM(
-                _library(),
-                *_OPTIONS,
-                classpath=[str(jar), *_beside(jar)],
-                convertStrings=True,
-            )
+            jpype.startJVM(library, *_OPTIONS, classpath=classpath, convertStrings=True)
         except (OSError, RuntimeError) as error:
-            raise FlinkUnavailable(f"Java does not start: {error}") from error
+            raise FlinkUnavailable(_why_not(error)) from error
     try:
         flink("streaming.api.operators.async.AsyncWaitOperator")
     except TypeError as error:
@@ -107,6 +103,13 @@ def start_java() -> None:
             "the Java machine of this process runs without Flink; start it here first, with "
             "asyncwait.backends.flink.start_java()"
         ) from error
+
+
+def _why_not(error: Exception) -> str:
+    """Return why Java does not start."""
+    if "restarted" in str(error):
+        return "the Java machine of this process has ended; only a new process can start another"
+    return f"Java does not start: {error}"
 
 
 def require_tables() -> None:
