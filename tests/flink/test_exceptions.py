@@ -4,15 +4,13 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from flink_runs import SCENARIOS, run_of
 from outside import Folder
 
 from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
 from asyncwait.conformance import StreamBackend
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import adapted, excuses_of
-from asyncwait.conformance.verdict import Sorted, sort_out
+from asyncwait.conformance.verdict import Sorted
 from asyncwait.spec.rules import departures, rules
 
 pytestmark = pytest.mark.usefixtures("flink")
@@ -29,15 +27,7 @@ def examples(flink: None) -> Callable[[object], dict[str, Sorted]]:
 
 def said_of(operator: StreamBackend) -> dict[str, Sorted]:
     """What the rules say of each example."""
-    excuses = excuses_of(operator.exceptions)
-    held_to = {rule.id for rule in rules().values() if rule.applies_to(operator.capabilities)}
-    checks = {rule: check for rule, check in CHECKS.items() if rule in held_to}
-    fitting = {each.name: adapted(each.scenario, operator.capabilities) for each in EXAMPLES}
-    traces = operator.run(list(fitting.values()))
-    return {
-        name: sort_out(scenario, dict(judge(scenario, trace, checks).violations()), excuses)
-        for (name, scenario), trace in zip(fitting.items(), traces, strict=True)
-    }
+    return {name: run_of(operator, scenario).said for name, scenario in SCENARIOS.items()}
 
 
 @LISTS

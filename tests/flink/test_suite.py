@@ -4,29 +4,15 @@ import gc
 import threading
 
 import pytest
+from flink_runs import SCENARIOS, broken_by
 
 from asyncwait.backends.flink._jvm import java
 from asyncwait.backends.flink._side import FlinkSide
 from asyncwait.backends.flink.conformance import backend
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted
-from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import id_of
 
 pytestmark = pytest.mark.usefixtures("flink")
-
-SCENARIOS = {example.name: example.scenario for example in EXAMPLES}
-
-
-def broken_by(name: str) -> set[str]:
-    """The rules that Flink breaks in an example."""
-    flink = backend()
-    scenario = adapted(SCENARIOS[name], flink.capabilities)
-    (trace,) = flink.run([scenario])
-    held_to = [rule.id for rule in rules().values() if rule.applies_to(flink.capabilities)]
-    checks = {rule: CHECKS[rule] for rule in held_to}
-    return {rule for rule, _ in judge(scenario, trace, checks).violations()}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +33,7 @@ def broken_by(name: str) -> set[str]:
 )
 def test_a_departure_is_convicted(example: str, rule: str) -> None:
     """By the rule that says what holds here instead."""
-    assert rule in broken_by(example)
+    assert rule in broken_by(backend(), example)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +46,7 @@ def test_a_departure_is_convicted(example: str, rule: str) -> None:
 )
 def test_what_flink_does_as_it_is_specified_is_not_convicted(example: str) -> None:
     """No rule is broken."""
-    assert broken_by(example) == set()
+    assert broken_by(backend(), example) == set()
 
 
 def test_a_run_is_the_same_each_time() -> None:

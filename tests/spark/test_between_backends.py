@@ -1,9 +1,17 @@
 """A snapshot restores across the border of Spark, in both directions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
-from between_backends import IN_PROCESS, carries, leg_player, scenarios_with_snapshots, violations
+from between_backends import (
+    IN_PROCESS,
+    Round,
+    carries,
+    leg_player,
+    play_rounds,
+    scenarios_with_snapshots,
+    violations,
+)
 
 from asyncwait.backends.spark import EmbeddedSpark
 from asyncwait.backends.spark.conformance import backend
@@ -11,14 +19,11 @@ from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Leg, LegStart, Scenario, Trace, next_leg
+from asyncwait.spec.scenario import Scenario, Trace
 
 SNAPSHOTS = 50
 # A few more: where things happen in one instant, another backend may have less in flight.
 SCENARIOS = 60
-
-Round = Callable[[Sequence[LegStart]], list[Leg]]
-"""Plays legs of many scenarios on one backend."""
 
 
 @pytest.fixture(scope="module")
@@ -33,21 +38,6 @@ def crashing() -> list[Scenario]:
 def on_spark(spark: EmbeddedSpark) -> Round:
     """Plays a round of legs as one job."""
     return lambda plans: [report.leg for report in play_legs(spark, plans).reports]
-
-
-def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> list[Trace]:
-    """Play the first legs of all scenarios on one backend, and all others on another."""
-    legs: list[list[Leg]] = [[] for _ in scenarios]
-    plans = {number: LegStart.first(scenario) for number, scenario in enumerate(scenarios)}
-    round_ = first
-    while plans:
-        played = dict(zip(plans, round_(list(plans.values())), strict=True))
-        for number, leg in played.items():
-            legs[number].append(leg)
-        following = {number: next_leg(plans[number], leg) for number, leg in played.items()}
-        plans = {number: plan for number, plan in following.items() if plan is not None}
-        round_ = others
-    return [Trace(tuple(each)) for each in legs]
 
 
 def judged(scenarios: Sequence[Scenario], traces: Sequence[Trace]) -> list[str]:

@@ -11,16 +11,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from flink_runs import SCENARIOS, run_of
 from msgspec import Struct
 
 from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import describe_scenario, draw
-from asyncwait.conformance.running import StreamBackend, adapted, excuses_of
+from asyncwait.conformance.running import StreamBackend
 from asyncwait.conformance.shrinking import Search
-from asyncwait.conformance.verdict import Case, Failure, failures_of, sort_out
+from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.rules import departures, rules
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
@@ -59,17 +58,10 @@ class Operator(Struct, frozen=True):
             scenario: to be played, as far as the operator can.
             flink: id of the departure.
         """
-        can = self.backend.capabilities
-        case = Case("shrunk", scenario, adapted(scenario, can), generated=True)
-        (trace,) = self.backend.run([case.scenario])
-        applying = {rule.id for rule in rules().values() if rule.applies_to(can)}
-        checks = {rule: check for rule, check in CHECKS.items() if rule in applying}
-        broken = failures_of(case, trace, judge(case.scenario, trace, checks))
-        violations = {rule: failure.violation for rule, failure in broken.items()}
-        known = sort_out(case.scenario, violations, excuses_of(self.backend.exceptions)).known
+        run = run_of(self.backend, scenario)
         return {
-            f"{rule} {_kind(broken[rule])}": broken[rule]
-            for rule, why in known.items()
+            f"{rule} {_kind(run.broken[rule])}": run.broken[rule]
+            for rule, why in run.said.known.items()
             if any(reason.startswith(f"{flink}:") for reason in why)
         }
 
@@ -97,7 +89,7 @@ class Defect(Struct, frozen=True):
 
 def smallest(operator: Operator, known: Known, example: str) -> Defect:
     """Return the smallest failure that is found, beginning with an example."""
-    scenario = next(each.scenario for each in EXAMPLES if each.name == example)
+    scenario = SCENARIOS[example]
     found = operator.departs(scenario, known.flink)
     how = next(how for rule in (*known.rules, *known.seldom) for how in found if _is(how, rule))
     ends = time.monotonic() + SECONDS
