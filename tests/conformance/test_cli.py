@@ -440,7 +440,7 @@ def test_no_rule_of_the_mailbox_is_for_a_backend() -> None:
 
 def test_a_rule_is_shown_with_what_it_needs() -> None:
     """Profiles and finer abilities; most need neither."""
-    done = run("rules", "CAP-6", "ORD-4")
+    done = run("rules", "CAP-6", "ORD-5")
 
     assert "\n\nNeeds: event-time or snapshots\n\nSource: " in done.stdout
     assert "\n\nNeeds: nothing but the core\n\nSource: " in done.stdout
@@ -648,17 +648,20 @@ def test_without_trio_the_other_loop_is_verified(outside: Folder) -> None:
 
 def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
     """What was not verified is named, and is not green."""
-    outside.block("trio", "pyarrow")
+    outside.block("trio", "pyarrow", "jpype")
 
     done = outside.asyncwait("verify", "--all", "--count", "1", "--rule", "ORD-1")
 
-    lines = done.out.splitlines()[-9:]
+    lines = done.out.splitlines()[-11:]
     here = ["emitter-asyncio", "pool-asyncio", "reference-asyncio", "threads"]
+    no_flink = "not verified: jpype1 is not installed; try: pip install 'asyncwait[flink]'"
     no_spark = "not verified: pyarrow is not installed; try: pip install 'asyncwait[spark]'"
     assert done.code == 3
     assert lines[:4] == [f"{name}: conformant as to ORD-1 (1 rules pass)" for name in here]
     assert lines[4:] == [
         "emitter-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
+        f"flink: {no_flink}",
+        f"flink-keyed: {no_flink}",
         "pool-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
         "reference-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
         f"spark: {no_spark}",
@@ -760,5 +763,6 @@ def test_the_shipped_subcommands_are_listed() -> None:
     """By name; the journal's comes by its entry point."""
     listed = run("--help").stdout
 
-    names = ["backends", "journal", "judge", "play", "rules", "verify", "verify-mailbox"]
+    names = ["backends", "compare", "journal", "judge", "play", "rules", "verify"]
+    names.append("verify-mailbox")
     assert [line.split()[0] for line in listed.partition("Commands:\n")[2].splitlines()] == names

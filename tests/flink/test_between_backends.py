@@ -2,7 +2,7 @@
 
 The scenarios are generated ones in which Flink by itself keeps every rule: `kept_by_flink` says
 what is left out of them, and why. So what is found here is found in the exchange. All rules judge
-that Flink is held to.
+that Flink is held to, but for one in unordered mode.
 """
 
 from collections.abc import Callable, Mapping

@@ -11,7 +11,8 @@ Left out, and for which of Flink's departures:
 - answers in callback form for an operator that is being left, which takes no time here, or is gone,
   while another one goes on beside it (CO-15).
 
-And of what any leg in unordered mode stores, the order within a segment is nobody's (SN-3).
+Flink's snapshots of unordered mode have an order of their own within a segment (SN-3): whether they
+are in input order is not asked of any leg in that mode.
 """
 
 from collections.abc import Iterable, Iterator
@@ -51,7 +52,7 @@ def kept_by_flink(scenarios: Iterable[Scenario], can: frozenset[Capability]) -> 
 def wrongs(
     scenarios: Iterable[Scenario], traces: Iterable[Trace], can: frozenset[Capability]
 ) -> list[list[str]]:
-    """What the rules that backends with some capabilities are held to find wrong with each run."""
+    """What the rules that such backends are held to find wrong with each run, SN-3 aside."""
     return [_wrongs(*pair, can) for pair in zip(scenarios, traces, strict=True)]
 
 

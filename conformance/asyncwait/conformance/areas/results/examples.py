@@ -163,7 +163,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "completed-behind-a-failure",
-        ("RES-4", "FAIL-3"),
+        ("FAIL-1",),
         "When b is completed a has failed the operator; whoever completes is not told.",
         Scenario(
             form="callback",

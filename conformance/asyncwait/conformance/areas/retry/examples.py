@@ -317,7 +317,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         "attempt-fails-at-the-deadline",
-        ("RETRY-11", "TIME-2"),
+        ("TIME-1",),
         "The first attempt fails in the instant of the deadline: nothing is repeated.",
         Scenario(
             timeout=80,
@@ -453,7 +453,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "end-of-input-in-a-second-attempt",
-        ("RETRY-15", "END-1"),
+        ("RETRY-1", "RETRY-3"),
         "The input ends while the second attempt runs: it is awaited, and nothing else is called.",
         Scenario(
             retry=PlannedRetry(max_attempts=3, initial=40),
