@@ -153,7 +153,7 @@ KNOWN = (
         ("RETRY-13",),
         "a predicate that raises leaves the record waiting, or ends the stream without naming it",
         ("retry",),
-        ("RETRY-1", "TIME-1"),
+        ("ORD-2", "ORD-3", "RETRY-1", "TIME-1"),
         examples=("predicate-of-errors-that-raises",),
     ),
     Known(
