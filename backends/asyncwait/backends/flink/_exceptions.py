@@ -56,6 +56,7 @@ KNOWN = (
         ("RES-3",),
         "a call that gives None fails the task, and no record is named",
         ("a call that gives no results",),
+        ("FAIL-8",),
         examples=("a-call-gives-none",),
     ),
     Known(
@@ -92,6 +93,7 @@ KNOWN = (
         ("FAIL-8",),
         "what a function raises where it is called ends the stream, with attempts left",
         ("retry", "a call that raises"),
+        ("END-17",),
         examples=("raising-where-it-is-called",),
     ),
     Known(
@@ -107,7 +109,7 @@ KNOWN = (
         ("TIME-6",),
         "after a loop that was blocked, an answer comes out that came behind the deadline",
         ("timeouts",),
-        ("TIME-2",),
+        ("TIME-2", "TIME-4"),
     ),
     Known(
         "TO-9",
@@ -122,6 +124,7 @@ KNOWN = (
         ("TIME-4",),
         "the error of a handler names no record",
         ("timeouts", "a handler that fails"),
+        ("FAIL-8",),
         examples=("handler-raises",),
     ),
     Known(
@@ -136,7 +139,7 @@ KNOWN = (
         ("ELEM-3", "RETRY-9"),
         "the answer of an attempt that is over comes out",
         ("retry",),
-        ("ELEM-4",),
+        ("ELEM-4", "ELEM-8", "FAIL-3", "FAIL-4", "RETRY-14"),
         examples=("answers-of-attempts-that-are-over",),
     ),
     Known(
@@ -145,7 +148,7 @@ KNOWN = (
         "the results of a handler don't come out: an outcome of the same instant counts, or is "
         "followed by another attempt",
         ("retry", "timeouts"),
-        ("CAP-4", "ELEM-4", "TIME-2", "TIME-4", "TIME-6"),
+        ("CAP-4", "ELEM-4", "RES-2", "RETRY-11", "TIME-2", "TIME-4", "TIME-6", "WM-4"),
         examples=("attempt-fails-at-the-deadline",),
     ),
     Known(
