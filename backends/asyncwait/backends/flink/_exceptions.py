@@ -200,6 +200,7 @@ KNOWN_KEYED = (
             "ELEM-8",
             "END-2",
             "END-8",
+            "FAIL-3",
             "KEY-5",
             "RES-1",
             "RES-2",
@@ -213,7 +214,7 @@ KNOWN_KEYED = (
         ("FAIL-1",),
         "what a function raises where it is called ends the stream, and names no record",
         ("a call that raises",),
-        ("FAIL-8",),
+        ("END-7", "FAIL-8"),
         examples=("callback-raises-at-once",),
     ),
     Known(
