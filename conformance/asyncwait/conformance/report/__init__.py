@@ -1,5 +1,6 @@
 """Verdicts and failures for people."""
 
+from asyncwait.conformance.report._again import again_anywhere, again_here
 from asyncwait.conformance.report._besides import besides, printed
 from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._failures import failure_lines, rule_lines
@@ -8,6 +9,8 @@ from asyncwait.conformance.report._timeline import describe_scenario, draw, show
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "again_anywhere",
+    "again_here",
     "area_table",
     "besides",
     "describe_scenario",

@@ -30,12 +30,31 @@ def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[st
     if not case.repeatable:
         yield "played in a way of the backend's own, which a verification alone repeats"
         return
-    command = f"asyncwait play {shlex.quote(backend)}"
-    yield f"again: {command} {case.id}"
+    yield f"again: {again_here(backend, case)}"
     if not case.generated or case.id in kept:
         return
-    text = scenarios_to_json((case.planned,)).decode()
-    if len(text) <= LONGEST_JSON:
-        yield f"anywhere: {command} {shlex.quote(text)}"
+    if anywhere := again_anywhere(backend, case):
+        yield f"anywhere: {anywhere}"
     else:
-        yield f"anywhere: verify again, then as above: its JSON has {len(text):,} characters"
+        yield f"anywhere: verify again, then as above: its JSON has {len(_json(case)):,} characters"
+
+
+def again_here(backend: str, case: Case) -> str:
+    """Return the command that plays a case again where its id is known; nothing if none does."""
+    return f"asyncwait play {shlex.quote(backend)} {case.id}" if case.repeatable else ""
+
+
+def again_anywhere(backend: str, case: Case) -> str:
+    """Return the command that plays a case again on any machine; nothing if it would be too long.
+
+    An example has its id everywhere.
+    """
+    if not case.repeatable or not case.generated:
+        return again_here(backend, case)
+    text = _json(case)
+    command = f"asyncwait play {shlex.quote(backend)} {shlex.quote(text)}"
+    return command if len(text) <= LONGEST_JSON else ""
+
+
+def _json(case: Case) -> str:
+    return scenarios_to_json((case.planned,)).decode()

@@ -2,7 +2,14 @@
 
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
-from asyncwait.conformance.verdict._tally import Case, Failure, Failures, Tally, failures_of
+from asyncwait.conformance.verdict._tally import (
+    KEPT,
+    Case,
+    Failure,
+    Failures,
+    Tally,
+    failures_of,
+)
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,
     USAGE_ERROR,
@@ -17,6 +24,7 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "EXIT_CODES",
+    "KEPT",
     "USAGE_ERROR",
     "Case",
     "Cause",

@@ -32,6 +32,7 @@ RULE_ID = re.compile(r"[A-Z]+-[1-9]\d*")
 _FLINK_ID = re.compile(r"[A-Z]{2,3}-[1-9]\d*")
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 _SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
+_HINT = "If it fails: "
 _COLUMNS = ("Flink", "Flink 2.3.0", "ours", "why")
 
 
@@ -67,6 +68,8 @@ class Rule(Struct, frozen=True, kw_only=True):
         source: where it comes from, as plain text.
         sentence: what holds, in one sentence; Markdown in one line.
         why: the reason; Markdown, paragraphs apart by an empty line.
+        hint: what to look for in an operator that breaks it; Markdown in one line. The mailbox's
+            rules have none.
     """
 
     id: str
@@ -78,6 +81,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     source: str
     sentence: str
     why: str
+    hint: str = ""
 
     def missing(self, capabilities: frozenset[Capability]) -> tuple[str, ...]:
         """Return what keeps the rule from a backend with `capabilities`, alternatives in one."""
@@ -335,6 +339,8 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
         raise _expected(file, rest[1], "one sentence with a full stop")
     if len(rest) == 2 or not rest[2].text.startswith("Why: "):  # noqa: PLR2004 - after the two above
         raise MalformedRules(file, heading.line, f"{head['id']} has no paragraph 'Why: ...'")
+    *why, last = [paragraph.text for paragraph in rest[2:]]
+    hint = last.removeprefix(_HINT) if why and last.startswith(_HINT) else ""
     return Rule(
         id=head["id"],
         area=area,
@@ -344,7 +350,8 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
         needs=_needs(file, rest[0], meta["needs"]),
         source=_LINK.sub(r"(\1)", meta["source"]),
         sentence=sentence,
-        why="\n\n".join(paragraph.text for paragraph in rest[2:]).removeprefix("Why: "),
+        why="\n\n".join([*why, *([] if hint else [last])]).removeprefix("Why: "),
+        hint=hint,
     )
 
 

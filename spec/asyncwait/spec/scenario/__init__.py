@@ -53,6 +53,7 @@ from asyncwait.spec.scenario._trace import (
     SourceEnded,
     Taken,
     Trace,
+    require_flat_trace,
     trace_from_json,
 )
 from asyncwait.spec.scenario._wire import READY, Declaration, Reply, Request, reply_from_json
@@ -117,6 +118,7 @@ __all__ = [
     "next_leg",
     "profiles_of",
     "reply_from_json",
+    "require_flat_trace",
     "scenarios_from_json",
     "scenarios_to_json",
     "size_of",

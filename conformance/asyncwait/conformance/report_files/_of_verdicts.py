@@ -1,0 +1,247 @@
+"""From verdicts to a report: what is told, and how much of the evidence."""
+
+import platform
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from typing import get_args
+
+import msgspec
+
+from asyncwait.conformance.report import (
+    again_anywhere,
+    again_here,
+    besides,
+    describe_scenario,
+    draw,
+    excerpt,
+)
+from asyncwait.conformance.report_files._data import (
+    FORMAT,
+    Evidence,
+    Header,
+    Played,
+    Report,
+    Result,
+    RuleText,
+    Run,
+    RunFooter,
+    RunHeader,
+)
+from asyncwait.conformance.verdict import (
+    EXIT_CODES,
+    KEPT,
+    Failure,
+    RuleResult,
+    Status,
+    Verdict,
+)
+from asyncwait.spec.rules import Rule, areas
+from asyncwait.spec.scenario import profiles_of
+
+MOST_OF_ONE = 60_000
+"""Bytes of a scenario and its trace; what is longer is drawn in words."""
+
+MOST_OF_ALL = 900_000
+"""Bytes of scenarios and traces in one report: a page that shows them is to open quickly."""
+
+ERRORS = 20
+"""Texts of errors that are told for each backend."""
+
+LONGEST = 2_000
+"""Characters of such a text."""
+
+
+def report_of(verdicts: Sequence[Verdict], created: str) -> Report:
+    """Return the report on some backends.
+
+    Args:
+        verdicts: one for each backend.
+        created: when, as ISO text in UTC.
+    """
+    rules = {result.rule.id: result.rule for v in verdicts for result in v.results}
+    evidence = _Collected(verdicts)
+    return Report(
+        header_of(created),
+        tuple(map(_text_of, rules.values())),
+        tuple(_run_of(verdict, evidence) for verdict in verdicts),
+    )
+
+
+def header_of(created: str) -> Header:
+    """Return the header of a report that this machine writes.
+
+    Args:
+        created: when, as ISO text in UTC.
+    """
+    own = version("asyncwait")
+    return Header(FORMAT, own, "", created, platform.python_version(), platform.platform())
+
+
+def _text_of(rule: Rule) -> RuleText:
+    return RuleText(
+        rule.id,
+        rule.area,
+        areas()[rule.area].title,
+        rule.title,
+        rule.level,
+        rule.since,
+        rule.sentence,
+        rule.why,
+        rule.hint,
+    )
+
+
+class _Collected:
+    """The evidence of a report: of each rule the first piece, while there is room the others.
+
+    Args:
+        verdicts: on all backends of the report.
+
+    Attributes:
+        played: the scenarios that show something, by backend.
+        pieces: the evidence, by backend and rule.
+    """
+
+    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+        self.played: dict[str, list[Played]] = {verdict.backend: [] for verdict in verdicts}
+        self.pieces: dict[tuple[str, str], list[Evidence]] = {}
+        self._places: dict[tuple[str, str, str], int] = {}
+        self._left = MOST_OF_ALL
+        for piece in range(KEPT):
+            for verdict in verdicts:
+                for rule, failure in _failures(verdict, piece):
+                    self._add(verdict.backend, rule, failure)
+
+    def _add(self, backend: str, rule: str, failure: Failure) -> None:
+        place = self._place(backend, failure)
+        if place is not None:
+            found = failure.violation
+            piece = Evidence(place, found.text, found.at, found.leg)
+            self.pieces.setdefault((backend, rule), []).append(piece)
+
+    def _place(self, backend: str, failure: Failure) -> int | None:
+        """Return where the scenario of a failure stands; None if there is no room for it."""
+        key = backend, failure.case.name, failure.case.id
+        if key not in self._places:
+            played = _played(backend, failure)
+            size = len(msgspec.json.encode(played))
+            if size > self._left:
+                return None
+            self._left -= size
+            self._places[key] = len(self.played[backend])
+            self.played[backend].append(played)
+        return self._places[key]
+
+
+def _failures(verdict: Verdict, piece: int) -> Iterator[tuple[str, Failure]]:
+    """Yield of each rule the failure of that number, the most telling rules first."""
+    others = [r for r in verdict.results if r.status == "expected-fail"]
+    for result in (*verdict.failed, *others):
+        for failure in result.failures[piece : piece + 1]:
+            yield result.rule.id, failure
+
+
+def _played(backend: str, failure: Failure) -> Played:
+    case = failure.case
+    played = Played(
+        case.name,
+        case.id,
+        case.generated,
+        case.planned,
+        None if case.scenario == case.planned else case.scenario,
+        failure.trace,
+        replay=again_here(backend, case),
+        anywhere=again_anywhere(backend, case),
+    )
+    size = len(msgspec.json.encode(played))
+    return played if size <= MOST_OF_ONE else _in_words(played, failure, size)
+
+
+def _in_words(played: Played, failure: Failure, size: int) -> Played:
+    """Return the same with a drawing in place of the data."""
+    events = sum(len(leg.events) for leg in failure.trace.legs)
+    return msgspec.structs.replace(
+        played,
+        planned=None,
+        scenario=None,
+        trace=None,
+        anywhere="",
+        drawn=tuple(drawn_lines(failure)),
+        left_out=f"scenario and trace: {events:,} events, {size:,} bytes",
+    )
+
+
+def drawn_lines(failure: Failure) -> Iterator[str]:
+    """Yield scenario and timeline of a failure, as much as a person reads."""
+    yield from excerpt(describe_scenario(failure.case.scenario))
+    yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
+    yield from besides(failure.trace)
+
+
+def _run_of(verdict: Verdict, evidence: _Collected) -> Run:
+    return Run(
+        _header(verdict),
+        tuple(evidence.played[verdict.backend]),
+        tuple(_results(verdict, evidence)),
+        _footer(verdict),
+    )
+
+
+def _header(verdict: Verdict) -> RunHeader:
+    return RunHeader(
+        verdict.backend,
+        tuple(sorted(verdict.capabilities)),
+        tuple(map(str, profiles_of(verdict.capabilities))),
+        verdict.seed,
+        verdict.planned,
+        {result.rule.id: result.note for result in verdict.results if _is_excused(result)},
+    )
+
+
+def _is_excused(result: RuleResult) -> bool:
+    """Whether its note is the reason why it is known to be broken."""
+    judged: set[Status] = {"pass", "fail", "expected-fail", "unexpected-pass"}
+    return bool(result.note) and result.status in judged
+
+
+def _results(verdict: Verdict, evidence: _Collected) -> Iterator[Result]:
+    explains = {cause.rule: cause.explains for cause in verdict.causes}
+    causes = {rule: cause for cause, others in explains.items() for rule in others}
+    for result in verdict.results:
+        rule = result.rule.id
+        pieces = evidence.pieces.get((verdict.backend, rule), ())
+        yield Result(
+            rule,
+            result.status,
+            result.applied,
+            result.broken,
+            result.note,
+            result.is_forgiven,
+            explains.get(rule, ()),
+            causes.get(rule, ""),
+            tuple(pieces),
+            max(len(result.failures) - len(pieces), 0),
+        )
+
+
+def _footer(verdict: Verdict) -> RunFooter:
+    return RunFooter(
+        verdict.backend,
+        verdict.word,
+        verdict.claim,
+        verdict.line,
+        EXIT_CODES[verdict.word],
+        {status: n for status in get_args(Status) if (n := verdict.count(status))},
+        verdict.scenarios,
+        round(verdict.seconds, 3),
+        tuple(_short(error) for error in verdict.errors[:ERRORS]),
+        max(len(verdict.errors) - ERRORS, 0),
+        verdict.stopped,
+        verdict.self_reported,
+        tuple(map(str, verdict.seems)),
+        verdict.known,
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
