@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,10 +89,12 @@ class Folder:
             """,
         )
 
-    def asyncwait(self, *arguments: str, stdin: str = "") -> Done:
-        """Run the command `asyncwait`."""
+    def asyncwait(
+        self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run the command `asyncwait`, with some more in its environment."""
         command = str(Path(sys.executable).with_name("asyncwait"))
-        return self._run(command, *arguments, stdin=stdin)
+        return self._run(command, *arguments, stdin=stdin, env=env)
 
     def asyncwait_on_terminal(self, *arguments: str) -> str:
         """Run the command `asyncwait` on a terminal; return what stands on it in the end."""
@@ -121,12 +124,12 @@ class Folder:
     def _environment(self) -> dict[str, str]:
         return {**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)}
 
-    def _run(self, *command: str, stdin: str = "") -> Done:
+    def _run(self, *command: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Done:
         done = subprocess.run(
             command,
             input=stdin,
             cwd=self.path,
-            env=self._environment,
+            env={**self._environment, **(env or {})},
             capture_output=True,
             text=True,
             check=False,

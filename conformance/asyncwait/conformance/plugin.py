@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from asyncwait.conformance.running import Served
     from asyncwait.conformance.verdict import Verdict
 
+_REPORT = "--asyncwait-report"
 _SUITE = "test_rules_of_the_specification.py"
 _PLAN: "pytest.StashKey[Coverage]" = pytest.StashKey()
 _BACKEND: "pytest.StashKey[Served]" = pytest.StashKey()
@@ -31,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--asyncwait-full", action="store_true", help="ten times as many scenarios")
     group.addoption("--asyncwait-count", type=int, metavar="N", help="exactly so many scenarios")
     group.addoption("--asyncwait-seed", type=int, default=0, help="of the generated scenarios")
+    group.addoption(_REPORT, metavar="DIR", help="write the verdict with all evidence here")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     with _usage_errors():
         with importing_the_suite():
-            import asyncwait.conformance.report  # noqa: F401 - an item that fails is drawn
             from asyncwait.conformance._verify import Coverage
             from asyncwait.conformance.generation import FULL, QUICK
+            from asyncwait.conformance.report_files import clear_folder
             from asyncwait.conformance.running import open_backend
 
         count = config.getoption("--asyncwait-count")
@@ -50,11 +52,18 @@ def pytest_configure(config: pytest.Config) -> None:
             count = FULL if config.getoption("--asyncwait-full") else QUICK
         seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
         config.stash[_PLAN] = Coverage(count, seed)
+        if folder := _report_folder(config):
+            clear_folder(_REPORT, folder)
         # The backend may stand in a module of the present folder, as it may for the command.
         opened = open_backend(str(name), folder=str(config.invocation_params.dir))
         leaving = ExitStack()
         config.stash[_BACKEND] = leaving.enter_context(opened)
         config.add_cleanup(leaving.close)
+
+
+def _report_folder(config: pytest.Config) -> Path | None:
+    folder = config.getoption(_REPORT)
+    return Path(config.invocation_params.dir, str(folder)) if folder else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -86,10 +95,13 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance._verify import verify_served
     from asyncwait.conformance.replay import FOLDER, keep
+    from asyncwait.conformance.report_files import now, report_of, write_report
 
     verdict = verify_served(config.stash[_BACKEND], config.stash[_PLAN])
     failed = [case.planned for case in verdict.told if case.generated]
     keep(failed, Path(config.invocation_params.dir) / FOLDER)
+    if folder := _report_folder(config):
+        write_report(report_of((verdict,), now()), _REPORT, folder)
     return verdict
 
 
@@ -99,7 +111,11 @@ def pytest_terminal_summary(
     """Close with the verdict in one line."""
     verdict = config.stash.get(_VERDICT, None)
     if verdict is not None:
+        from asyncwait.conformance.report_files import FORMS
+
         terminalreporter.write_line(verdict.line)
+        if folder := _report_folder(config):
+            terminalreporter.write_line(f"written into {folder}: {', '.join(FORMS)}")
 
 
 @contextmanager

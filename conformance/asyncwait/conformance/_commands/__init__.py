@@ -4,6 +4,7 @@ from asyncwait.conformance._commands import (
     _compare,
     _listing,
     _play,
+    _report,
     _verify,
     _verify_mailbox,
 )
@@ -15,6 +16,7 @@ _REGISTERED = (
     _compare,
     _listing,
     _play,
+    _report,
     _verify,
     _verify_mailbox,
 )  # each has added its subcommands to the group

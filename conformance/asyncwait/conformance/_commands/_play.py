@@ -9,10 +9,10 @@ import msgspec
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._here import open_here
 from asyncwait.conformance._commands._run import show_run
-from asyncwait.conformance._commands._shared import usage_errors, worst
+from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance.replay import find_scenarios
 from asyncwait.conformance.running import adapted, checked, open_backend
-from asyncwait.conformance.verdict import EXIT_CODES, Case, Word
+from asyncwait.conformance.verdict import EXIT_CODES, Case, Word, worst
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import click
 from rich.text import Text
 
-from asyncwait.conformance._commands._shared import console, worst
+from asyncwait.conformance._commands._shared import console
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
 from asyncwait.conformance.running import Broken, Excuses
-from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out
+from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out, worst
 from asyncwait.spec.rules import Rule
 from asyncwait.spec.scenario import Trace
 

@@ -1,21 +1,15 @@
 """What several subcommands do alike."""
 
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from rich.console import Console
 
-from asyncwait.conformance.verdict import USAGE_ERROR, Word
+from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import AsyncWaitError
-
-WORST_FIRST: tuple[Word, ...] = (
-    "not conformant",
-    "inconclusive",
-    "conformant with exceptions",
-    "conformant",
-)
 
 
 @contextmanager
@@ -34,7 +28,7 @@ def console() -> Console:
     return out if out.is_terminal else Console(width=120)
 
 
-def worst(words: Iterable[Word]) -> Word:
-    """Return the worst of `words`; where there is none, nothing speaks against anybody."""
-    found = set(words)
-    return next(word for word in WORST_FIRST if word in {"conformant", *found})
+def say_written(files: Sequence[Path]) -> None:
+    """Say which files there are now, all in one folder."""
+    names = ", ".join(file.name for file in files)
+    click.echo(f"written into {files[0].parent}: {names}")

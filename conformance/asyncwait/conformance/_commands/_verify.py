@@ -1,5 +1,6 @@
 """Subcommand `verify`."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,22 +13,31 @@ from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import verify_with_progress
-from asyncwait.conformance._commands._shared import console, usage_errors, worst
+from asyncwait.conformance._commands._shared import console, say_written, usage_errors
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import print_report
+from asyncwait.conformance.report_files import (
+    add_step_summary,
+    clear_folder,
+    now,
+    report_of,
+    write_report,
+)
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     exec_name,
     open_backend,
     shipped_backends,
 )
-from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word
+from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import MissingExtra
 
 T = TypeVar("T")
+
+_REPORT = "--report"
 
 MOST_GENERATED = 1_000_000
 """Scenarios of one run; whoever wants more takes another seed."""
@@ -66,6 +76,14 @@ MOST_GENERATED = 1_000_000
     help="Seconds after which a scenario that blocks its loop is ended.",
 )
 @click.option("--jobs", type=click.IntRange(1), help="Processes that play; else one for each core.")
+@click.option(
+    "--report",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the verdict with all evidence into this folder: as JSON lines (see `asyncwait "
+    "report`), JUnit XML, a badge, a row and a page of Markdown.",
+)
 def verify_command(
     backends: tuple[str, ...],
     every: bool,
@@ -79,6 +97,7 @@ def verify_command(
     no_shrink: bool,
     patience: float,
     jobs: int | None,
+    folder: Path | None,
 ) -> None:
     """Play the suite on BACKENDS and judge every run by every rule.
 
@@ -87,6 +106,8 @@ def verify_command(
 
     A shipped backend that needs what is not installed is left out by --all, which says so at the
     end and is inconclusive for it.
+
+    Where GITHUB_STEP_SUMMARY is set, the page of Markdown is added to that file.
 
     Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
@@ -98,13 +119,15 @@ def verify_command(
     if not lineup.names:
         raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
     with usage_errors(), ExitStack() as stack:
+        if folder is not None:
+            clear_folder(_REPORT, folder)
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
         count = count or (FULL if full else QUICK)
         plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive)
         opened = partial(open_backend, patience=patience, jobs=jobs, folder=str(Path.cwd()))
         served = lineup.gather(lambda name: stack.enter_context(opened(name)))
         verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan))
-    _report(list(verdicts.values()), lineup.left_out)
+    _report(list(verdicts.values()), lineup.left_out, folder)
 
 
 def _refuse_contradictions(**given: bool) -> None:
@@ -153,8 +176,10 @@ class _Lineup:
         return gathered
 
 
-def _report(verdicts: Sequence[Verdict], left_out: Mapping[str, str]) -> NoReturn:
-    """Print everything, keep what failed, and leave with the exit code."""
+def _report(
+    verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None
+) -> NoReturn:
+    """Print everything, keep what failed, write the report, and leave with the exit code."""
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
     kept = keep(told)
@@ -162,7 +187,25 @@ def _report(verdicts: Sequence[Verdict], left_out: Mapping[str, str]) -> NoRetur
     print_report(verdicts, out, kept if out.is_terminal else frozenset())
     for name, why in left_out.items():
         out.print(Text(f"{name}: not verified: {why}", style="bold magenta"), soft_wrap=True)
+    with usage_errors():
+        _write(verdicts, left_out, folder)
     words: list[Word] = [verdict.word for verdict in verdicts]
     if left_out:
         words.append("inconclusive")
     sys.exit(EXIT_CODES[worst(words)])
+
+
+def _write(verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None) -> None:
+    """Write the report to where it is wanted.
+
+    Raises:
+        InvalidConfig: the folder can't be written any more.
+    """
+    step = os.environ.get("GITHUB_STEP_SUMMARY", "")
+    if folder is None and not step:
+        return
+    report = report_of(verdicts, now(), left_out)
+    if folder is not None:
+        say_written(write_report(report, _REPORT, folder))
+    if wrong := add_step_summary(report, step):
+        click.echo(f"warning: {wrong}", err=True)

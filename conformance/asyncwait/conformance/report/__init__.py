@@ -3,12 +3,13 @@
 from asyncwait.conformance.report._again import again_anywhere, again_here
 from asyncwait.conformance.report._besides import besides, printed
 from asyncwait.conformance.report._excerpt import excerpt
-from asyncwait.conformance.report._failures import failure_lines, rule_lines
-from asyncwait.conformance.report._report import area_table, print_report
+from asyncwait.conformance.report._failures import failure_lines, rule_lines, rule_text_lines
+from asyncwait.conformance.report._report import STYLES, area_table, print_report
 from asyncwait.conformance.report._timeline import describe_scenario, draw, show
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "STYLES",
     "again_anywhere",
     "again_here",
     "area_table",
@@ -20,6 +21,7 @@ __all__ = [
     "print_report",
     "printed",
     "rule_lines",
+    "rule_text_lines",
     "show",
 ]
 

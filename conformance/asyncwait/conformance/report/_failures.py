@@ -8,6 +8,7 @@ from asyncwait.conformance.report._besides import besides
 from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
+from asyncwait.spec.rules import Level
 
 SHOWN = 5
 """Rules whose failures are drawn; the others are named."""
@@ -39,6 +40,21 @@ def rule_lines(
     yield from lines
 
 
+def rule_text_lines(level: Level, sentence: str, why: str, hint: str) -> Iterator[str]:
+    """Yield what a rule says to somebody whose operator breaks it.
+
+    Args:
+        level: how binding it is.
+        sentence: what holds.
+        why: the reason.
+        hint: what to look for in the operator; may be empty.
+    """
+    yield f"{level}: {sentence}"
+    yield f"why it matters: {' '.join(why.split())}"
+    if hint:
+        yield f"if it fails: {hint}"
+
+
 def _broken(verdict: Verdict, kept: AbstractSet[str]) -> Iterator[str]:
     """Yield the failures of the first causes, then what else is broken."""
     explains = {cause.rule: cause.explains for cause in verdict.causes}
@@ -63,7 +79,8 @@ def _rule(
         yield f"{rule.id} {rule.title}: {result.status}: {result.note}"
         return
     yield f"{rule.id} {rule.title}: {result.status} in {result.broken:,} scenarios"
-    yield f"  {rule.level}: {rule.sentence}"
+    for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
+        yield f"  {line}"
     for line in (*_drawn(result.failures[0]), *again_lines(backend, result.failures[0].case, kept)):
         yield f"  {line}".rstrip()
     if explained := ", ".join(explains):

@@ -1,6 +1,6 @@
 """What a verification prints: failures, a table of areas by backend, a line for each backend."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from rich.console import Console
@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncwait.conformance.report._failures import failure_lines
-from asyncwait.conformance.verdict import Verdict
+from asyncwait.conformance.verdict import Verdict, Word
 from asyncwait.spec.rules import areas
 
-_STYLES = {
+STYLES: Mapping[Word, str] = {
     "conformant": "bold green",
     "conformant with exceptions": "bold yellow",
     "not conformant": "bold red",
@@ -35,7 +35,7 @@ def print_report(
     if verdicts:
         console.print(area_table(verdicts))
     for verdict in verdicts:
-        console.print(Text(verdict.line, style=_STYLES[verdict.word]), soft_wrap=True)
+        console.print(Text(verdict.line, style=STYLES[verdict.word]), soft_wrap=True)
 
 
 def area_table(verdicts: Sequence[Verdict]) -> Table:
@@ -49,7 +49,7 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     table.add_section()
     table.add_row("scenarios", *(f"{verdict.scenarios:,}" for verdict in verdicts))
     table.add_row("seconds", *(f"{verdict.seconds:.1f}" for verdict in verdicts))
-    table.add_row("verdict", *(Text(v.word, style=_STYLES[v.word]) for v in verdicts))
+    table.add_row("verdict", *(Text(v.word, style=STYLES[v.word]) for v in verdicts))
     return table
 
 

@@ -14,11 +14,28 @@ from asyncwait.conformance.report_files._data import (
     RunHeader,
 )
 from asyncwait.conformance.report_files._lines import read_lines, report_to_lines, write_lines
-from asyncwait.conformance.report_files._of_verdicts import report_of
+from asyncwait.conformance.report_files._merge import NOT_THERE, Changed, changes, merged, titles
+from asyncwait.conformance.report_files._of_verdicts import header_of, report_of
+from asyncwait.conformance.report_files._words import (
+    change_lines,
+    evidence_lines,
+    result_lines,
+    timeline_lines,
+)
+from asyncwait.conformance.report_files._write import (
+    FORMS,
+    add_step_summary,
+    clear_folder,
+    now,
+    write_report,
+)
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "FORMAT",
+    "FORMS",
+    "NOT_THERE",
+    "Changed",
     "Evidence",
     "Footer",
     "Header",
@@ -29,10 +46,22 @@ __all__ = [
     "Run",
     "RunFooter",
     "RunHeader",
+    "add_step_summary",
+    "change_lines",
+    "changes",
+    "clear_folder",
+    "evidence_lines",
+    "header_of",
+    "merged",
+    "now",
     "read_lines",
     "report_of",
     "report_to_lines",
+    "result_lines",
+    "timeline_lines",
+    "titles",
     "write_lines",
+    "write_report",
 ]
 
 claim_exports(__name__)

@@ -19,7 +19,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.verdict import EXIT_CODES, Status, Word
+from asyncwait.conformance.verdict import EXIT_CODES, Status, Word, worst
 from asyncwait.spec.rules import Level
 from asyncwait.spec.scenario import Scenario, Trace
 
@@ -39,6 +39,8 @@ class Header(Struct, frozen=True, tag="asyncwait-report"):
         created: when, as ISO text in UTC.
         python: version of the interpreter.
         platform: what it ran on.
+        doubt: why not everything is in it: a file that it was read or merged from was cut, or a
+            backend could not be verified. Empty if everything is.
     """
 
     format: Number
@@ -47,6 +49,7 @@ class Header(Struct, frozen=True, tag="asyncwait-report"):
     created: str
     python: str
     platform: str
+    doubt: str = ""
 
 
 class RuleText(Struct, frozen=True, tag="rule"):
@@ -84,7 +87,11 @@ class RunHeader(Struct, frozen=True, tag="backend"):
         profiles: those that it claims, the core first.
         seed: of the generated scenarios.
         planned: how many scenarios there are.
+        created: when, as ISO text in UTC; several runs of a backend are told apart by that.
+        asyncwait: version of the suite.
         exceptions: why a rule is known to be broken, by its id.
+        only: ids of the rules that it was held to, where these are not all.
+        doubt: why the verdict does not count: the file that it stood in is not whole.
     """
 
     name: str
@@ -92,7 +99,11 @@ class RunHeader(Struct, frozen=True, tag="backend"):
     profiles: tuple[str, ...]
     seed: int
     planned: Number
+    created: str
+    asyncwait: str
     exceptions: dict[str, str] = {}
+    only: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 class Played(Struct, frozen=True, tag="played", omit_defaults=True):
@@ -242,19 +253,24 @@ class Run(Struct, frozen=True, dict=True):
         played: scenarios that show something.
         results: one for each rule, in the order of the chapters.
         footer: the verdict; None where the file was cut before it.
-        doubt: why the verdict does not count: the file is not whole. Empty if it is.
     """
 
     header: RunHeader
     played: tuple[Played, ...] = ()
     results: tuple[Result, ...] = ()
     footer: RunFooter | None = None
-    doubt: str = ""
 
     @property
     def name(self) -> str:
         """Of the backend."""
         return self.header.name
+
+    @property
+    def doubt(self) -> str:
+        """Why the verdict does not count; empty if it does."""
+        if self.header.doubt:
+            return self.header.doubt
+        return "" if self.footer is not None else "there is no verdict in the report"
 
     @property
     def word(self) -> Word:
@@ -263,14 +279,17 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def claim(self) -> str:
-        """The verdict with the profiles that it is about."""
-        return "inconclusive" if self.doubt or self.footer is None else self.footer.claim
+        """The verdict, what it is about, and if that is a part of the rules only, how many."""
+        if self.doubt or self.footer is None:
+            return "inconclusive"
+        rules = "1 rule" if len(self.header.only) == 1 else f"{len(self.header.only)} rules"
+        return f"{self.footer.claim}{f' as to {rules}' if self.header.only else ''}"
 
     @property
     def line(self) -> str:
         """The verdict in one line."""
         if self.doubt or self.footer is None:
-            return f"{self.name}: inconclusive ({self.doubt or 'the report is not whole'})"
+            return f"{self.name}: inconclusive ({self.doubt})"
         return self.footer.line
 
     @property
@@ -287,27 +306,55 @@ class Run(Struct, frozen=True, dict=True):
     def failed(self) -> tuple[Result, ...]:
         """What speaks against the backend: the causes first, then what they explain."""
         found = [r for r in self.results if r.status in {"fail", "unexpected-pass"}]
-        return tuple(sorted(found, key=lambda r: bool(r.explained_by)))
+        return tuple(sorted(found, key=lambda r: (bool(r.explained_by), r.forgiven)))
+
+    def count(self, *statuses: Status) -> int:
+        """Return how many rules have one of `statuses`."""
+        return sum(result.status in statuses for result in self.results)
+
+    @property
+    def applicable(self) -> int:
+        """How many rules it is held to."""
+        return len(self.results) - self.count("not-applicable")
 
 
 class Report(Struct, frozen=True, dict=True):
-    """What a file holds.
+    """What a file holds, or several that were merged.
 
     Args:
         header: where it is from.
         rules: what each rule says, in the order of the chapters.
-        runs: one for each backend.
-        doubt: why the file is not whole; empty if it is.
-        file: its name, where it was read from one.
+        runs: those of one backend stand together, the newest last.
     """
 
     header: Header
     rules: tuple[RuleText, ...] = ()
     runs: tuple[Run, ...] = ()
-    doubt: str = ""
-    file: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """Why it is not whole; empty if it is."""
+        return self.header.doubt
 
     @cached_property
     def by_rule(self) -> dict[str, RuleText]:
         """What the rules say by their ids."""
         return {rule.id: rule for rule in self.rules}
+
+    @property
+    def newest(self) -> tuple[Run, ...]:
+        """The last run of each backend."""
+        return tuple({run.name: run for run in self.runs}.values())
+
+    @property
+    def word(self) -> Word:
+        """The worst that is said of a backend now; what is not whole is not green."""
+        words: list[Word] = [run.word for run in self.newest]
+        if self.doubt or not words:
+            words.append("inconclusive")
+        return worst(words)
+
+    @property
+    def exit_code(self) -> int:
+        """What a command says of it."""
+        return EXIT_CODES[self.word]

@@ -8,7 +8,7 @@ with it the reason why it proves nothing.
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,7 @@ from asyncwait.conformance.report_files._data import (
     RunFooter,
     RunHeader,
 )
+from asyncwait.conformance.report_files._readable import readable
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import require_flat_trace
 
@@ -92,23 +93,7 @@ def _lines_of(report: Report) -> Iterator[_Line]:
 
 
 def _encoded(line: _Line) -> bytes:
-    try:
-        return msgspec.json.encode(line) + b"\n"
-    except UnicodeEncodeError:  # a name or a message holds half a character
-        return msgspec.json.encode(_readable(msgspec.to_builtins(line))) + b"\n"
-
-
-def _readable(value: Any) -> Any:
-    """Return `value` with what no file can hold written out."""
-    match value:
-        case str():
-            return value.encode("utf-8", "backslashreplace").decode()
-        case dict():
-            return {_readable(key): _readable(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_readable(each) for each in value]
-        case _:
-            return value
+    return msgspec.json.encode(readable(line)) + b"\n"
 
 
 def _read(file: BinaryIO, name: str) -> Report:
@@ -181,7 +166,8 @@ class _OpenRun:
         Args:
             doubt: why it is not whole; empty if it is.
         """
-        return Run(self._header, tuple(self._played), tuple(self._results), self._footer, doubt)
+        header = msgspec.structs.replace(self._header, doubt=doubt or self._header.doubt)
+        return Run(header, tuple(self._played), tuple(self._results), self._footer)
 
 
 class _Reading:
@@ -227,7 +213,7 @@ class _Reading:
         if not line.endswith(b"\n"):
             raise _NotWholeError(f"it was cut in line {number}")
         try:
-            found = _DECODER.decode(line)
+            found: _Line = _DECODER.decode(line)
             if isinstance(found, Played) and found.trace is not None:
                 require_flat_trace(found.trace)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -272,6 +258,8 @@ class _Reading:
             _NotWholeError: it has not.
         """
         footer = self._footer
+        if self._lines == 0:
+            raise _NotWholeError("it is empty")
         if footer is None:
             raise _NotWholeError(f"it was cut after line {self._lines}")
         if footer.lines != self._lines:
@@ -289,8 +277,8 @@ class _Reading:
             doubt: why it is not whole; empty if it is.
         """
         said = f"{self._name} is not whole: {doubt}" if doubt else ""
-        runs = tuple(run.closed(said) for run in self._runs)
-        return Report(self._header, tuple(self._rules), runs, said, self._name)
+        header = msgspec.structs.replace(self._header, doubt=said or self._header.doubt)
+        return Report(header, tuple(self._rules), tuple(run.closed(said) for run in self._runs))
 
 
 class _Form(Struct, frozen=True):
@@ -305,9 +293,13 @@ def _require_sound(run: Run, rules: set[str]) -> None:
     Raises:
         _NotWholeError: they do not.
     """
-    if run.footer is None:
+    if run.footer is None and not run.header.doubt:
         raise _NotWholeError(f"the verdict on {run.name} is missing")
-    if sum(run.footer.counts.values()) != len(run.results):
+    if (
+        run.footer is not None
+        and not run.header.doubt
+        and sum(run.footer.counts.values()) != len(run.results)
+    ):
         raise _NotWholeError(f"results of {run.name} are missing")
     for result in run.results:
         if result.rule not in rules:

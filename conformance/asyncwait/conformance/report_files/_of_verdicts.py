@@ -1,8 +1,9 @@
 """From verdicts to a report: what is told, and how much of the evidence."""
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import get_args
 
 import msgspec
@@ -27,6 +28,7 @@ from asyncwait.conformance.report_files._data import (
     RunFooter,
     RunHeader,
 )
+from asyncwait.conformance.report_files._readable import readable, size_of
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     KEPT,
@@ -35,7 +37,7 @@ from asyncwait.conformance.verdict import (
     Status,
     Verdict,
 )
-from asyncwait.spec.rules import Rule, areas
+from asyncwait.spec.rules import Rule, areas, rules
 from asyncwait.spec.scenario import profiles_of
 
 MOST_OF_ONE = 60_000
@@ -51,30 +53,37 @@ LONGEST = 2_000
 """Characters of such a text."""
 
 
-def report_of(verdicts: Sequence[Verdict], created: str) -> Report:
+def report_of(
+    verdicts: Sequence[Verdict], created: str, left_out: Mapping[str, str] | None = None
+) -> Report:
     """Return the report on some backends.
 
     Args:
         verdicts: one for each backend.
         created: when, as ISO text in UTC.
+        left_out: why a backend was not verified, by its name.
     """
-    rules = {result.rule.id: result.rule for v in verdicts for result in v.results}
+    told = {result.rule.id: result.rule for v in verdicts for result in v.results}
     evidence = _Collected(verdicts)
-    return Report(
-        header_of(created),
-        tuple(map(_text_of, rules.values())),
-        tuple(_run_of(verdict, evidence) for verdict in verdicts),
+    return readable(
+        Report(
+            header_of(created, left_out or {}),
+            tuple(map(_text_of, told.values())),
+            tuple(_run_of(verdict, created, evidence) for verdict in verdicts),
+        )
     )
 
 
-def header_of(created: str) -> Header:
+def header_of(created: str, left_out: Mapping[str, str] = MappingProxyType({})) -> Header:
     """Return the header of a report that this machine writes.
 
     Args:
         created: when, as ISO text in UTC.
+        left_out: why a backend was not verified, by its name.
     """
-    own = version("asyncwait")
-    return Header(FORMAT, own, "", created, platform.python_version(), platform.platform())
+    own, machine = version("asyncwait"), platform.platform()
+    doubt = "; ".join(f"{name}: not verified: {why}" for name, why in left_out.items())
+    return Header(FORMAT, own, "", created, platform.python_version(), machine, doubt)
 
 
 def _text_of(rule: Rule) -> RuleText:
@@ -124,7 +133,7 @@ class _Collected:
         key = backend, failure.case.name, failure.case.id
         if key not in self._places:
             played = _played(backend, failure)
-            size = len(msgspec.json.encode(played))
+            size = size_of(played)
             if size > self._left:
                 return None
             self._left -= size
@@ -153,7 +162,7 @@ def _played(backend: str, failure: Failure) -> Played:
         replay=again_here(backend, case),
         anywhere=again_anywhere(backend, case),
     )
-    size = len(msgspec.json.encode(played))
+    size = size_of(played)
     return played if size <= MOST_OF_ONE else _in_words(played, failure, size)
 
 
@@ -178,23 +187,27 @@ def drawn_lines(failure: Failure) -> Iterator[str]:
     yield from besides(failure.trace)
 
 
-def _run_of(verdict: Verdict, evidence: _Collected) -> Run:
+def _run_of(verdict: Verdict, created: str, evidence: _Collected) -> Run:
     return Run(
-        _header(verdict),
+        _header(verdict, created),
         tuple(evidence.played[verdict.backend]),
         tuple(_results(verdict, evidence)),
         _footer(verdict),
     )
 
 
-def _header(verdict: Verdict) -> RunHeader:
+def _header(verdict: Verdict, created: str) -> RunHeader:
+    only = tuple(result.rule.id for result in verdict.results)
     return RunHeader(
         verdict.backend,
         tuple(sorted(verdict.capabilities)),
         tuple(map(str, profiles_of(verdict.capabilities))),
         verdict.seed,
         verdict.planned,
+        created,
+        version("asyncwait"),
         {result.rule.id: result.note for result in verdict.results if _is_excused(result)},
+        only if len(only) < len(rules()) else (),
     )
 
 

@@ -19,6 +19,7 @@ from asyncwait.conformance.verdict._verdict import (
     Word,
     causes_of,
     conclude,
+    worst,
 )
 from asyncwait.spec.exports import claim_exports
 
@@ -43,6 +44,7 @@ __all__ = [
     "find_causes",
     "moment_of",
     "sort_out",
+    "worst",
 ]
 
 claim_exports(__name__)

@@ -36,9 +36,22 @@ EXIT_CODES: Mapping[Word, int] = {
 }
 USAGE_ERROR = 2
 
+WORST_FIRST: tuple[Word, ...] = (
+    "not conformant",
+    "inconclusive",
+    "conformant with exceptions",
+    "conformant",
+)
+
 _SAID: Mapping[Status, str] = {"held": "rules held so far"}
 
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
+
+
+def worst(words: Iterable[Word]) -> Word:
+    """Return the worst of `words`; where there is none, nothing speaks against anybody."""
+    found = set(words)
+    return next(word for word in WORST_FIRST if word in {"conformant", *found})
 
 
 class RuleResult(Struct, frozen=True):

@@ -1,0 +1,152 @@
+"""Subcommand `report`."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._shared import console, say_written, usage_errors
+from asyncwait.conformance.report import STYLES
+from asyncwait.conformance.report_files import (
+    NOT_THERE,
+    Report,
+    Run,
+    change_lines,
+    changes,
+    clear_folder,
+    header_of,
+    merged,
+    now,
+    read_lines,
+    result_lines,
+    titles,
+    write_report,
+)
+
+_OUT = "--out"
+
+_DRAWN = 5
+"""Failing rules of each run that are told of; the others are in the table."""
+
+
+@asyncwait.command("report")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+)
+@click.option(
+    _OUT,
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write all runs as one report into this folder, in the forms of `asyncwait verify "
+    "--report`.",
+)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="A row for each rule; else for those that some run does not pass.",
+)
+def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) -> None:
+    """Show the runs in each FILE, of several backends or dates, as one table.
+
+    A FILE is the report.jsonl that `asyncwait verify --report DIR` has written. What changed
+    between runs of the same backend stands below the table. A file that was cut is shown as far as
+    it goes, and what is in it is inconclusive.
+
+    Exit code: that of the worst verdict, of each backend's newest run: 0 conformant (exceptions
+    included), 1 not conformant, 2 wrong usage, 3 inconclusive.
+    """
+    with usage_errors():
+        report = merged([read_lines(file) for file in files], header_of(now()))
+        if folder is not None:
+            clear_folder(_OUT, folder)
+        _print(report, console(), every=every)
+        if folder is not None:
+            say_written(write_report(report, _OUT, folder))
+    sys.exit(report.exit_code)
+
+
+def _print(report: Report, out: Console, *, every: bool) -> None:
+    for line in _failure_lines(report):
+        out.print(Text(line), soft_wrap=True)
+    if report.runs:
+        out.print(_matrix(report, every=every))
+    for changed in changes(report):
+        first, *others = change_lines(changed)
+        for line in (f"{changed.after.name}: what changed {first}", *(f"  {o}" for o in others)):
+            out.print(Text(line), soft_wrap=True)
+    if report.doubt:
+        out.print(Text(report.doubt, style=STYLES["inconclusive"]), soft_wrap=True)
+    for run in report.newest:
+        out.print(Text(run.line, style=STYLES[run.word]), soft_wrap=True)
+
+
+def _failure_lines(report: Report) -> Iterator[str]:
+    """Yield the first causes of each run, then what else is broken in it."""
+    for run in report.newest:
+        told = [result for result in run.failed if not result.explained_by][:_DRAWN]
+        for result in told:
+            first, *others = result_lines(report, run, result)
+            yield from (f"{run.name}: {first}", *others, "")
+        if left := ", ".join(result.rule for result in run.failed if result not in told):
+            yield f"{run.name}: also broken: {left}"
+
+
+def _matrix(report: Report, *, every: bool) -> Table:
+    """Return the table of rules by runs."""
+    table = Table(title="rules by run", title_justify="left")
+    table.add_column("rule", overflow="fold")
+    for title in titles(report):
+        table.add_column(title, overflow="fold")
+    for area in dict.fromkeys(rule.area for rule in report.rules):
+        for row in _rows(report, area, every=every):
+            table.add_row(*row)
+    table.add_section()
+    table.add_row("scenarios", *(_scenarios(run) for run in report.runs))
+    table.add_row("verdict", *(Text(run.word, style=STYLES[run.word]) for run in report.runs))
+    return table
+
+
+def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text]]:
+    """Yield the row of an area, and one for each rule of it that says something."""
+    rules = [rule for rule in report.rules if rule.area == area]
+    ids = {rule.id for rule in rules}
+    cells = [_passed(run, ids) for run in report.runs]
+    yield [Text(f"{area}  {rules[0].chapter}", style="bold"), *cells]
+    for rule in rules:
+        found = [
+            run.by_rule[rule.id].status if rule.id in run.by_rule else NOT_THERE
+            for run in report.runs
+        ]
+        if every or not set(found) <= {"pass", "not-applicable"}:
+            styles = [_style(report.runs[n], status) for n, status in enumerate(found)]
+            told = [Text(status, style=style) for status, style in zip(found, styles, strict=True)]
+            yield [f"  {rule.id}  {rule.title}", *told]
+
+
+def _passed(run: Run, ids: set[str]) -> Text:
+    results = [result for result in run.results if result.rule in ids]
+    applicable = [result for result in results if result.status != "not-applicable"]
+    passed = sum(result.status == "pass" for result in applicable)
+    if not applicable:
+        return Text("-", style="dim")
+    is_good = passed == len(applicable) and not run.doubt
+    return Text(f"{passed}/{len(applicable)}", style="green" if is_good else "red")
+
+
+def _style(run: Run, status: str) -> str:
+    if status in {"fail", "unexpected-pass"}:
+        return "red"
+    if run.doubt or status not in {"pass", "not-applicable", "expected-fail"}:
+        return "magenta"
+    return {"pass": "green", "not-applicable": "dim"}.get(status, "yellow")
+
+
+def _scenarios(run: Run) -> str:
+    return f"{run.footer.scenarios:,}" if run.footer else f"unknown, of {run.header.planned:,}"

@@ -1,0 +1,58 @@
+"""A report in one word: a badge, as shields.io draws it from a file, and a row of a table."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from asyncwait.conformance.report_files._data import Report, Run
+from asyncwait.conformance.report_files._markdown import plain
+from asyncwait.conformance.verdict import Word
+
+_COLORS: Mapping[Word, str] = {
+    "conformant": "brightgreen",
+    "conformant with exceptions": "yellow",
+    "not conformant": "red",
+    "inconclusive": "lightgrey",
+}
+
+_COLUMNS = ("operator", "verdict", "rules passed / applicable", "scenarios", "asyncwait", "when")
+
+
+def to_badge(report: Report) -> bytes:
+    """Return the badge: the worst verdict, and what it is about."""
+    badge = {
+        "schemaVersion": 1,
+        "label": "asyncwait",
+        "message": _message(report),
+        "color": "lightgrey" if _is_partial(report) else _COLORS[report.word],
+    }
+    return msgspec.json.encode(badge) + b"\n"
+
+
+def _message(report: Report) -> str:
+    if len(report.newest) == 1 and report.word == report.newest[0].word:
+        return report.newest[0].claim
+    of = len(report.newest)
+    same = sum(run.word == report.word for run in report.newest)
+    part = " as to some rules" if _is_partial(report) else ""
+    return f"{same} of {of} {report.word}{part}" if same else report.word
+
+
+def _is_partial(report: Report) -> bool:
+    """Whether it is green about a part of the rules only: no badge is for that."""
+    is_green = report.word in {"conformant", "conformant with exceptions"}
+    return is_green and any(run.header.only for run in report.newest)
+
+
+def to_row(report: Report) -> str:
+    """Return a row of Markdown for each backend, below a comment that says what the columns are."""
+    head = f"<!-- | {' | '.join(_COLUMNS)} | -->"
+    return "\n".join([head, *map(_row, report.newest), ""])
+
+
+def _row(run: Run) -> str:
+    scenarios = f"{run.footer.scenarios:,}" if run.footer else "unknown"
+    when = run.header.created.partition("T")[0]
+    passed = f"{run.count('pass')}/{run.applicable}"
+    cells = (run.name, run.claim, passed, scenarios, run.header.asyncwait, when)
+    return f"| {' | '.join(map(plain, cells))} |"

@@ -1,0 +1,129 @@
+"""A report as JUnit XML, which build servers read: a suite for each backend, a case for each rule.
+
+What decides nothing is an error there, not a success that was skipped over: a build server counts
+errors, and a rule that nobody has seen hold is not one that holds.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias
+from xml.etree import ElementTree as ET
+
+from asyncwait.conformance.report_files._data import Report, Result, Run
+from asyncwait.conformance.report_files._merge import titles
+from asyncwait.conformance.report_files._words import result_lines
+from asyncwait.conformance.verdict import Status
+
+Outcome: TypeAlias = Literal["", "failure", "error", "skipped"]
+
+_OUTCOMES: Mapping[Status, Outcome] = {
+    "pass": "",
+    "fail": "failure",
+    "unexpected-pass": "failure",
+    "expected-fail": "skipped",
+    "not-applicable": "skipped",
+    "held": "error",
+    "blocked": "error",
+    "untested": "error",
+    "error": "error",
+}
+
+WHOLE = "everything was played and judged"
+"""The case of a suite that is no rule."""
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_junit(report: Report) -> bytes:
+    """Return a report as JUnit XML."""
+    suites = ET.Element("testsuites", name="asyncwait")
+    for run, title in zip(report.runs, titles(report), strict=True):
+        suites.append(_suite(report, run, title))
+    if report.doubt:
+        suites.append(_doubt(report.doubt))
+    for key in ("tests", "failures", "errors", "skipped"):
+        suites.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
+    ET.indent(suites)
+    text: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _suite(report: Report, run: Run, title: str) -> ET.Element:
+    seconds = f"{run.footer.seconds if run.footer else 0:.3f}"
+    suite = ET.Element("testsuite", name=_clean(title), time=seconds)
+    if run.header.created[:1].isdigit():
+        suite.set("timestamp", _clean(run.header.created.partition("+")[0].rstrip("Z")))
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(run):
+        ET.SubElement(properties, "property", name=name, value=_clean(value))
+    for result in run.results:
+        _add_case(suite, report, run, result)
+    _add_whole(suite, run)
+    ET.SubElement(suite, "system-out").text = _clean(run.line)
+    return _counted(suite)
+
+
+def _properties(run: Run) -> Iterator[tuple[str, str]]:
+    yield "verdict", run.claim
+    yield "asyncwait", run.header.asyncwait
+    yield "profiles", ", ".join(run.header.profiles)
+    yield "seed", str(run.header.seed)
+    yield "planned", str(run.header.planned)
+
+
+def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> None:
+    rule = report.by_rule[result.rule]
+    case = _case(suite, run, f"{rule.area} {rule.chapter}", f"{rule.id} {rule.title}")
+    outcome: Outcome = "skipped" if result.forgiven else _OUTCOMES[result.status]
+    if not outcome:
+        return
+    said = ET.SubElement(case, outcome, type=result.status, message=_clean(_said(run, result)))
+    if result.evidence:
+        said.text = _clean("\n".join(result_lines(report, run, result)))
+
+
+def _said(run: Run, result: Result) -> str:
+    """Return the one line that a build server shows of a rule."""
+    level = "not a MUST: " if result.forgiven else ""
+    text = result.evidence[0].text if result.evidence else run.doubt
+    return f"{level}{result.status}: {result.note or text}".removesuffix(": ")
+
+
+def _add_whole(suite: ET.Element, run: Run) -> None:
+    """Add the case that is in error where the run is, or decides nothing."""
+    case = _case(suite, run, "verdict", WHOLE)
+    errors = run.footer.errors if run.footer else ()
+    if run.word != "inconclusive" and not errors:
+        return
+    message = _clean(run.line if run.word == "inconclusive" else errors[0])
+    ET.SubElement(case, "error", type="inconclusive", message=message).text = _clean(
+        "\n".join([*([run.doubt] if run.doubt else []), *errors])
+    )
+
+
+def _case(suite: ET.Element, run: Run, group: str, name: str) -> ET.Element:
+    """Add a case; a build server takes what stands before the last dot of a class for a package."""
+    group = f"{run.name.replace('.', '_')}.{group.replace('.', '_')}"
+    return ET.SubElement(
+        suite, "testcase", classname=_clean(group), name=_clean(name), time="0.000"
+    )
+
+
+def _doubt(text: str) -> ET.Element:
+    suite = ET.Element("testsuite", name="report", time="0.000")
+    case = ET.SubElement(suite, "testcase", classname="report", name="is whole", time="0.000")
+    ET.SubElement(case, "error", type="inconclusive", message=_clean(text))
+    return _counted(suite)
+
+
+def _counted(suite: ET.Element) -> ET.Element:
+    """Return a suite with its figures, which build servers do not add up themselves."""
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(key, str(len(suite.findall(f"testcase/{tag}"))))
+    return suite
+
+
+def _clean(text: str) -> str:
+    """Return `text` with the characters written out that no XML can hold."""
+    return _NO_XML.sub(lambda found: ascii(found.group())[1:-1], text)

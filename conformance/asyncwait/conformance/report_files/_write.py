@@ -1,0 +1,104 @@
+"""Writes a report into a folder, in every form that there is."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from asyncwait.conformance.report_files._badge import to_badge, to_row
+from asyncwait.conformance.report_files._data import Report
+from asyncwait.conformance.report_files._junit import to_junit
+from asyncwait.conformance.report_files._lines import report_to_lines
+from asyncwait.conformance.report_files._summary import to_summary
+from asyncwait.spec import InvalidConfig
+
+
+def _row(report: Report) -> bytes:
+    return _encoded(to_row(report))
+
+
+def _summary(report: Report) -> bytes:
+    return _encoded(to_summary(report))
+
+
+FORMS: Mapping[str, Callable[[Report], bytes]] = {
+    "report.jsonl": report_to_lines,
+    "junit.xml": to_junit,
+    "badge.json": to_badge,
+    "row.md": _row,
+    "summary.md": _summary,
+}
+"""What each file of a report holds, by its name."""
+
+
+def now() -> str:
+    """Return the present moment, as reports give it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def clear_folder(option: str, folder: Path) -> None:
+    """Make sure that a report can be written into `folder`, and that none is there.
+
+    An old one would be taken for that of a run that has not come to its end.
+
+    Args:
+        option: by which the folder was given.
+        folder: it is made if it is not there.
+
+    Raises:
+        InvalidConfig: it can't be written; the message says why.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        for name in FORMS:
+            folder.joinpath(name).unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise _unwritable(option, folder, error) from error
+
+
+def write_report(report: Report, option: str, folder: Path) -> tuple[Path, ...]:
+    """Write a report in every form; return the files.
+
+    Args:
+        report: what to write.
+        option: by which the folder was given.
+        folder: where to.
+
+    Raises:
+        InvalidConfig: it can't be written any more; the message says why.
+    """
+    try:
+        for name, form in FORMS.items():
+            folder.joinpath(name).write_bytes(form(report))
+    except OSError as error:
+        raise _unwritable(option, folder, error) from error
+    return tuple(folder / name for name in FORMS)
+
+
+def _unwritable(option: str, folder: Path, error: Exception) -> InvalidConfig:
+    why = getattr(error, "strerror", None) or error
+    return InvalidConfig(f"{option} {folder}: expected a folder to write reports into: {why}")
+
+
+def add_step_summary(report: Report, file: str) -> str:
+    """Add the page of a report to those that GitHub shows beside a run; say what keeps it from it.
+
+    Args:
+        report: what to show.
+        file: where to, as `GITHUB_STEP_SUMMARY` says; nothing for nowhere.
+    """
+    if not file:
+        return ""
+    try:
+        with Path(file).open("ab") as opened:
+            opened.write(_summary(report) + b"\n")
+    except (OSError, ValueError) as error:
+        return f"GITHUB_STEP_SUMMARY {file} can't be written: {error}"
+    return ""
+
+
+def _encoded(text: str) -> bytes:
+    """Return `text` in UTF-8, half characters written out."""
+    return text.encode("utf-8", "backslashreplace")

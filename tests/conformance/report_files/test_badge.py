@@ -1,0 +1,61 @@
+"""One word for a README."""
+
+import json
+
+import msgspec
+import pytest
+from reports import LATER, report, result, verdict
+
+from asyncwait.conformance.report_files import FORMS, Report, header_of, merged
+from asyncwait.conformance.verdict import Verdict
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import declared
+
+SOME = msgspec.structs.replace(verdict("mine"), capabilities=declared(("ordered",), ()))
+CUT = msgspec.structs.replace(verdict("mine"), planned=3)
+KNOWN = verdict("mine", {"ORD-1": "expected-fail"}, "see issue 7")
+
+
+@pytest.mark.parametrize(
+    ("told", "message", "color"),
+    [
+        (report(verdict("mine")), "conformant", "brightgreen"),
+        (report(SOME), "conformant: core, ordered", "brightgreen"),
+        (report(KNOWN), "conformant with exceptions", "yellow"),
+        (report(verdict("mine", {"ORD-1": "fail"})), "not conformant", "red"),
+        (report(CUT), "inconclusive", "lightgrey"),
+        (report(), "inconclusive", "lightgrey"),
+        (report(verdict("one"), verdict("two")), "2 of 2 conformant", "brightgreen"),
+        (report(verdict("one"), KNOWN), "1 of 2 conformant with exceptions", "yellow"),
+        (
+            report(Verdict("mine", (result("ORD-1", "pass"),), 2, 2)),
+            "conformant as to 1 rule",
+            "lightgrey",
+        ),
+    ],
+)
+def test_the_badge_says_the_worst_and_what_it_is_about(
+    told: Report, message: str, color: str
+) -> None:
+    """In the form that shields.io reads; a part of the rules is never green."""
+    assert json.loads(FORMS["badge.json"](told)) == {
+        "schemaVersion": 1,
+        "label": "asyncwait",
+        "message": message,
+        "color": color,
+    }
+
+
+def test_the_row_is_that_of_the_newest_run() -> None:
+    """Below a comment with what its columns are; names of users mean nothing but themselves."""
+    old = report(verdict("a|b_*", {"ORD-1": "fail"}))
+    new = report(verdict("a|b_*", {"ORD-2": "not-applicable"}), created=LATER)
+
+    comment, row = FORMS["row.md"](merged((new, old), header_of(LATER))).decode().splitlines()
+
+    count = len(rules()) - 1
+    assert comment == (
+        "<!-- | operator | verdict | rules passed / applicable | scenarios | asyncwait | when | -->"
+    )
+    version = new.header.asyncwait
+    assert row == rf"| a\|b\_\* | conformant | {count}/{count} | 2 | {version} | 2026-02-01 |"

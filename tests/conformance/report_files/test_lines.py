@@ -1,0 +1,183 @@
+"""A report in a file: it comes back as it was, or it proves nothing."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from reports import THEN, report, verdict
+
+from asyncwait.conformance.report_files import (
+    Report,
+    read_lines,
+    report_of,
+    report_to_lines,
+    write_lines,
+)
+from asyncwait.spec import InvalidConfig
+
+TOLD = report(verdict("good"), verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"}))
+DATA = report_to_lines(TOLD)
+LINES = DATA.splitlines(keepends=True)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[bytes], Report]:
+    """Read a report that holds these bytes."""
+
+    def reading(data: bytes) -> Report:
+        tmp_path.joinpath("r.jsonl").write_bytes(data)
+        return read_lines(tmp_path / "r.jsonl")
+
+    return reading
+
+
+def doubt(told: Report) -> str:
+    """Why a report proves nothing, which each of its runs says too."""
+    assert told.word == "inconclusive"
+    assert told.exit_code == 3
+    assert {(run.word, run.exit_code) for run in told.runs} <= {("inconclusive", 3)}
+    return told.doubt.partition(" is not whole: ")[2]
+
+
+def test_a_report_comes_back_as_it_was(tmp_path: Path) -> None:
+    """With scenarios and traces."""
+    write_lines(TOLD, tmp_path / "r.jsonl")
+
+    assert read_lines(tmp_path / "r.jsonl") == TOLD
+
+
+def test_a_report_that_was_cut_anywhere_proves_nothing(
+    read: Callable[[bytes], Report],
+) -> None:
+    """At fifty random places, at both ends, and at the end of each line."""
+    random_places = random.Random(7).sample(range(len(DATA)), 50)
+    ends = [sum(map(len, LINES[:n])) for n in range(len(LINES))]
+
+    for place in (0, 1, 30, len(DATA) - 1, *random_places, *ends):
+        assert doubt(read(DATA[:place])) != ""
+
+
+def test_what_is_left_of_a_report_is_shown(read: Callable[[bytes], Report]) -> None:
+    """Somebody may have waited an hour for it."""
+    told = read(DATA[:-1])
+
+    assert doubt(told) == f"it was cut in line {len(LINES)}"
+    assert [r.results for r in told.runs] == [r.results for r in TOLD.runs]
+    assert told.runs[1].line.startswith("bad: inconclusive (")
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        (b"", "it is empty"),
+        (LINES[0][:100], "it was cut in line 1"),
+        (LINES[0][:20], "it was cut in its first line"),
+        (b"".join(LINES[:-1]), f"it was cut after line {len(LINES) - 1}"),
+        (b"".join(LINES[:50] + LINES[51:]), f"{len(LINES) - 2} lines are left of {len(LINES) - 1}"),
+        (DATA.replace(b"it is wrong", b"it is right"), "it was changed after it was written"),
+        (DATA.replace(b"it is wrong", b"it is right, really"), "it was changed after it was"),
+        (DATA.replace(b'"fail"', b'"pass"'), "it was changed after it was written"),
+        (DATA + LINES[3], f"line {len(LINES) + 1} stands behind the end"),
+        (LINES[0] + LINES[0], "line 2 is out of place"),
+        (LINES[0] + LINES[-2], "line 2 is out of place"),
+        (LINES[0] + b"nonsense\n", "line 2 can't be read: JSON is malformed"),
+        (LINES[0] + b'{"type":"poem"}\n', "line 2 can't be read: Invalid value 'poem'"),
+        (LINES[0] + b'{"type":"rule","id":7}\n', "line 2 can't be read: Expected `str`, got `int`"),
+        (LINES[0] + b"[" * 100_000 + b"\n", "line 2 can't be read: "),
+        (LINES[0] + b'{"type":"rule","id":"\xff"}\n', "line 2 can't be read: "),
+    ],
+)
+def test_a_report_that_was_damaged_says_how(
+    read: Callable[[bytes], Report], damaged: bytes, said: str
+) -> None:
+    """And proves nothing."""
+    assert doubt(read(damaged)).startswith(said)
+
+
+def without(kind: str) -> Report:
+    """A report that somebody has put together without some of its parts."""
+    run = TOLD.runs[1]
+    change = {
+        "rules": lambda: msgspec.structs.replace(TOLD, rules=TOLD.rules[1:]),
+        "footer": lambda: with_run(msgspec.structs.replace(run, footer=None)),
+        "played": lambda: with_run(msgspec.structs.replace(run, played=())),
+        "results": lambda: with_run(msgspec.structs.replace(run, results=run.results[1:])),
+    }
+    return change[kind]()
+
+
+def with_run(run: object) -> Report:
+    """The report with another second run."""
+    return msgspec.structs.replace(TOLD, runs=(TOLD.runs[0], run))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("rules", "the text of rule ELEM-1 is missing"),
+        ("footer", "the verdict on bad is missing"),
+        ("played", "evidence on ORD-1 is missing"),
+        ("results", "results of bad are missing"),
+    ],
+)
+def test_a_report_whose_parts_do_not_fit_proves_nothing(
+    read: Callable[[bytes], Report], kind: str, said: str
+) -> None:
+    """Even where its end does."""
+    assert doubt(read(report_to_lines(without(kind)))) == said
+
+
+def test_what_is_too_deep_is_refused_as_a_line(read: Callable[[bytes], Report]) -> None:
+    """No timeline of it could be drawn."""
+    deep = b'{"type":"played","name":"a","id":"b","trace":{"legs":[{"ending":{"how":"finished"},'
+    deep += b'"events":[{"type":"call","at":0,"call":0,"value":%b}]}]}}\n'
+    deep %= b"[" * 300 + b"]" * 300
+    header = next(line for line in LINES if line.startswith(b'{"type":"backend"'))
+
+    said = doubt(read(LINES[0] + header + deep))
+
+    assert said == "line 3 can't be read: trace must have at most 100 levels, got more"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            b"%PDF-1.7\n",
+            "line 1: expected a line of a report, got '%PDF-1.7\\n'; name a file that ",
+        ),
+        (b'{"type":"asyncwait-report","format":2,"who":7}\n', "line 1: expected a report of "),
+        (LINES[0].replace(b'"format":1', b'"format":9'), "line 1: expected a report of format 1, "),
+        (LINES[0] + b"x" * (9 << 20), "line 2: expected a line of a report, got a line of more "),
+    ],
+)
+def test_what_is_no_report_is_refused(
+    read: Callable[[bytes], Report], data: bytes, said: str
+) -> None:
+    """One error names the file, the line, and what to do."""
+    with pytest.raises(InvalidConfig) as refused:
+        read(data)
+
+    assert str(refused.value).partition("r.jsonl, ")[2].startswith(said)
+
+
+def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
+    """Each in words of its own."""
+    with pytest.raises(InvalidConfig, match=r"is a folder: name the report\.jsonl in it$"):
+        read_lines(tmp_path)
+    with pytest.raises(InvalidConfig, match=r"nowhere can't be read: .*No such file"):
+        read_lines(tmp_path / "nowhere")
+
+
+def test_half_a_character_is_written_out(tmp_path: Path) -> None:
+    """A name from the command line, or an error, may hold one; no file in UTF-8 can."""
+    odd = msgspec.structs.replace(verdict("my\udcffname"), errors=("got '\ud800'",))
+
+    write_lines(report_of((odd,), THEN), tmp_path / "r.jsonl")
+
+    (run,) = read_lines(tmp_path / "r.jsonl").runs
+    assert run.name == r"my\udcffname"
+    assert run.footer is not None
+    assert run.footer.errors == (r"got '\ud800'",)

@@ -1,0 +1,129 @@
+"""Several reports as one."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from reports import LATER, THEN, report, result, verdict
+
+from asyncwait.conformance.report_files import (
+    NOT_THERE,
+    Report,
+    change_lines,
+    changes,
+    header_of,
+    merged,
+    read_lines,
+    report_to_lines,
+    titles,
+    write_lines,
+)
+from asyncwait.conformance.verdict import Verdict
+from asyncwait.spec.rules import rules
+
+
+def together(*reports: Report) -> Report:
+    """One report of several."""
+    return merged(reports, header_of(LATER))
+
+
+def test_runs_of_a_backend_stand_together_the_newest_last() -> None:
+    """In whatever order the files were named."""
+    first, second = verdict("first"), verdict("second")
+
+    told = together(report(first, second, created=LATER), report(first))
+
+    assert titles(told) == (f"first {THEN}", f"first {LATER}", "second")
+    assert [run.header.created for run in told.newest] == [LATER, LATER]
+
+
+def test_a_run_in_two_files_counts_once() -> None:
+    """Who merges what was merged before loses nothing, and gets nothing twice."""
+    told = report(verdict())
+
+    assert together(told, told, together(told)).runs == told.runs
+
+
+def test_the_newest_run_of_each_backend_decides() -> None:
+    """What was broken once and is not any more is history."""
+    red = report(verdict("mine", {"ORD-1": "fail"}))
+    green = report(verdict("mine"), created=LATER)
+
+    assert together(red, green).word == "conformant"
+    assert together(green, report(verdict("other", {"ORD-1": "fail"}))).word == "not conformant"
+
+
+def test_what_changed_is_told_rule_by_rule() -> None:
+    """From what, to what."""
+    old = report(verdict("mine", {"ORD-1": "fail", "ORD-2": "untested"}))
+    new = report(msgspec.structs.replace(verdict("mine"), scenarios=9, planned=9), created=LATER)
+
+    (changed,) = changes(together(old, new))
+
+    assert list(change_lines(changed)) == [
+        f"from {THEN} to {LATER}",
+        "verdict: not conformant -> conformant",
+        "ORD-1: fail -> pass",
+        "ORD-2: untested -> pass",
+        "scenarios: 2 -> 9",
+    ]
+
+
+def test_that_nothing_changed_is_told() -> None:
+    """Else one might think that it was not looked for."""
+    (changed,) = changes(together(report(verdict()), report(verdict(), created=LATER)))
+
+    assert list(change_lines(changed)) == [f"from {THEN} to {LATER}", "no rule and no verdict"]
+
+
+def test_a_rule_that_is_new_was_not_there() -> None:
+    """A rule that a run was not asked for has not changed."""
+    whole = verdict("mine")
+    fewer = Verdict("mine", whole.results[1:], 2, 2)
+    old = report(fewer)
+    older_suite = msgspec.structs.replace(
+        old,
+        runs=tuple(
+            msgspec.structs.replace(run, header=msgspec.structs.replace(run.header, only=()))
+            for run in old.runs
+        ),
+    )
+
+    (partial,) = changes(together(old, report(whole, created=LATER)))
+    (newer,) = changes(together(older_suite, report(whole, created=LATER)))
+
+    assert partial.rules == ()
+    assert newer.rules == ((next(iter(rules())), NOT_THERE, "pass"),)
+
+
+def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None:
+    """Also in the file that it is merged into."""
+    data = report_to_lines(report(verdict("mine"), created=LATER))
+    tmp_path.joinpath("cut").write_bytes(data[:-40])
+
+    told = together(report(verdict("mine", {"ORD-1": "fail"})), read_lines(tmp_path / "cut"))
+    write_lines(told, tmp_path / "both")
+
+    assert read_lines(tmp_path / "both") == told
+    assert told.word == told.newest[0].word == "inconclusive"
+    assert list(changes(told)) == []
+
+
+def test_rules_stand_in_the_order_of_the_chapters() -> None:
+    """Whichever run knows them."""
+    some = [report(Verdict("mine", (result(rule, "pass"),), 1, 1)) for rule in ("END-1", "ELEM-1")]
+
+    assert [rule.id for rule in together(*some).rules] == ["ELEM-1", "END-1"]
+
+
+def test_nothing_is_inconclusive() -> None:
+    """A report without a run."""
+    assert together(report()).exit_code == 3
+
+
+@pytest.mark.parametrize("place", [10, 400])
+def test_a_file_without_a_single_run_is_in_doubt(tmp_path: Path, place: int) -> None:
+    """Beside others that are green."""
+    tmp_path.joinpath("cut").write_bytes(report_to_lines(report(verdict()))[:place])
+
+    assert together(report(verdict()), read_lines(tmp_path / "cut")).exit_code == 3

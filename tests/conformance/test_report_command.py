@@ -1,0 +1,151 @@
+"""`asyncwait report`, and the reports that `asyncwait verify` and the plug-in write."""
+
+import json
+import random
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+from outside import SOUND, Folder
+from reports import LATER, THEN, report, verdict
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.report_files import FORMS, read_lines, report_to_lines, write_lines
+
+
+def run(*arguments: str | Path) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(asyncwait, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def red(tmp_path: Path) -> Path:
+    """A file with a run that fails, of a backend that passes later."""
+    write_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")), tmp_path / "red")
+    return tmp_path / "red"
+
+
+@pytest.fixture
+def green(tmp_path: Path) -> Path:
+    """The file with the later run."""
+    write_lines(report(verdict("mine"), created=LATER), tmp_path / "green")
+    return tmp_path / "green"
+
+
+def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> None:
+    """With what changed, and one line for each backend."""
+    done = run("report", green, red)
+
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0
+    assert lines[-5:] == [
+        f"mine: what changed from {THEN} to {LATER}",
+        "  verdict: not conformant -> conformant",
+        "  ORD-1: fail -> pass",
+        "mine: conformant (161 rules pass)",
+        "other: conformant (161 rules pass)",
+    ]
+    (row,) = [line for line in lines if "ORD-1  Ordered results" in line]
+    assert [cell.strip() for cell in row.split("│")[2:5]] == ["fail", "pass", "pass"]
+    assert not any("ORD-2" in line for line in lines)
+
+
+def test_all_rules_have_a_row_if_they_are_asked_for(green: Path) -> None:
+    """Also those that every run passes."""
+    assert "ORD-2  A decided head" in run("report", green, "--all").stdout
+
+
+def test_a_failing_rule_is_told_with_its_timeline(red: Path) -> None:
+    """As it was when it was verified."""
+    done = run("report", red)
+
+    assert done.exit_code == 1
+    assert done.stdout.startswith("mine: ORD-1 Ordered results come in input order: fail in 1 ")
+    assert "      40  >>> it is wrong\n" in done.stdout
+
+
+def test_a_report_cut_at_fifty_places_is_inconclusive_each_time(tmp_path: Path) -> None:
+    """Whatever is left of it."""
+    data = report_to_lines(report(verdict("good"), verdict("bad", {"ORD-1": "fail"})))
+    cut = tmp_path / "cut"
+
+    for place in random.Random(11).sample(range(len(data)), 50):
+        cut.write_bytes(data[:place])
+        done = run("report", cut)
+        assert done.exit_code == 3, place
+        assert f"{cut} is not whole: it " in done.stdout
+
+
+def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> None:
+    """In the same forms; and it is read again."""
+    done = run("report", red, green, "--out", tmp_path / "all")
+
+    assert done.stdout.endswith(f"written into {tmp_path}/all: {', '.join(FORMS)}\n")
+    told = read_lines(tmp_path / "all" / "report.jsonl")
+    assert [(run.name, run.header.created) for run in told.runs] == [
+        ("mine", THEN),
+        ("mine", LATER),
+        ("other", THEN),
+    ]
+
+
+def test_a_file_may_stand_in_the_folder_that_it_is_merged_into(green: Path, tmp_path: Path) -> None:
+    """It is read before the folder is cleared."""
+    run("report", green, "--out", tmp_path / "all")
+
+    done = run("report", tmp_path / "all" / "report.jsonl", "--out", tmp_path / "all")
+
+    assert done.exit_code == 0
+
+
+def test_what_is_no_report_is_wrong_usage(tmp_path: Path) -> None:
+    """One line, no traceback."""
+    done = run("report", tmp_path)
+
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {tmp_path} is a folder: name the report.jsonl in it\n"
+
+
+def test_a_verification_writes_what_it_found(outside: Folder) -> None:
+    """Into the folder that is named, and for GitHub where that asks for it."""
+    outside.write("gate.py", SOUND)
+    arguments = ("verify", "gate:backend", "--count", "1", "--rule", "ORD-1", "--report", "told")
+
+    done = outside.asyncwait(*arguments, env={"GITHUB_STEP_SUMMARY": str(outside.path / "step")})
+
+    folder = outside.path / "told"
+    assert done.code == 0
+    assert done.out.endswith(f"written into told: {', '.join(FORMS)}\n")
+    assert [run.claim for run in read_lines(folder / "report.jsonl").runs] == [
+        "conformant as to 1 rule"
+    ]
+    root = ET.parse(folder / "junit.xml").getroot()  # noqa: S314 - our own
+    assert root.get("tests") == "2"
+    assert json.loads(folder.joinpath("badge.json").read_text())["color"] == "lightgrey"
+    assert outside.path.joinpath("step").read_text(encoding="utf-8").startswith("# Conformance")
+
+
+def test_a_folder_that_can_not_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+    """Nobody waits for a report that comes to nothing."""
+    tmp_path.joinpath("file").touch()
+
+    done = run("verify", "reference-asyncio", "--report", tmp_path / "file")
+
+    assert done.exit_code == 2
+    assert done.stderr == (
+        f"error: --report {tmp_path}/file: expected a folder to write reports into: File exists\n"
+    )
+
+
+def test_the_plug_in_writes_the_same(outside: Folder) -> None:
+    """Into a folder of its option."""
+    outside.write("gate.py", SOUND)
+    suite = ("--pyargs", "asyncwait.conformance", "--asyncwait-backend", "gate:backend")
+
+    done = outside.pytest(*suite, "--asyncwait-count", "1", "--asyncwait-report", "told")
+
+    folder = outside.path / "told"
+    assert done.code == 0, done.out
+    assert f"written into {folder}: {', '.join(FORMS)}\n" in done.out
+    assert read_lines(folder / "report.jsonl").word == "conformant"
