@@ -37,6 +37,9 @@ Stage: TypeAlias = Literal["judged", "shrunk"]
 Progress: TypeAlias = Callable[[Stage, int, int], None]
 """Told what is done, how much of it, and of how much."""
 
+Watch: TypeAlias = Callable[[Tally], None]
+"""Given the judgements before there are any; they are added up in it."""
+
 
 class Coverage(Struct, frozen=True):
     """What a verification covers.
@@ -89,13 +92,19 @@ def verify(name: str, plan: Coverage, progress: Progress = lambda *_: None) -> V
         return verify_served(backend, plan, progress)
 
 
-def verify_served(backend: Served, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
+def verify_served(
+    backend: Served,
+    plan: Coverage,
+    progress: Progress = lambda *_: None,
+    watch: Watch = lambda _: None,
+) -> Verdict:
     """Hold a backend that is there already to the specification; see `verify`.
 
     Args:
         backend: what is verified.
         plan: what to cover.
         progress: as for `verify`.
+        watch: given what is known of each rule, which grows meanwhile.
 
     Raises:
         InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions.
@@ -105,6 +114,7 @@ def verify_served(backend: Served, plan: Coverage, progress: Progress = lambda *
     rules = chosen("rule", plan.rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
     tally = Tally(checks, _applicable(rules, backend), backend.exceptions)
+    watch(tally)
     cases = _Cases(plan, backend)
     stopped = _judge_all(tally, backend, cases, progress)
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)

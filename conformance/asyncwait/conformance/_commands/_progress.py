@@ -1,7 +1,12 @@
-"""Says how far a verification is: bars on a terminal, lines in a log."""
+"""Says how far a verification is: areas by backend and a bar on a terminal, lines in a log."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
 
 import click
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -9,32 +14,122 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
+from rich.table import Table
+from rich.text import Text
 
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_served
+from asyncwait.conformance.report import STYLES, area_cell
 from asyncwait.conformance.running import Served
-from asyncwait.conformance.verdict import Verdict
+from asyncwait.conformance.verdict import Tally, Verdict
+from asyncwait.spec.rules import areas, rules
 
 SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
-def verify_with_progress(backend: Served, plan: Coverage) -> Verdict:
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return _verify_with_lines(backend, plan)
-    text = TextColumn("{task.description:18}")
-    columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        bars: dict[Stage, TaskID] = {"judged": progress.add_task(backend.name, total=None)}
+class Board:
+    """What is shown while backends are verified one after the other; it goes when that is over.
+
+    On a terminal it is a bar with the time that is left, and a table of areas by backend, in which
+    rules are counted as soon as they have applied.
+
+    Args:
+        names: of all backends.
+        console: where to.
+    """
+
+    def __init__(self, names: Sequence[str], console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._known: dict[str, Tally | Verdict | None] = dict.fromkeys(names)
+        text = TextColumn("{task.description:18}")
+        times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+        columns = (text, BarColumn(), MofNCompleteColumn(), *times)
+        self._bars = Progress(*columns, console=self._console)
+        self._live = Live(self, console=self._console, transient=True)
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take it away."""
+        self._live.stop()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give what is shown now: of what is higher than the terminal the end is cut off."""
+        yield self._bars
+        yield self._table()
+
+    def verify(self, backend: Served, plan: Coverage) -> Verdict:
+        """Verify a backend, and show how far that is."""
+        if not self._console.is_terminal:
+            return _verify_with_lines(backend, plan)
+        bars: dict[Stage, TaskID] = {"judged": self._bars.add_task(backend.name, total=None)}
 
         def show(stage: Stage, done: int, of: int) -> None:
             if of and stage not in bars:
-                bars[stage] = progress.add_task(SHRINKING)
+                bars[stage] = self._bars.add_task(SHRINKING)
             if of:
-                progress.update(bars[stage], completed=done, total=of)
+                self._bars.update(bars[stage], completed=done, total=of)
 
-        return verify_served(backend, plan, show)
+        def watch(tally: Tally) -> None:
+            self._known[backend.name] = tally
+
+        verdict = verify_served(backend, plan, show, watch)
+        self._known[backend.name] = verdict
+        return verdict
+
+    def _table(self) -> Table:
+        table = Table(title="rules that have held so far / applicable", title_justify="left")
+        table.add_column("area", no_wrap=True, overflow="ellipsis")
+        for name in self._known:
+            table.add_column(name, justify="right", overflow="fold")
+        for area in areas().values():
+            cells = (_cell(known, area.id) for known in self._known.values())
+            table.add_row(f"{area.id}  {area.title}", *cells)
+        table.add_section()
+        table.add_row("verdict", *map(_word, self._known.values()))
+        return table
+
+
+def _cell(known: Tally | Verdict | None, area: str) -> Text:
+    match known:
+        case None:
+            return Text("")
+        case Verdict():
+            return area_cell(known, area)
+        case Tally():
+            return _running(known, area)
+
+
+def _running(tally: Tally, area: str) -> Text:
+    """Return how many rules of an area have applied and held, and whether any was broken."""
+    counts = [count for rule, count in tally.counts.items() if rules()[rule].area == area]
+    if not counts:
+        return Text("-", style="dim")
+    broken = sum(count.found.count > 0 for count in counts)
+    held = sum(count.applied > 0 and not count.found.count for count in counts)
+    said = f"{broken} broken  " if broken else ""
+    return Text(f"{said}{held}/{len(counts)}", style="red" if broken else "")
+
+
+def _word(known: Tally | Verdict | None) -> Text:
+    match known:
+        case None:
+            return Text("waits", style="dim")
+        case Verdict():
+            return Text(known.word, style=STYLES[known.word])
+        case Tally():
+            return Text("runs")
 
 
 def _verify_with_lines(backend: Served, plan: Coverage) -> Verdict:

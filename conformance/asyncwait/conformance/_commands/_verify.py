@@ -12,7 +12,7 @@ import click
 from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._progress import verify_with_progress
+from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance._commands._shared import console, say_written, usage_errors
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
@@ -126,7 +126,8 @@ def verify_command(
         plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive)
         opened = partial(open_backend, patience=patience, jobs=jobs, folder=str(Path.cwd()))
         served = lineup.gather(lambda name: stack.enter_context(opened(name)))
-        verdicts = lineup.gather(lambda name: verify_with_progress(served[name], plan))
+        with Board(tuple(served)) as board:
+            verdicts = lineup.gather(lambda name: board.verify(served[name], plan))
     _report(list(verdicts.values()), lineup.left_out, folder)
 
 

@@ -45,7 +45,7 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         table.add_column(verdict.backend, justify="right", overflow="fold")
     for area in areas().values():
-        table.add_row(f"{area.id}  {area.title}", *(_cell(v, area.id) for v in verdicts))
+        table.add_row(f"{area.id}  {area.title}", *(area_cell(v, area.id) for v in verdicts))
     table.add_section()
     table.add_row("scenarios", *(f"{verdict.scenarios:,}" for verdict in verdicts))
     table.add_row("seconds", *(f"{verdict.seconds:.1f}" for verdict in verdicts))
@@ -53,7 +53,13 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     return table
 
 
-def _cell(verdict: Verdict, area: str) -> Text:
+def area_cell(verdict: Verdict, area: str) -> Text:
+    """Return how many rules of an area pass, of those that apply.
+
+    Args:
+        verdict: on one backend.
+        area: its id.
+    """
     results = [result for result in verdict.results if result.rule.area == area]
     applicable = [result for result in results if result.status != "not-applicable"]
     passed = sum(result.status == "pass" for result in applicable)

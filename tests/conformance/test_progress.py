@@ -1,0 +1,105 @@
+"""What is shown while backends are verified."""
+
+from collections.abc import Callable
+from io import StringIO
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from reports import CASE, FAILURE, verdict
+from rich.console import Console
+
+from asyncwait.conformance._commands import _progress
+from asyncwait.conformance._commands._progress import Board
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.judging import Judgement
+from asyncwait.conformance.verdict import Failure, Tally, Verdict
+from asyncwait.spec.rules import areas, rules
+
+NAMES = ("first", "second", "third")
+
+
+def shown(board: Board) -> list[list[str]]:
+    """The cells of each line."""
+    console = Console(file=StringIO(), width=120)
+    console.print(board)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines()]
+
+
+@pytest.fixture
+def verified(monkeypatch: pytest.MonkeyPatch) -> Callable[[Board, str, Callable[[], None]], None]:
+    """Verify a backend of that name that breaks ORD-1, and look while that goes on."""
+
+    def verify(board: Board, name: str, look: Callable[[], None]) -> None:
+        def verify_served(_backend: Any, _plan: Any, show: Any, watch: Any) -> Verdict:
+            tally = Tally(CHECKS, [rule for rule in rules() if rules()[rule].area != "KEY"])
+            watch(tally)
+            tally.counts["ORD-1"].found.add(Failure(CASE, FAILURE.trace, FAILURE.violation))
+            for rule in ("ORD-1", "ORD-2", "CAP-1"):
+                tally.counts[rule].add(Judgement(1))
+            show("judged", 5, 40)
+            look()
+            return verdict(name, {"ORD-1": "fail"})
+
+        monkeypatch.setattr(_progress, "verify_served", verify_served)
+        board.verify(SimpleNamespace(name=name), None)  # type: ignore[arg-type]
+
+    return verify
+
+
+def test_areas_by_backend_are_shown_while_it_runs(
+    verified: Callable[[Board, str, Callable[[], None]], None],
+) -> None:
+    """Those that are over, the one that runs, and those that wait."""
+    board = Board(NAMES, Console(file=StringIO(), force_terminal=True))
+    looks: list[list[list[str]]] = []
+
+    verified(board, "first", lambda: None)
+    verified(board, "second", lambda: looks.append(shown(board)))
+
+    (lines,) = looks
+    assert [f"ORD  {areas()['ORD'].title}", "4/5", "1 broken  1/5", ""] in lines
+    assert [f"CAP  {areas()['CAP'].title}", "7/7", "1/7", ""] in lines
+    assert [f"KEY  {areas()['KEY'].title}", "13/13", "-", ""] in lines
+    assert ["verdict", "not conformant", "runs", "waits"] in lines
+
+
+def test_a_bar_says_how_much_is_done_and_how_long_the_rest_takes(
+    verified: Callable[[Board, str, Callable[[], None]], None],
+) -> None:
+    """It stands first, so that a small terminal shows it."""
+    board = Board(NAMES, Console(file=StringIO(), force_terminal=True))
+    said = StringIO()
+
+    verified(board, "first", lambda: Console(file=said, width=120).print(board))
+
+    bar = said.getvalue().splitlines()[0]
+    assert bar.startswith("first ")
+    assert " 5/40 " in bar
+    assert " left " in bar
+
+
+def test_without_a_terminal_nothing_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log has a line for each quarter."""
+
+    def verify_served(_backend: Any, _plan: Any, say: Any) -> Verdict:
+        for done in range(9):
+            say("judged", done, 8)
+        say("shrunk", 0, 2)
+        return verdict("first")
+
+    monkeypatch.setattr(_progress, "verify_served", verify_served)
+    drawn = StringIO()
+
+    with Board(NAMES, Console(file=drawn, force_terminal=False)) as board:
+        board.verify(SimpleNamespace(name="first"), None)  # type: ignore[arg-type]
+
+    assert drawn.getvalue() == ""
+    assert capsys.readouterr().err.splitlines() == [
+        *(f"first: {done} of 8 scenarios judged" for done in (0, 2, 4, 6, 8)),
+        "first: shrinking failures, for 8 s at most: of 2 rules",
+    ]
