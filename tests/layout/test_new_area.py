@@ -20,6 +20,8 @@ MUST · since 0.1 · needs: ordered · source: this specification
 In ordered mode the first result is one of the first record that has any.
 
 Why: It shows that the build takes a new area as it finds it.
+
+If it fails: look for whoever pushes in.
 """
 
 CHECKS = '''\

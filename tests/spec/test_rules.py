@@ -46,6 +46,9 @@ GOOD = dedent(
     The sky, i.e. the upper half, is blue.
 
     Why: Painters expect it.
+
+    If it fails: look for clouds,
+    and for the lamp.
     """
 )
 
@@ -105,6 +108,14 @@ def test_what_needs_a_part_needs_the_whole() -> None:
     for rule in rules().values():
         names = set().union(*rule.needs)
         assert {each.part_of for each in names if each.part_of} <= names, rule.id
+
+
+def test_every_rule_says_what_to_look_for() -> None:
+    """In one's own code, where the rule is broken; each says something else."""
+    hints = {rule.id: rule.hint for rule in rules().values()}
+
+    assert [rule for rule, hint in hints.items() if not hint.startswith("look for ")] == []
+    assert len(set(hints.values())) == len(hints)
 
 
 def test_every_profile_brings_rules() -> None:
@@ -201,6 +212,7 @@ def test_a_chapter_becomes_its_rules() -> None:
             source="Flink OR-1; OR-2 (departed from)",
             sentence="The sky, i.e. the upper half, is blue.",
             why="Painters expect it.",
+            hint="look for clouds, and for the lamp.",
         ),
     )
 
@@ -280,6 +292,22 @@ KNOWN = ", ".join(capability.value for capability in Capability)
             17,
             "COL-2 has no paragraph 'Why: ...'",
             id="no-reason-at-the-end",
+        ),
+        pytest.param(
+            "the lamp.",
+            "the lamp. Or wait.",
+            26,
+            "expected one sentence with a full stop, got "
+            "'If it fails: look for clouds, and for the lamp. Or wait.'",
+            id="two-hints",
+        ),
+        pytest.param(
+            "They find",
+            "If it fails: run.\n\nThey find",
+            15,
+            "expected 'If it fails: ...' as the last paragraph of its rule, "
+            "got 'If it fails: run.'",
+            id="hint-before-the-end",
         ),
         pytest.param(
             "Why: Cows", "Because: Cows", 5, "COL-1 has no paragraph 'Why: ...'", id="why"

@@ -46,6 +46,7 @@ def test_a_failure_shows_rule_sentence_scenario_and_timeline() -> None:
         f"mine: ORD-1 {rule.title}: fail in 1 scenarios",
         f"  MUST: {rule.sentence}",
         f"  why it matters: {rule.why}",
+        f"  if it fails: {rule.hint}",
         f"  one-record ({CASE.id}): it is wrong (at 0 ms)",
         "  ordered, capacity 4, no timeout, coroutine",
         "      ms  input                   calls                             output",

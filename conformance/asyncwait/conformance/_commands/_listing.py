@@ -46,6 +46,8 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
             needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
             click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
             click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")
+            if rule.hint:
+                click.echo(f"If it fails: {rule.hint}\n")
             click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")
 
 

@@ -339,8 +339,7 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
         raise _expected(file, rest[1], "one sentence with a full stop")
     if len(rest) == 2 or not rest[2].text.startswith("Why: "):  # noqa: PLR2004 - after the two above
         raise MalformedRules(file, heading.line, f"{head['id']} has no paragraph 'Why: ...'")
-    *why, last = [paragraph.text for paragraph in rest[2:]]
-    hint = last.removeprefix(_HINT) if why and last.startswith(_HINT) else ""
+    why, hint = _why_and_hint(file, rest[2:])
     return Rule(
         id=head["id"],
         area=area,
@@ -350,9 +349,23 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
         needs=_needs(file, rest[0], meta["needs"]),
         source=_LINK.sub(r"(\1)", meta["source"]),
         sentence=sentence,
-        why="\n\n".join([*why, *([] if hint else [last])]).removeprefix("Why: "),
+        why=why,
         hint=hint,
     )
+
+
+def _why_and_hint(file: str, paragraphs: list[_Paragraph]) -> tuple[str, str]:
+    """Return the reason of a rule, and what to look for where it is broken, if that is there."""
+    why, hint = list(paragraphs), ""
+    if len(why) > 1 and why[-1].text.startswith(_HINT):
+        last = why.pop()
+        hint = last.text.removeprefix(_HINT)
+        if not hint.endswith(".") or _SECOND_SENTENCE.search(hint):
+            raise _expected(file, last, "one sentence with a full stop")
+    for paragraph in why:
+        if paragraph.text.startswith(_HINT.strip()):
+            raise _expected(file, paragraph, f"'{_HINT}...' as the last paragraph of its rule")
+    return "\n\n".join(paragraph.text for paragraph in why).removeprefix("Why: "), hint
 
 
 def _needs(
