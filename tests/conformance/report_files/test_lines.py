@@ -20,6 +20,7 @@ from asyncwait.spec import InvalidConfig
 TOLD = report(verdict("good"), verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"}))
 DATA = report_to_lines(TOLD)
 LINES = DATA.splitlines(keepends=True)
+PLAYED = 1 + next(n for n, line in enumerate(LINES) if line.startswith(b'{"type":"played"'))
 
 
 @pytest.fixture
@@ -75,7 +76,10 @@ def test_what_is_left_of_a_report_is_shown(read: Callable[[bytes], Report]) -> N
         (LINES[0][:100], "it was cut in line 1"),
         (LINES[0][:20], "it was cut in its first line"),
         (b"".join(LINES[:-1]), f"it was cut after line {len(LINES) - 1}"),
-        (b"".join(LINES[:50] + LINES[51:]), f"{len(LINES) - 2} lines are left of {len(LINES) - 1}"),
+        (
+            b"".join(LINES[:170] + LINES[171:]),
+            f"{len(LINES) - 2} lines are left of {len(LINES) - 1}",
+        ),
         (DATA.replace(b"it is wrong", b"it is right"), "it was changed after it was written"),
         (DATA.replace(b"it is wrong", b"it is right, really"), "it was changed after it was"),
         (DATA.replace(b'"fail"', b'"pass"'), "it was changed after it was written"),
@@ -83,6 +87,12 @@ def test_what_is_left_of_a_report_is_shown(read: Callable[[bytes], Report]) -> N
         (LINES[0] + LINES[0], "line 2 is out of place"),
         (LINES[0] + LINES[-2], "line 2 is out of place"),
         (LINES[0] + b"nonsense\n", "line 2 can't be read: JSON is malformed"),
+        (
+            DATA.replace(b'"call":0,"value":"a"', b'"call":7,"value":"a"'),
+            f"line {PLAYED} can't be read: the trace is impossible: ",
+        ),
+        (b"".join(LINES[: PLAYED - 1] + LINES[PLAYED:]), "evidence on ORD-1 is missing"),
+        (b"".join(LINES[:PLAYED] + LINES[PLAYED - 1 :]), "evidence on bad is missing"),
         (LINES[0] + b'{"type":"poem"}\n', "line 2 can't be read: Invalid value 'poem'"),
         (LINES[0] + b'{"type":"rule","id":7}\n', "line 2 can't be read: Expected `str`, got `int`"),
         (LINES[0] + b"[" * 100_000 + b"\n", "line 2 can't be read: "),
@@ -131,8 +141,10 @@ def test_a_report_whose_parts_do_not_fit_proves_nothing(
 
 def test_what_is_too_deep_is_refused_as_a_line(read: Callable[[bytes], Report]) -> None:
     """No timeline of it could be drawn."""
-    deep = b'{"type":"played","name":"a","id":"b","trace":{"legs":[{"ending":{"how":"finished"},'
-    deep += b'"events":[{"type":"call","at":0,"call":0,"value":%b}]}]}}\n'
+    deep = b'{"type":"played","name":"a","id":"b","planned":{},"trace":{"legs":[{'
+    deep += (
+        b'"ending":{"how":"finished"},"events":[{"type":"call","at":0,"call":0,"value":%b}]}]}}\n'
+    )
     deep %= b"[" * 300 + b"]" * 300
     header = next(line for line in LINES if line.startswith(b'{"type":"backend"'))
 

@@ -123,6 +123,7 @@ class Played(Struct, frozen=True, tag="played", omit_defaults=True):
         replay: the command that plays it again; empty where there is none.
         anywhere: the same for a machine that does not know the id; empty if it is too long.
         left_out: what of it is not here, and how long that is; empty if it is all here.
+        number: how many stand before it in its run.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Played(Struct, frozen=True, tag="played", omit_defaults=True):
     replay: str = ""
     anywhere: str = ""
     left_out: str = ""
+    number: Number = 0
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.report_files._data import (
     FORMAT,
     Footer,
@@ -151,8 +152,16 @@ class _OpenRun:
         return self._footer is None
 
     def add(self, line: Played | Result | RunFooter) -> None:
-        """Take one line of it."""
+        """Take one line of it.
+
+        Raises:
+            _NotWholeError: what it speaks of is not there.
+        """
         match line:
+            case Played() if line.number != len(self._played):
+                raise _NotWholeError(f"evidence on {self._header.name} is missing")
+            case Result() if any(piece.played >= len(self._played) for piece in line.evidence):
+                raise _NotWholeError(f"evidence on {line.rule} is missing")
             case Played():
                 self._played.append(line)
             case Result():
@@ -180,7 +189,7 @@ class _Reading:
     def __init__(self, name: str) -> None:
         self._name = name
         self._header = _UNKNOWN
-        self._rules: list[RuleText] = []
+        self._rules: dict[str, RuleText] = {}
         self._runs: list[_OpenRun] = []
         self._footer: Footer | None = None
         self._lines = 0
@@ -214,8 +223,8 @@ class _Reading:
             raise _NotWholeError(f"it was cut in line {number}")
         try:
             found: _Line = _DECODER.decode(line)
-            if isinstance(found, Played) and found.trace is not None:
-                require_flat_trace(found.trace)
+            if isinstance(found, Played):
+                _require_drawable(found)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             if number == 1:
                 self._refuse_newer(line)
@@ -241,9 +250,11 @@ class _Reading:
             case Header() if number == 1:
                 self._header = line
             case RuleText() if not self._runs:
-                self._rules.append(line)
+                self._rules[line.id] = line
             case RunHeader():
                 self._runs.append(_OpenRun(line))
+            case Result() if line.rule not in self._rules:
+                raise _NotWholeError(f"the text of rule {line.rule} is missing")
             case Played() | Result() | RunFooter() if self._runs and self._runs[-1].is_open:
                 self._runs[-1].add(line)
             case Footer():
@@ -266,9 +277,8 @@ class _Reading:
             raise _NotWholeError(f"{self._lines} lines are left of {footer.lines}")
         if footer.sha256 != self._digest.hexdigest():
             raise _NotWholeError("it was changed after it was written")
-        rules = {rule.id for rule in self._rules}
         for run in self._runs:
-            _require_sound(run.closed(), rules)
+            _require_whole(run.closed())
 
     def report(self, doubt: str) -> Report:
         """Return what was read.
@@ -278,7 +288,9 @@ class _Reading:
         """
         said = f"{self._name} is not whole: {doubt}" if doubt else ""
         header = msgspec.structs.replace(self._header, doubt=said or self._header.doubt)
-        return Report(header, tuple(self._rules), tuple(run.closed(said) for run in self._runs))
+        return Report(
+            header, tuple(self._rules.values()), tuple(run.closed(said) for run in self._runs)
+        )
 
 
 class _Form(Struct, frozen=True):
@@ -287,8 +299,21 @@ class _Form(Struct, frozen=True):
     format: int
 
 
-def _require_sound(run: Run, rules: set[str]) -> None:
-    """Refuse a run whose parts do not fit each other.
+def _require_drawable(played: Played) -> None:
+    """Refuse a trace that no run can have given: nobody could draw it.
+
+    Raises:
+        InvalidConfig: it is one.
+    """
+    if played.trace is None or played.as_played is None:
+        return
+    require_flat_trace(played.trace)
+    if why := impossible(played.as_played, played.trace):
+        raise InvalidConfig(f"the trace is impossible: {why}")
+
+
+def _require_whole(run: Run) -> None:
+    """Refuse a run of which a part is missing.
 
     Raises:
         _NotWholeError: they do not.
@@ -301,8 +326,3 @@ def _require_sound(run: Run, rules: set[str]) -> None:
         and sum(run.footer.counts.values()) != len(run.results)
     ):
         raise _NotWholeError(f"results of {run.name} are missing")
-    for result in run.results:
-        if result.rule not in rules:
-            raise _NotWholeError(f"the text of rule {result.rule} is missing")
-        if any(piece.played >= len(run.played) for piece in result.evidence):
-            raise _NotWholeError(f"evidence on {result.rule} is missing")

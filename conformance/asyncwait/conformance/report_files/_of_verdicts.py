@@ -31,7 +31,6 @@ from asyncwait.conformance.report_files._data import (
 from asyncwait.conformance.report_files._readable import readable, size_of
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
-    KEPT,
     Failure,
     RuleResult,
     Status,
@@ -116,7 +115,8 @@ class _Collected:
         self.pieces: dict[tuple[str, str], list[Evidence]] = {}
         self._places: dict[tuple[str, str, str], int] = {}
         self._left = MOST_OF_ALL
-        for piece in range(KEPT):
+        most = max((len(r.failures) for v in verdicts for r in v.results), default=0)
+        for piece in range(most):
             for verdict in verdicts:
                 for rule, failure in _failures(verdict, piece):
                     self._add(verdict.backend, rule, failure)
@@ -137,8 +137,8 @@ class _Collected:
             if size > self._left:
                 return None
             self._left -= size
-            self._places[key] = len(self.played[backend])
-            self.played[backend].append(played)
+            self._places[key] = place = len(self.played[backend])
+            self.played[backend].append(msgspec.structs.replace(played, number=place))
         return self._places[key]
 
 

@@ -3,7 +3,6 @@
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.conformance.verdict._tally import (
-    KEPT,
     Case,
     Failure,
     Failures,
@@ -25,7 +24,6 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "EXIT_CODES",
-    "KEPT",
     "USAGE_ERROR",
     "Case",
     "Cause",
