@@ -1,6 +1,7 @@
 """What a build server reads."""
 
 import string
+from typing import get_args
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -8,7 +9,8 @@ from reports import FAILURE, THEN, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report_files import FORMS, Report, report_of
-from asyncwait.conformance.verdict import Verdict
+from asyncwait.conformance.report_files._junit import OUTCOMES
+from asyncwait.conformance.verdict import Status, Verdict
 from asyncwait.spec.rules import rules
 
 
@@ -75,8 +77,26 @@ def test_each_status_has_its_outcome() -> None:
         "WM-1": ("error", "blocked: said"),
         "WM-2": ("error", "held: said"),
         "WM-3": ("error", "error: said"),
-        "CAP-5": ("skipped", "not a MUST: fail: said"),
+        "CAP-5": ("skipped", "does not decide: fail: said"),
     }
+
+
+def test_a_verdict_that_no_rule_speaks_for_is_a_failure() -> None:
+    """As long as somebody else says that it is not conformant."""
+    told = report(verdict("mine"))
+    (run,) = told.runs
+    assert run.footer is not None
+    footer = msgspec.structs.replace(run.footer, word="not conformant", line="mine: not conformant")
+    red = msgspec.structs.replace(told, runs=(msgspec.structs.replace(run, footer=footer),))
+
+    (suite,) = junit(red).findall("testsuite")
+
+    assert cases(suite) == {"everything": ("failure", "mine: not conformant")}
+
+
+def test_no_status_is_without_an_outcome() -> None:
+    """A new one would break a report."""
+    assert set(OUTCOMES) == set(get_args(Status))
 
 
 def test_a_failure_holds_its_timeline() -> None:

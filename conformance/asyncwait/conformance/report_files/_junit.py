@@ -16,7 +16,7 @@ from asyncwait.conformance.verdict import Status
 
 Outcome: TypeAlias = Literal["", "failure", "error", "skipped"]
 
-_OUTCOMES: Mapping[Status, Outcome] = {
+OUTCOMES: Mapping[Status, Outcome] = {
     "pass": "",
     "fail": "failure",
     "unexpected-pass": "failure",
@@ -74,9 +74,10 @@ def _properties(run: Run) -> Iterator[tuple[str, str]]:
 def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> None:
     rule = report.by_rule[result.rule]
     case = _case(suite, run, f"{rule.area} {rule.chapter}", f"{rule.id} {rule.title}")
-    outcome: Outcome = "skipped" if result.forgiven else _OUTCOMES[result.status]
+    outcome = OUTCOMES[result.status]
     if not outcome:
         return
+    outcome = "skipped" if result.forgiven else outcome
     said = ET.SubElement(case, outcome, type=result.status, message=_clean(_said(run, result)))
     if result.evidence:
         said.text = _clean("\n".join(result_lines(report, run, result)))
@@ -84,21 +85,21 @@ def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> No
 
 def _said(run: Run, result: Result) -> str:
     """Return the one line that a build server shows of a rule."""
-    level = "not a MUST: " if result.forgiven else ""
+    level = "does not decide: " if result.forgiven else ""
     text = result.evidence[0].text if result.evidence else run.doubt
     return f"{level}{result.status}: {result.note or text}".removesuffix(": ")
 
 
 def _add_whole(suite: ET.Element, run: Run) -> None:
-    """Add the case that is in error where the run is, or decides nothing."""
+    """Add the case that fails where the verdict does, and no rule says so."""
     case = _case(suite, run, "verdict", WHOLE)
     errors = run.footer.errors if run.footer else ()
-    if run.word != "inconclusive" and not errors:
-        return
-    message = _clean(run.line if run.word == "inconclusive" else errors[0])
-    ET.SubElement(case, "error", type="inconclusive", message=message).text = _clean(
-        "\n".join([*([run.doubt] if run.doubt else []), *errors])
-    )
+    if run.word == "inconclusive" or errors:
+        message = _clean(run.line if run.word == "inconclusive" else errors[0])
+        said = ET.SubElement(case, "error", type="inconclusive", message=message)
+        said.text = _clean("\n".join([*([run.doubt] if run.doubt else []), *errors]))
+    elif run.word == "not conformant" and not suite.findall("testcase/failure"):
+        ET.SubElement(case, "failure", type=run.word, message=_clean(run.line))
 
 
 def _case(suite: ET.Element, run: Run, group: str, name: str) -> ET.Element:

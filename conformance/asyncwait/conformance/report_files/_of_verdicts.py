@@ -1,10 +1,10 @@
 """From verdicts to a report: what is told, and how much of the evidence."""
 
 import platform
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import get_args
 
 import msgspec
 
@@ -244,7 +244,7 @@ def _footer(verdict: Verdict) -> RunFooter:
         verdict.claim,
         verdict.line,
         EXIT_CODES[verdict.word],
-        {status: n for status in get_args(Status) if (n := verdict.count(status))},
+        dict(Counter(result.status for result in verdict.results)),
         verdict.scenarios,
         round(verdict.seconds, 3),
         tuple(_short(error) for error in verdict.errors[:ERRORS]),
