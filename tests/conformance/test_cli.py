@@ -763,6 +763,6 @@ def test_the_shipped_subcommands_are_listed() -> None:
     """By name; the journal's comes by its entry point."""
     listed = run("--help").stdout
 
-    names = ["backends", "compare", "journal", "judge", "play", "rules", "verify"]
+    names = ["backends", "compare", "journal", "judge", "play", "report", "rules", "verify"]
     names.append("verify-mailbox")
     assert [line.split()[0] for line in listed.partition("Commands:\n")[2].splitlines()] == names

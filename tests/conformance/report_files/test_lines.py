@@ -109,10 +109,16 @@ def test_a_report_that_was_damaged_says_how(
 def without(kind: str) -> Report:
     """A report that somebody has put together without some of its parts."""
     run = TOLD.runs[1]
+    assert run.footer is not None
     change = {
         "rules": lambda: msgspec.structs.replace(TOLD, rules=TOLD.rules[1:]),
         "footer": lambda: with_run(msgspec.structs.replace(run, footer=None)),
         "played": lambda: with_run(msgspec.structs.replace(run, played=())),
+        "word": lambda: with_run(
+            msgspec.structs.replace(
+                run, footer=msgspec.structs.replace(run.footer, word="conformant")
+            )
+        ),
         "results": lambda: with_run(msgspec.structs.replace(run, results=run.results[1:])),
     }
     return change[kind]()
@@ -130,6 +136,7 @@ def with_run(run: object) -> Report:
         ("footer", "the verdict on bad is missing"),
         ("played", "evidence on ORD-1 is missing"),
         ("results", "results of bad are missing"),
+        ("word", "the verdict on bad is not that of its results"),
     ],
 )
 def test_a_report_whose_parts_do_not_fit_proves_nothing(

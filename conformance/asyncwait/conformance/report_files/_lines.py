@@ -6,6 +6,7 @@ with it the reason why it proves nothing.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +28,7 @@ from asyncwait.conformance.report_files._data import (
     RunHeader,
 )
 from asyncwait.conformance.report_files._readable import readable
+from asyncwait.conformance.verdict import EXIT_CODES
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import require_flat_trace
 
@@ -313,16 +315,17 @@ def _require_drawable(played: Played) -> None:
 
 
 def _require_whole(run: Run) -> None:
-    """Refuse a run of which a part is missing.
+    """Refuse a run of which a part is missing, or whose verdict is not that of its results.
 
     Raises:
-        _NotWholeError: they do not.
+        _NotWholeError: it is one.
     """
-    if run.footer is None and not run.header.doubt:
+    if run.header.doubt:
+        return
+    if run.footer is None:
         raise _NotWholeError(f"the verdict on {run.name} is missing")
-    if (
-        run.footer is not None
-        and not run.header.doubt
-        and sum(run.footer.counts.values()) != len(run.results)
-    ):
+    if run.footer.counts != Counter(result.status for result in run.results):
         raise _NotWholeError(f"results of {run.name} are missing")
+    is_broken = any(not result.forgiven for result in run.failed)
+    if is_broken and EXIT_CODES[run.footer.word] == 0:
+        raise _NotWholeError(f"the verdict on {run.name} is not that of its results")
