@@ -4,7 +4,8 @@ import pytest
 
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import describe_scenario, draw, show
+from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.timeline import show
 from asyncwait.reference import open_operator
 from asyncwait.spec import (
     Barrier,

@@ -5,7 +5,7 @@ from asyncwait.conformance.report._besides import besides, printed
 from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._failures import failure_lines, rule_lines, rule_text_lines
 from asyncwait.conformance.report._report import STYLES, area_cell, area_table, print_report
-from asyncwait.conformance.report._timeline import describe_scenario, draw, show
+from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "printed",
     "rule_lines",
     "rule_text_lines",
-    "show",
 ]
 
 claim_exports(__name__)

@@ -6,7 +6,7 @@ A scenario of thousands of elements that can't be made smaller would bury everyt
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from asyncwait.conformance.report._timeline import MARK
+from asyncwait.conformance.timeline import MARK
 
 FIRST, BEFORE, AFTER, LAST = 8, 30, 6, 2
 """Lines that are shown: of the beginning, up to the violation, behind it, and of the end."""

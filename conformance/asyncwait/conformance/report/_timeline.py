@@ -1,18 +1,9 @@
 """Draws a scenario and what happened in it as text, time from top to bottom."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.spec import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-)
+from asyncwait.conformance.timeline import MARK, ending_of, how_ended, show, values
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -40,9 +31,6 @@ from asyncwait.spec.scenario import (
     Taken,
     Trace,
 )
-
-MARK = ">>>"
-"""Stands before what is wrong."""
 
 WIDTHS = (24, 34)
 """Of the columns for input and calls; output takes the rest."""
@@ -90,26 +78,6 @@ def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -
     return lines
 
 
-def show(element: Element) -> str:
-    """Return an element in a few characters."""
-    match element:
-        case Record():
-            stamp = "" if element.timestamp is None else f"@{element.timestamp}"
-            key = "" if element.key is None else f"/{element.key}"
-            return f"{element.value!r}{stamp}{key}"
-        case Watermark():
-            return f"watermark {element.timestamp}"
-        case WatermarkStatus():
-            return "idle" if element.idle else "active"
-        case LatencyMarker():
-            return f"marker {element.marked_at}"
-        case Barrier():
-            return f"barrier {element.checkpoint_id}"
-        case Snapshot():
-            stored = ", ".join(map(show, element.in_flight))
-            return f"snapshot {element.checkpoint_id} [{stored}]"
-
-
 def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iterator[str]:
     yield _row("ms", "input", "calls", "output")
     marked = violation is None
@@ -127,8 +95,7 @@ def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iter
     ending = leg.ending
     if not marked and violation is not None:
         yield f"{violation.at:>6g}  {MARK} {violation.text}"
-    error = f": {ending.error} {ending.detail}" if ending.error or ending.detail else ""
-    yield f"{ending.at:>6g}  {ending.how}{error}"
+    yield f"{ending.at:>6g}  {ending_of(ending)}"
 
 
 def _row(at: str, source: str, calls: str, sink: str) -> str:
@@ -196,13 +163,7 @@ def _last_wait(leg: Leg) -> Event | None:
 def _ended(event: CallEnded) -> str:
     if event.how == "cancelled":
         return "ended"
-    if event.how != "returned":
-        return event.how
-    return f"gave {_values(event.results)}"
-
-
-def _values(values: tuple[Any, ...]) -> str:
-    return ", ".join(map(repr, values)) or "nothing"
+    return how_ended(event)
 
 
 def _crash(crash: Crash) -> str:
@@ -215,7 +176,7 @@ def _crash(crash: Crash) -> str:
 
 def _handler(handler: Handler) -> str:
     what = {
-        "reply": f"give {_values(handler.results)}",
+        "reply": f"give {values(handler.results)}",
         "none": "give no results",
         "raise": f"raise {handler.error}",
         "misreturn": f"give {handler.error} instead of results",
@@ -267,7 +228,7 @@ _ERROR_OF = {
 def _step(step: Step) -> str:
     when = f" after {step.after} ms" if step.after else ""
     what = {
-        "reply": f"give {_values(step.results)}{when}",
+        "reply": f"give {values(step.results)}{when}",
         "raise": f"raise {step.error}{when}",
         "misreturn": f"give {step.error} instead of results{when}",
         "never": "never answer",
@@ -279,7 +240,7 @@ def _step(step: Step) -> str:
             ("from a thread", step.thread),
             ("by a supplier", step.supplied),
             ("twice", step.twice),
-            (f"having given {_values(step.results)}", step.throws),
+            (f"having given {values(step.results)}", step.throws),
             (f"go on {step.clean_up} ms when cancelled", step.clean_up or step.swallow),
         )
         if there

@@ -1,0 +1,177 @@
+"""Draws a timeline as text: a line for each lane, time from left to right.
+
+A column has two characters, or more where its milliseconds need them: a sign, and behind it what
+goes on.
+
+    ms                       0       40      120
+    'a'                      t 1=====g*
+    watermark 5              t       :----*
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from textwrap import wrap
+
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline
+from asyncwait.conformance.timeline._crop import cropped, instants
+from asyncwait.conformance.timeline._draft import SIGNS
+from asyncwait.conformance.timeline._lay_out import lay_out
+from asyncwait.conformance.timeline._legend import Entry, legend
+from asyncwait.conformance.timeline._words import MARK, printable
+from asyncwait.spec.scenario import Scenario, Trace
+
+LABEL, WIDTH = 24, 100
+"""Characters: of a label, and of a line."""
+
+MOST_LANES = 24
+"""That are drawn; the others are counted."""
+
+LEAST = 12
+"""Columns that are drawn in any case."""
+
+GAP = "// "
+"""Stands where columns are left out."""
+
+FILL: dict[SpanKind, str] = {
+    "waiting": ".",
+    "running": "=",
+    "back-off": "~",
+    "held": "#",
+    "late": "_",
+    "passing": "-",
+    "unread": "%",
+    "away": "%",
+    "blocked": "%",
+}
+"""What a span is drawn with."""
+
+STROKES = {"in": ":", "out": "|"}
+"""What a vertical is drawn with."""
+
+
+def draw_lanes(
+    scenario: Scenario, trace: Trace, violation: Violation | None = None, *, width: int = WIDTH
+) -> list[str]:
+    """Return the timeline of a run as lines of at most `width` characters.
+
+    Args:
+        scenario: what was planned.
+        trace: what was observed.
+        violation: what is wrong in it; None for nothing.
+        width: of a line; what does not fit is left out, and told.
+
+    Raises:
+        ValueError: no operator can have written the trace: a call ends that has never started.
+    """
+    return text_of(lay_out(scenario, trace, violation), width=width)
+
+
+def text_of(timeline: Timeline, *, width: int = WIDTH) -> list[str]:
+    """Return a timeline as lines of text; see `draw_lanes`."""
+    sheets = [_fitting(chart, width) for chart in timeline.charts]
+    lines = [line for sheet in sheets for line in sheet.lines()]
+    words = "; ".join(
+        f"{_sign(entry)} {entry.words}" for entry in legend([s.chart for s in sheets])
+    )
+    return [*lines, *wrap(words, width, subsequent_indent="  ")]
+
+
+def _sign(entry: Entry) -> str:
+    match entry.what:
+        case "span":
+            return FILL[entry.kind]
+        case "mark":
+            return SIGNS[entry.kind]
+        case "vertical":
+            return STROKES[entry.kind]
+
+
+def _fitting(chart: Chart, width: int) -> "_Sheet":
+    """Return as many columns of a chart as fit into a line."""
+    columns = max(LEAST, (width - LABEL) // 2)
+    sheet = _Sheet(cropped(chart, columns, MOST_LANES), width)
+    while sheet.width > width and columns > LEAST:
+        columns -= 1
+        sheet = _Sheet(cropped(chart, columns, MOST_LANES), width)
+    return sheet
+
+
+class _Sheet:
+    """A chart, and where its columns begin.
+
+    Args:
+        chart: what is drawn.
+        most: characters of a line.
+    """
+
+    def __init__(self, chart: Chart, most: int) -> None:
+        self.chart = chart
+        self._most = most
+        self._gaps = [len(GAP) if column.skipped else 0 for column in chart.columns]
+        self._instants = instants(chart.columns)
+        widths = [2] * len(chart.columns)
+        for since, until in self._instants:
+            needed = len(self._time(since)) + 1
+            widths[until] = max(2, needed - 2 * (until - since))
+        both = (gap + width for gap, width in zip(self._gaps, widths, strict=True))
+        *begins, self.width = accumulate(both, initial=LABEL)
+        self._places = [begin + gap for begin, gap in zip(begins, self._gaps, strict=True)]
+
+    def _time(self, number: int) -> str:
+        return f"{self.chart.columns[number].at:g}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the chart."""
+        chart = self.chart
+        yield chart.title
+        yield self._row("ms", [(since, self._time(since)) for since, _ in self._instants])
+        for lane in chart.lanes:
+            yield self._lane(lane)
+        counts = [(n, str(column.in_flight)[-2:]) for n, column in enumerate(chart.columns)]
+        yield self._row(f"in flight, of {chart.capacity}", counts)
+        if chart.wrong:
+            yield from self._wrong()
+        if hidden := self._hidden():
+            yield f"not shown: {hidden}"
+        yield printable(chart.ending)[: self._most]
+
+    def _row(self, label: str, texts: Sequence[tuple[int, str]]) -> str:
+        cells = self._blank(label)
+        for column, text in texts:
+            place = self._places[column]
+            cells[place : place + len(text)] = text
+        return "".join(cells).rstrip()
+
+    def _blank(self, label: str) -> list[str]:
+        shown = printable(label)
+        short = shown if len(shown) < LABEL else f"{shown[: LABEL - 3]}.."
+        cells = list(f"{short:<{LABEL}}".ljust(self.width))
+        for place, gap in zip(self._places, self._gaps, strict=True):
+            cells[place - gap : place] = GAP[:gap]
+        return cells
+
+    def _lane(self, lane: Lane) -> str:
+        cells = self._blank(lane.label)
+        for span in lane.spans:
+            since, until = self._places[span.since], self._places[span.until]
+            cells[since:until] = FILL[span.kind] * (until - since)
+        for vertical in self.chart.verticals:
+            cells[self._places[vertical.column]] = STROKES[vertical.way]
+        for mark in lane.seen:
+            cells[self._places[mark.column]] = mark.sign[0]
+        return "".join(cells).rstrip()
+
+    def _wrong(self) -> Iterator[str]:
+        """Yield a line that points at the instant that offends, and what is wrong."""
+        offending = [n for n, column in enumerate(self.chart.columns) if column.offends]
+        yield self._row("", [(number, "^^") for number in offending])
+        said = f"{MARK} at {self.chart.wrong_at:g} ms: {printable(self.chart.wrong)}"
+        yield from wrap(said, self._most, subsequent_indent="    ")
+
+    def _hidden(self) -> str:
+        """Return how much is not shown."""
+        steps = sum(column.skipped for column in self.chart.columns)
+        parts = [f"{steps:,} steps"] if steps else []
+        parts += [f"{self.chart.hidden:,} lanes"] if self.chart.hidden else []
+        return " and ".join(parts)

@@ -1,0 +1,221 @@
+"""Timelines as data, and as text: a lane for each record."""
+
+import pytest
+
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.evidence import Witness
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import Violation, judge
+from asyncwait.conformance.timeline import Lane, draw_lanes, lay_out
+from asyncwait.reference import open_operator
+from asyncwait.spec import Barrier, Record, Watermark
+from asyncwait.spec.scenario import (
+    CallEnded,
+    Crash,
+    Ending,
+    Handler,
+    Leg,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SinkStep,
+    Step,
+    Timed,
+    Trace,
+)
+
+SCENARIO = Scenario(
+    capacity=2,
+    timeout=80,
+    handled=True,
+    inputs=(
+        Timed(0, Record("a", 1)),
+        Timed(0, Barrier(1)),
+        Timed(40, Record("b")),
+        Timed(40, Watermark(5)),
+        Timed(40, Record("c")),
+    ),
+    plans=(
+        Plan("a", (Step(after=40, results=("x", "y")),)),
+        Plan("b", (Step("never"),), Handler("reply", ("late",))),
+    ),
+)
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text in the test."""
+    return [line[4:] for line in text.splitlines()[1:-1]]
+
+
+def test_each_record_has_a_lane_and_each_signal_strikes_through_all() -> None:
+    """What waits, runs, is held and comes out; when a signal comes in, and when it goes out."""
+    wrong = Violation("it is wrong", 120)
+
+    drawn = draw_lanes(SCENARIO, play(open_operator, SCENARIO), wrong, width=90)
+
+    assert drawn == lines(
+        """
+    ordered, capacity 2
+    ms                      0       40        120
+    'a'@1                   t.1=:=|=g###:#*#*       |     :
+    barrier 1                   t-*     :           |     :
+    'b'                         : | t.1=:=====T#x#*_|_x   :
+    watermark 5                 : |     t-----------*     :
+    'c'                         : |     :   t.......|.1=g#:###*
+    source                      : |     :   %%%%%%%%|%%%  E c
+    in flight, of 2         0 1 1 1 1 2 2 2 1 1 1 0 0 1 1 1 1 0
+                                              ^^^^^^^^^^^^^^^^^^
+    >>> at 120 ms: it is wrong
+    finished at 120 ms
+    . waits for its call; = its call runs; # decided and held; _ runs on though decided; - on
+      its way; % source not read; t comes in; 1 its call begins, 2: the next attempt; g gives
+      results; * comes out; x cancelled; T deadline; E end of input; c source closed; : a
+      signal comes in; | it goes out
+    """
+    )
+
+
+def test_attempts_are_told_from_the_back_off_between_them() -> None:
+    """A number for each attempt; what it came to stands at its end."""
+    scenario = Scenario(
+        retry=PlannedRetry(max_attempts=3, initial=40),
+        inputs=(Timed(0, Record("a")),),
+        plans=(Plan("a", (Step("raise", 40), Step(after=40, results=()))),),
+    )
+
+    (chart,) = lay_out(scenario, play(open_operator, scenario)).charts
+
+    (lane,) = (lane for lane in chart.lanes if lane.kind == "record")
+    times = [(s.kind, chart.columns[s.since].at, chart.columns[s.until].at) for s in lane.spans]
+    assert times == [
+        ("waiting", 0, 0),
+        ("running", 0, 40),
+        ("back-off", 40, 80),
+        ("running", 80, 120),
+    ]
+    assert [(m.sign, chart.columns[m.column].at) for m in lane.seen] == [
+        ("t", 0),
+        ("1", 0),
+        ("!", 40),
+        ("2", 80),
+        ("n", 120),
+    ]
+
+
+def test_each_leg_is_drawn_below_the_one_before() -> None:
+    """A crash ends a leg; what was stored is there at once in the next."""
+    scenario = Scenario(
+        inputs=(Timed(0, Record("a")), Timed(0, Barrier(1))),
+        plans=(Plan("a", (Step(after=80, results=("x",)),)),),
+        crashes=(Crash(40, capacity=1),),
+    )
+
+    drawn = draw_lanes(scenario, play(open_operator, scenario), width=90)
+
+    assert drawn[:-4] == lines(
+        """
+    leg 1: ordered, capacity 4
+    ms                      0           40
+    'a'                     t.1=:=|=:===|=x=x
+    barrier 1                   t-* :   |
+    source                      : | E c |
+    consumer                    : | :   L
+    in flight, of 4         0 1 1 1 1 1 1 1 0
+    crashed at 40 ms
+    leg 2: ordered, capacity 1
+    ms                      0       80
+    'a'                     r.1=:===g#*
+    source                      E c
+    in flight, of 1         0 1 1 1 1 0
+    finished at 80 ms
+    """
+    )
+
+
+def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
+    """What is missed at a time has left no event."""
+    scenario = Scenario(inputs=(Timed(0, Record("a")), Timed(80, Record("b"))))
+
+    (chart,) = lay_out(scenario, play(open_operator, scenario), Violation("late", 40)).charts
+
+    assert [column.at for column in chart.columns if column.offends] == [40]
+    assert (chart.wrong, chart.wrong_at) == ("late", 40)
+
+
+def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> None:
+    """Back-pressure: the consumer rests, so that the results fill the room."""
+    scenario = Scenario(
+        capacity=1,
+        inputs=tuple(Timed(0, Record(n)) for n in range(3)),
+        sink=(SinkStep("read", 1), SinkStep("pause", 80)),
+    )
+
+    (chart,) = lay_out(scenario, play(open_operator, scenario)).charts
+
+    tracks = {lane.label: lane for lane in chart.lanes if lane.kind == "track"}
+    assert spans(tracks["source"]) == ["unread"]
+    assert spans(tracks["consumer"]) == ["away"]
+
+
+def spans(lane: Lane) -> list[str]:
+    """The kinds of what lasts in a lane."""
+    return [span.kind for span in lane.spans]
+
+
+def test_of_a_long_run_the_beginning_what_is_wrong_and_the_end_are_drawn() -> None:
+    """It has a thousand steps and hundreds of lanes; what is left out is counted."""
+    inputs = tuple(Timed(number // 10 * 40, Record(number)) for number in range(400))
+    scenario = Scenario(mode="unordered", capacity=8, inputs=inputs)
+
+    drawn = draw_lanes(scenario, play(open_operator, scenario), Violation("it is wrong", 400))
+
+    assert max(map(len, drawn)) <= 100
+    assert len(drawn) <= 40
+    assert drawn[1].split() == ["ms", "0", "//", "360", "400", "440", "//", "1560"]
+    assert [line.split()[0] for line in drawn if " 1=g" in line] != []
+    assert ">>> at 400 ms: it is wrong" in drawn
+    assert any(line.startswith("not shown: 8") for line in drawn)
+
+
+def test_what_is_hostile_in_a_value_or_an_error_is_written_out() -> None:
+    """Control characters, and those that turn the direction of writing."""
+    scenario = Scenario(inputs=(Timed(0, Record("\x1b[31m\u202e")),))
+    wrong = Violation("\x1b[2J\u202eit is\n wrong", 0)
+
+    drawn = draw_lanes(scenario, play(open_operator, scenario), wrong)
+
+    assert ">>> at 0 ms: \\x1b[2J\\u202eit is\\n wrong" in drawn
+    assert all(line.isprintable() for line in drawn)
+
+
+def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
+    """It is not judged, either."""
+    trace = Trace((Leg(Ending("finished"), (CallEnded(0, 7),)),))
+
+    with pytest.raises(ValueError, match=r"^call 7 was cancelled or ended, and never started$"):
+        draw_lanes(SCENARIO, trace)
+
+
+@pytest.mark.parametrize("witness", WITNESSES, ids=[w.rule for w in WITNESSES])
+def test_each_rule_can_be_seen_broken(witness: Witness) -> None:
+    """Whatever is wrong, there is a timeline of it, and the instant is marked."""
+    run = witness.violating
+    found = dict(judge(run.scenario, run.trace, CHECKS).violations())[witness.rule]
+
+    timeline = lay_out(run.scenario, run.trace, found)
+
+    wrong = [chart for chart in timeline.charts if chart.wrong]
+    assert [chart.wrong for chart in wrong] == [found.text]
+    assert any(column.offends and column.at == found.at for column in wrong[0].columns)
+    assert max(map(len, draw_lanes(run.scenario, run.trace, found))) <= 100
+
+
+def test_in_every_example_each_output_stands_in_a_lane_once() -> None:
+    """Nothing that came out is lost on the way to the picture, and nothing is there twice."""
+    for example in EXAMPLES:
+        trace = play(open_operator, example.scenario)
+        for chart, leg in zip(lay_out(example.scenario, trace).charts, trace.legs, strict=True):
+            marks = [m for lane in chart.lanes for m in lane.marks if m.kind == "emitted"]
+            took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
+            columns = [mark.column for mark in marks]
+            assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
