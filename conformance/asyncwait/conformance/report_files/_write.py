@@ -13,6 +13,13 @@ from asyncwait.conformance.report_files._summary import to_summary
 from asyncwait.spec import InvalidConfig
 
 
+def _html(report: Report) -> bytes:
+    # Templates take a while to load, and most commands write no page.
+    from asyncwait.conformance.report_files.page import html_of
+
+    return _encoded(html_of(report))
+
+
 def _row(report: Report) -> bytes:
     return _encoded(to_row(report))
 
@@ -22,6 +29,7 @@ def _summary(report: Report) -> bytes:
 
 
 FORMS: Mapping[str, Callable[[Report], bytes]] = {
+    "report.html": _html,
     "report.jsonl": report_to_lines,
     "junit.xml": to_junit,
     "badge.json": to_badge,

@@ -39,6 +39,11 @@ STYLE = """
 .aw .room{fill:var(--run);opacity:.35}
 .aw .full{fill:url(#aw-full);stroke:var(--soft)}
 .aw .over{fill:var(--badband);stroke:var(--bad);stroke-width:1.5}
+.aw .ph{fill:var(--held)}
+.aw .pk{stroke:var(--hold);fill:none}
+.aw .pr{stroke:var(--run);fill:none}
+.aw .ps{stroke:var(--soft);stroke-width:.7;fill:none}
+.aw .pf{stroke:var(--run);opacity:.5;fill:none}
 .aw text.n{text-anchor:middle;font-size:10px}
 """.strip()
 """Of all pictures of a page."""
@@ -46,14 +51,13 @@ STYLE = """
 PATTERNS = """
 <defs>
 <pattern id="aw-held" width="6" height="6" patternUnits="userSpaceOnUse">\
-<path d="M0 0h6v6h-6z" style="fill:var(--held)"/>\
-<path d="M0 6 6 0M-1 1 1-1M5 7 7 5" style="stroke:var(--hold)"/></pattern>
+<path class="ph" d="M0 0h6v6h-6z"/><path class="pk" d="M0 6 6 0M-1 1 1-1M5 7 7 5"/></pattern>
 <pattern id="aw-late" width="4" height="4" patternUnits="userSpaceOnUse">\
-<path d="M0 0 4 4" style="stroke:var(--run)"/></pattern>
+<path class="pr" d="M0 0 4 4"/></pattern>
 <pattern id="aw-stop" width="5" height="5" patternUnits="userSpaceOnUse">\
-<path d="M0 0 5 5M5 0 0 5" style="stroke:var(--soft);stroke-width:.7"/></pattern>
+<path class="ps" d="M0 0 5 5M5 0 0 5"/></pattern>
 <pattern id="aw-full" width="4" height="4" patternUnits="userSpaceOnUse">\
-<path d="M0 2h4" style="stroke:var(--run);opacity:.5"/></pattern>
+<path class="pf" d="M0 2h4"/></pattern>
 </defs>
 """.strip()
 """What the style refers to; stands once in a page, within an element of the class `aw`."""

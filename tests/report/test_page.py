@@ -1,0 +1,294 @@
+"""The page of a report, as somebody opens it in a browser."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+import whole_reports
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from asyncwait.conformance.report_files.page import MOST
+from asyncwait.spec.scenario import scenarios_from_json, trace_from_json
+
+NAMES = list(whole_reports.REPORTS)
+OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+
+
+class Seen:
+    """What a page does besides being shown."""
+
+    def __init__(self, page: Page) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.said.append(f"raised: {error}"))
+        page.on("dialog", lambda dialog: self.said.append(f"dialog: {dialog.message}"))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+
+@pytest.fixture
+def page(browser: Browser) -> Generator[Page]:
+    """An empty page of its own."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_opens_without_an_error_and_asks_for_nothing(
+    name: str, files: dict[str, Path], page: Page
+) -> None:
+    """Neither its script nor its own policy complains; no font, no picture, no icon is fetched."""
+    seen = Seen(page)
+
+    page.goto(files[name].as_uri())
+
+    assert page.locator("#matrix").is_visible()
+    assert seen.said == []
+    assert [url for url in seen.asked if not url.startswith("data:")] == [files[name].as_uri()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_of_bounded_size(name: str, files: dict[str, Path]) -> None:
+    """Two megabytes, however much is broken; and what is broken is shown all the same."""
+    text = files[name].read_text(encoding="utf-8")
+
+    assert len(text.encode()) <= MOST == 2_000_000
+    assert text.count('<svg class="aw" role="img"') >= 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["wide", "hostile"])
+def test_axe_finds_nothing_with_all_evidence_open(
+    name: str, scheme: str, files: dict[str, Path], browser: Browser
+) -> None:
+    """Contrast, names, headings, regions: all that axe knows of WCAG and of good practice."""
+    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(files[name].as_uri())
+    page.evaluate(OPEN_ALL)
+
+    results = Axe().run(page)
+    context.close()
+
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_axe_finds_nothing_in_what_a_verification_writes(
+    files: dict[str, Path], page: Page
+) -> None:
+    """With all rules in it, as it opens: what is broken stands open."""
+    page.goto(files["real"].as_uri())
+
+    results = Axe().run(page)
+
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_leads_to_its_evidence(name: str, files: dict[str, Path], page: Page) -> None:
+    """Each link of the page leads to a place in it, which no other place is called."""
+    page.goto(files[name].as_uri())
+
+    links = page.eval_on_selector_all("a", "all => all.map((each) => each.getAttribute('href'))")
+    ids = page.eval_on_selector_all("[id]", "all => all.map((each) => each.id)")
+    cells = page.eval_on_selector_all("#matrix td", "all => all.length")
+    led = page.eval_on_selector_all("#matrix td > a[href^='#e-']", "all => all.length")
+
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in links} <= set(ids)
+    assert cells == led > 10
+
+
+def test_a_cell_that_fails_shows_sentence_reason_timeline_and_command(
+    files: dict[str, Path], page: Page
+) -> None:
+    """By the keyboard: the link is followed, and the reader is at the evidence."""
+    page.goto(files["real"].as_uri())
+
+    page.locator("td > a.s-fail").first.focus()
+    page.keyboard.press("Enter")
+
+    place = page.locator(page.evaluate("location.hash"))
+    assert page.evaluate("document.activeElement.id") == place.get_attribute("id")
+    assert place.locator("svg").first.is_visible()
+    assert "asyncwait play faulty-forgets-what-waits-for-room" in place.inner_text()
+    rule = page.locator("details.rule", has=place)
+    assert rule.locator("p").nth(0).inner_text().startswith("MUST: ")
+    box = place.bounding_box()
+    assert box is not None
+    assert -1 <= box["y"] < 900
+
+
+def test_the_filters_work_by_keyboard(files: dict[str, Path], page: Page) -> None:
+    """Text, status, area and level; how many rules are left is told, and a button shows all."""
+    page.goto(files["real"].as_uri())
+    rows = page.locator(".rule-row:visible")
+    count = page.locator("#f-count")
+    everything = rows.count()
+
+    page.locator("#f-text").focus()
+    page.keyboard.type("Watermark")
+    assert 0 < rows.count() < everything
+    assert count.inner_text() == f"{rows.count()} of {everything} rules"
+    assert all("watermark" in text.lower() for text in _whole(page))
+
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Tab")
+    page.keyboard.type("fail")
+    assert 0 < rows.count() < 20
+    assert rows.count() == page.locator("tr:has(a.s-fail)").count()
+    assert page.locator("details.rule:visible").count() == rows.count()
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Show all"
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelectorAll('.rule-row[hidden]').length === 0")
+    assert rows.count() == everything
+
+    page.locator("#f-area").select_option("SNAP")
+    assert {row[:4] for row in rows.all_inner_texts()} == {"SNAP"}
+    page.locator("#f-area").select_option("")
+    page.locator("#f-level").select_option("SHOULD")
+    assert 0 < rows.count() < 20
+
+
+def _whole(page: Page) -> list[str]:
+    """What is searched for each rule that is seen: its row, and what it says."""
+    ids = page.locator(".rule-row:visible").evaluate_all("all => all.map((r) => r.dataset.rule)")
+    return [page.locator(f"#r-{rule}").text_content() or "" for rule in ids]
+
+
+def test_a_rule_that_is_filtered_away_is_shown_where_a_link_leads_to_it(
+    files: dict[str, Path], page: Page
+) -> None:
+    """The links of the verdicts stand above the filters."""
+    page.goto(files["real"].as_uri())
+    page.locator("#f-text").fill("nothing is called like this")
+
+    link = page.locator(".verdicts a").first
+    link.click()
+
+    assert page.locator(link.get_attribute("href") or "").is_visible()
+
+
+def test_the_tab_key_goes_through_the_page_and_out_of_it(
+    files: dict[str, Path], page: Page
+) -> None:
+    """First comes the link that skips to the verdicts; focus is seen; nothing holds it."""
+    page.goto(files["real"].as_uri())
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the verdicts"
+    assert page.locator(".skip").evaluate("each => each.getBoundingClientRect().left") >= 0
+    assert page.locator(".skip").evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+    page.locator("#f-status").select_option("fail")
+    page.locator("body").evaluate("() => document.activeElement.blur()")
+    places = []
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        number = "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
+        places.append(page.evaluate(number))
+        if page.evaluate("document.activeElement === document.body"):
+            break
+    assert page.evaluate("document.activeElement === document.body")
+    assert len(places) > 40
+    assert places[:-1] == sorted(set(places[:-1]))
+
+
+def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Browser) -> None:
+    """They are JSON that the commands take, and so is what the command is given."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(files["real"].as_uri())
+    page.locator(".piece a").first.click()
+    played = page.locator("details.played").first
+    (planned,) = {each.planned for each in whole_reports.real().runs[1].played[:1]}
+
+    copied = []
+    for button in played.locator("button").all():
+        button.click()
+        page.wait_for_function(
+            "button => button.textContent === 'copied'", arg=button.element_handle()
+        )
+        copied.append(page.evaluate("navigator.clipboard.readText()"))
+    context.close()
+
+    assert scenarios_from_json(copied[0].encode()) == (planned,)
+    assert trace_from_json(copied[1].encode()) == whole_reports.real().runs[1].played[0].trace
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_what_is_printed_has_all_evidence_in_it(
+    scripts: bool,  # noqa: FBT001 - a parameter
+    files: dict[str, Path],
+    browser: Browser,
+) -> None:
+    """Whatever is closed on the screen, with scripts or without; the filters are not."""
+    context = browser.new_context(java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(files["real"].as_uri())
+    closed = page.locator("details.rule:not([open]) .found").first
+    played = page.locator("details.played pre").first
+    assert not closed.is_visible()
+
+    page.emulate_media(media="print")
+
+    assert closed.is_visible()
+    assert played.is_visible()
+    assert page.locator(".piece svg").first.is_visible()
+    assert page.locator(".piece details pre").first.is_visible()
+    assert not page.locator("#filters").is_visible()
+    assert page.pdf().startswith(b"%PDF")
+    context.close()
+
+
+def test_without_scripts_all_is_there_but_the_filters(
+    files: dict[str, Path], browser: Browser
+) -> None:
+    """A link still leads to its evidence, which stands open where something is broken."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(files["real"].as_uri())
+
+    assert not page.locator("#filters").is_visible()
+    page.locator("td > a.s-fail").first.click()
+    assert page.locator(".found:target svg").first.is_visible()
+    page.locator("td > a.s-pass").last.click()
+    assert page.locator(".found:target").is_visible()
+    context.close()
+
+
+def test_whatever_a_backend_writes_is_text(files: dict[str, Path], page: Page) -> None:
+    """No tag, no script, no character that hides another one or turns the direction."""
+    seen = Seen(page)
+    page.goto(files["hostile"].as_uri())
+    page.evaluate(OPEN_ALL)
+
+    shown = page.locator("body").inner_text()
+    assert seen.said == []
+    assert page.locator("body img").count() == 0
+    assert page.locator("script").count() == 1
+    assert "</script><script>alert(1)</script><img src=x onerror=alert(2)>" in shown
+    assert "{{ 7 * 7 }}\\x00\\x1b[31m\\u202egnp\\u2028\\x7f" in shown
+    assert {c for c in shown if not c.isprintable()} <= {"\n", "\t"}
+
+
+def test_the_scenario_of_a_hostile_value_is_the_same_when_it_is_copied(
+    files: dict[str, Path], page: Page
+) -> None:
+    """What can't be seen is written as JSON writes it."""
+    page.goto(files["hostile"].as_uri())
+
+    text = page.locator("details.played pre").first.text_content() or ""
+
+    assert text.isprintable()
+    assert json.loads(text)[0]["inputs"][0]["element"]["value"] == whole_reports.HOSTILE

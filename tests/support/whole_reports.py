@@ -1,0 +1,89 @@
+"""Reports with much in them: every rule broken, eleven backends, hostile texts, and a real one."""
+
+import functools
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import get_args
+
+from click.testing import CliRunner
+from reports import THEN
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.areas import CHECKS, WITNESSES
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import Violation, judge
+from asyncwait.conformance.report_files import Report, read_lines, report_of
+from asyncwait.conformance.verdict import Case, Failure, RuleResult, Status, Verdict
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import Scenario, Timed
+
+HOSTILE = (
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`&lt;{{ 7 * 7 }}"
+    "\x00\x1b[31m\u202egnp\u2028\x7f"
+)
+
+
+def _broken(rule: str) -> Failure:
+    """The run that the area's own witness shows the rule broken with."""
+    run = next(witness.violating for witness in WITNESSES if witness.rule == rule)
+    found = dict(judge(run.scenario, run.trace, CHECKS).violations())[rule]
+    return Failure(Case(f"witness of {rule}", run.scenario, run.scenario), run.trace, found)
+
+
+@functools.cache
+def _failures() -> Mapping[str, Failure]:
+    return {rule: _broken(rule) for rule in rules()}
+
+
+def everything_broken(*names: str, most: int = 1_000) -> Report:
+    """Each backend breaks every rule, or the first of them."""
+    chosen = list(rules().values())[:most]
+    results = tuple(RuleResult(rule, "fail", 7, 1, (_failures()[rule.id],)) for rule in chosen)
+    return report_of([Verdict(name, results, 1_000, 1_000) for name in names], THEN)
+
+
+ELEVEN = tuple(f"backend-number-{number}" for number in range(11))
+"""As many as are shipped."""
+
+
+def hostile() -> Report:
+    """Whatever is shown was written by somebody who means harm; every status is there twice."""
+    scenario = Scenario(inputs=(Timed(0, Record(HOSTILE, key=HOSTILE)),), name=HOSTILE)
+    trace = play(open_operator, scenario)
+    failure = Failure(Case(HOSTILE, scenario, scenario), trace, Violation(HOSTILE, 0))
+    statuses: tuple[Status, ...] = get_args(Status)
+    results = []
+    for number, rule in enumerate(list(rules().values())[: 2 * len(statuses)]):
+        status = statuses[number % len(statuses)]
+        failures = (failure,) if status in {"fail", "expected-fail"} else ()
+        results.append(RuleResult(rule, status, 1, len(failures), failures, HOSTILE))
+    verdict = Verdict(HOSTILE, tuple(results), 1, 2, (HOSTILE,), stopped=HOSTILE)
+    return report_of([verdict], HOSTILE, {HOSTILE: HOSTILE})
+
+
+@functools.cache
+def real() -> Report:
+    """What the command writes of a sound operator and of a broken one."""
+    return _verified("reference-asyncio", "faulty-forgets-what-waits-for-room")
+
+
+def _verified(*names: str) -> Report:
+    with tempfile.TemporaryDirectory() as folder:
+        done = CliRunner().invoke(
+            asyncwait, ["verify", *names, "--count", "20", "--report", folder]
+        )
+        assert done.exit_code == 1, done.output
+        return read_lines(Path(folder, "report.jsonl"))
+
+
+REPORTS: Mapping[str, Callable[[], Report]] = {
+    "real": real,
+    "broken": functools.partial(everything_broken, "breaks-everything"),
+    "eleven": functools.partial(everything_broken, *ELEVEN),
+    "wide": functools.partial(everything_broken, *ELEVEN, most=3),
+    "hostile": hostile,
+}
+"""By what they tell of."""
