@@ -12,17 +12,17 @@ from rich.progress import (
 )
 
 from asyncwait.conformance._shrink import SHRINK_SECONDS
-from asyncwait.conformance._verify import Coverage, Stage, verify_served
+from asyncwait.conformance._verify import Coverage, Stage, verify_to_tell
+from asyncwait.conformance.expectations import Played, Terms
 from asyncwait.conformance.running import Served
-from asyncwait.conformance.verdict import Verdict
 
 SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
-def verify_with_progress(backend: Served, plan: Coverage) -> Verdict:
+def verify_with_progress(backend: Served, plan: Coverage, terms: Terms) -> Played:
     console = Console(stderr=True)
     if not console.is_terminal:
-        return _verify_with_lines(backend, plan)
+        return _verify_with_lines(backend, plan, terms)
     text = TextColumn("{task.description:18}")
     columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -34,10 +34,10 @@ def verify_with_progress(backend: Served, plan: Coverage) -> Verdict:
             if of:
                 progress.update(bars[stage], completed=done, total=of)
 
-        return verify_served(backend, plan, show)
+        return verify_to_tell(backend, plan, show, terms)
 
 
-def _verify_with_lines(backend: Served, plan: Coverage) -> Verdict:
+def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 
@@ -50,4 +50,4 @@ def _verify_with_lines(backend: Served, plan: Coverage) -> Verdict:
         elif stage == "shrunk" and of and not done:
             click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
 
-    return verify_served(backend, plan, say)
+    return verify_to_tell(backend, plan, say, terms)

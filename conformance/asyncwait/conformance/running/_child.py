@@ -88,7 +88,11 @@ def hello_of(name: str, backend: Backend) -> Hello:
         said = excuses_of(backend.exceptions)
     except InvalidConfig as wrong:
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
-    return Hello(capabilities, said, bool(backend.batch), isinstance(backend, PlaysFurther))
+    # A backend need not be made by us, and say nothing of these.
+    spec, lacking = getattr(backend, "spec", ""), getattr(backend, "lacking", {})
+    return Hello(
+        capabilities, said, bool(backend.batch), isinstance(backend, PlaysFurther), spec, lacking
+    )
 
 
 class _Line:
