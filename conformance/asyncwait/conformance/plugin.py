@@ -13,7 +13,6 @@ import pytest
 
 from asyncwait.conformance._extras import importing_the_suite
 from asyncwait.spec import AsyncWaitError, InvalidConfig
-from asyncwait.spec.rules import rules as all_rules
 
 if TYPE_CHECKING:
     from asyncwait.conformance._gate import Gate
@@ -52,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
             import asyncwait.conformance.report  # noqa: F401 - an item that fails is drawn
             from asyncwait.conformance.expectations import settle
             from asyncwait.conformance.running import open_backend
+            from asyncwait.spec.rules import rules
 
         gate = config.stash[_GATE] = _gate(config)
         (name,) = gate.names
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         leaving = ExitStack()
         served = config.stash[_BACKEND] = leaving.enter_context(opened)
         config.add_cleanup(leaving.close)
-        settle(gate.terms(name), served, all_rules(), {})  # what is wrong shows at once
+        settle(gate.terms(name), served, rules(), {})  # what is wrong shows at once
 
 
 def _is_asked(config: pytest.Config) -> bool:
@@ -110,8 +110,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item of each rule that the backend's abilities let apply."""
     if "asyncwait_rule" in metafunc.fixturenames:
+        from asyncwait.spec.rules import rules
+
         can = metafunc.config.stash[_BACKEND].capabilities
-        applicable = [rule.id for rule in all_rules().values() if rule.applies_to(can)]
+        applicable = [rule.id for rule in rules().values() if rule.applies_to(can)]
         metafunc.parametrize("asyncwait_rule", applicable)
 
 

@@ -30,7 +30,7 @@ def needed(
     found: dict[str, tuple[Excuse, ...]] = {}
     wanted = {*deciding, *old}
     while firsts := Counter(_firsts(runs, {**excuses, **found}, wanted)):
-        best = max(firsts, key=lambda rule: (rule in old, firsts[rule], rule))
+        best = min(firsts, key=lambda rule: (rule not in old, -firsts[rule], rule))
         found[best] = (Excuse("needed"),)
     return tuple(found)
 

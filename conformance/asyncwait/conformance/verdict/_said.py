@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 
 from asyncwait.conformance.running import Kind
-from asyncwait.spec.rules import spec_version
 
 
 def kinds_said(kinds: Iterable[Kind]) -> str:
@@ -24,11 +23,12 @@ def exceptions_said(expired: Mapping[str, date], stale: Iterable[str]) -> list[s
     ]
 
 
-def newer_said(spec: str, statuses: Mapping[str, str]) -> str:
+def newer_said(spec: str, newest: str, statuses: Mapping[str, str]) -> str:
     """Return what is to be told of rules that do not decide.
 
     Args:
         spec: the version that the backend claims.
+        newest: the version of the newest rule.
         statuses: what became of each newer rule that applies, by its id.
     """
     if not statuses:
@@ -40,7 +40,7 @@ def newer_said(spec: str, statuses: Mapping[str, str]) -> str:
             parts.append(f"{verb} {len(ids)}: {', '.join(ids)}")
     if open_ := [rule for rule, each in statuses.items() if each not in _DECIDED]:
         parts.append(f"is not judged by {len(open_)}: {', '.join(open_)}")
-    return f"{said} {'; '.join(parts)}" if parts else f"{said} keeps all: claim {spec_version()}"
+    return f"{said} {'; '.join(parts)}" if parts else f"{said} keeps all: claim {newest}"
 
 
 _DECIDED = {"fail", "expected-fail", "pass", "unexpected-pass"}

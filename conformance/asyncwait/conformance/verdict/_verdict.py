@@ -10,7 +10,7 @@ from asyncwait.conformance.running import Excuse, Excuses, Kind, Lacking, missin
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
 from asyncwait.conformance.verdict._tally import Case, Failure, Tally
-from asyncwait.spec.rules import Rule, rules, spec_version
+from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 
 Status: TypeAlias = Literal[
@@ -165,7 +165,7 @@ class Verdict(Struct, frozen=True):
     @property
     def claim(self) -> str:
         """The word, the profiles that it is about unless it is about all, and the version."""
-        to = f" to spec {self.spec}" if self.spec not in {"", spec_version()} else ""
+        to = f" to spec {self.spec}" if any(r.is_newer for r in self.results) else ""
         if self.capabilities.issuperset(PROFILES):
             return f"{self.word}{to}"
         return f"{self.word}{to}: {', '.join(profiles_of(self.capabilities))}"
@@ -214,8 +214,9 @@ class Verdict(Struct, frozen=True):
     @property
     def _newer(self) -> str:
         """What became of the rules that do not decide."""
-        applicable = (r for r in self.results if r.is_advisory and r.status != "not-applicable")
-        return newer_said(self.spec, {r.rule.id: r.status for r in applicable})
+        applicable = [r for r in self.results if r.is_advisory and r.status != "not-applicable"]
+        newest = max((r.rule.since for r in applicable), key=version_key, default="")
+        return newer_said(self.spec, newest, {r.rule.id: r.status for r in applicable})
 
     @property
     def _hint(self) -> str:
