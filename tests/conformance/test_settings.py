@@ -74,17 +74,26 @@ NAMES = "the name of a backend, or a list of names"
     [
         (
             "backends = 'a'",
-            "there is no key 'backends'; there are backend, spec, exceptions, seed, count; "
-            "did you mean backend?",
+            (
+                "there is no key 'backends'; there are backend, spec, exceptions, seed, count; "
+                "did you mean backend?"
+            ),
         ),
         ("backend = 7", f"backend must be {NAMES}, got 7 (int)"),
         ("backend = []", f"backend must be {NAMES}, got [] (list)"),
         ("backend = ['a', '']", f"backend must be {NAMES}, got ['a', ''] (list)"),
-        ("spec = 0.1", "spec must be a version of the rules in quotes, like '0.1', got 0.1 (float)"),
-        ("spec = 'new'", "spec must be a version of the rules in quotes, like '0.1', got 'new' "
-         "(str)"),
-        ("exceptions = true", "exceptions must be the path of a file, from the folder of this one, "
-         "got True (bool)"),
+        (
+            "spec = 0.1",
+            "spec must be a version of the rules in quotes, like '0.1', got 0.1 (float)",
+        ),
+        (
+            "spec = 'new'",
+            "spec must be a version of the rules in quotes, like '0.1', got 'new' (str)",
+        ),
+        (
+            "exceptions = true",
+            "exceptions must be the path of a file, from the folder of this one, got True (bool)",
+        ),
         ("seed = '1'", "seed must be a whole number, got '1' (str)"),
         ("count = 0", "count must be a whole number of 1 or more, got 0 (int)"),
         ("count = true", "count must be a whole number of 1 or more, got True (bool)"),
