@@ -37,6 +37,11 @@ from asyncwait.spec.rules import rules as all_rules
 
 T = TypeVar("T")
 
+NO_BACKEND = (
+    "name a backend, here or in [tool.asyncwait] of pyproject.toml, or give --all; "
+    "see: asyncwait backends"
+)
+
 MOST_GENERATED = 1_000_000
 """Scenarios of one run; whoever wants more takes another seed."""
 
@@ -127,7 +132,7 @@ def verify_command(
         gate = gate_of((*named, *others), Path.cwd(), exceptions, creates=updates)
         lineup = _Lineup(named or (() if every else gate.names), others)
         if not lineup.names:
-            raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
+            raise click.UsageError(NO_BACKEND)
         if updates and gate.file is None:
             raise click.UsageError("--update-expectations: name the file with --exceptions")
         counted = full or exhaustive or count is not None
