@@ -226,7 +226,7 @@ def test_an_inconclusive_run_changes_no_file(outside: Folder) -> None:
 
     done = verify(outside, "gate:backend", "--exceptions", "known.toml", "--update-expectations")
 
-    assert "\nknown.toml is left as it is: the run is inconclusive\n" in done.err
+    assert "\nknown.toml is left as it is: not everything was judged\n" in done.err
     assert file.read_text() == EXCEPTION
 
 

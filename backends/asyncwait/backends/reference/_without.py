@@ -4,7 +4,7 @@ So a scenario that was not adapted to what is missing shows. What can't be refus
 only not declared: on which clock and in which process it runs, and who watches it.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import copy_context
 from functools import partial
@@ -108,7 +108,7 @@ async def _open(
     elements: Any,
     restore: Snapshot | None,
     lacked: tuple[Capability, ...],
-) -> AsyncIterator[Any]:
+) -> AsyncGenerator[Any]:
     drains = Capability.IN_FLIGHT_SNAPSHOT in lacked
     opens = open_with(Parts(task=_DrainsAtBarriers)) if drains else open_operator
     async with opens(config, fn, elements, restore) as opened:

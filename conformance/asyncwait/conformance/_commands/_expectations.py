@@ -45,7 +45,7 @@ def update_exceptions(gate: Gate, played: Sequence[Played], *, is_all: bool) -> 
     assert gate.file is not None
     name = gate.file.name
     if not is_all or not all(one.verdict.is_decided for one in played):
-        click.echo(f"{name} is left as it is: the run is inconclusive", err=True)
+        click.echo(f"{name} is left as it is: not everything was judged", err=True)
         return
     try:
         text = gate.file.read_bytes().decode() if gate.file.exists() else ""

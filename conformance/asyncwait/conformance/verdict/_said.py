@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 
-from asyncwait.conformance.running import Kind
 
-
-def kinds_said(kinds: Iterable[Kind]) -> str:
+def kinds_said(kinds: Iterable[str]) -> str:
     """Return how many exceptions of each kind there are; nothing where none says its kind."""
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items()))
     return f" [{counts}]" if counts else ""

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance.running import Excuse, Excuses, Kind, Lacking, missing_text
+from asyncwait.conformance.running import Excuse, Excuses, Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
 from asyncwait.conformance.verdict._tally import Case, Failure, Tally
@@ -63,7 +63,7 @@ class RuleResult(Struct, frozen=True):
     broken: int = 0
     failures: tuple[Failure, ...] = ()
     note: str = ""
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[str, ...] = ()
     is_newer: bool = False
 
     @property
