@@ -72,7 +72,11 @@ class Coverage(Struct, frozen=True):
 
 
 def verify(
-    name: str, plan: Coverage, progress: Progress = lambda *_: None, terms: Terms | None = None
+    name: str,
+    plan: Coverage,
+    progress: Progress = lambda *_: None,
+    *,
+    terms: Terms | None = None,
 ) -> Verdict:
     """Hold a backend to the specification.
 
@@ -91,23 +95,25 @@ def verify(
     """
     chosen("rule", plan.rules)
     with open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend:
-        return verify_served(backend, plan, progress, terms)
+        return verify_served(backend, plan, progress, terms=terms)
 
 
 def verify_served(
     backend: Served,
     plan: Coverage,
     progress: Progress = lambda *_: None,
+    *,
     terms: Terms | None = None,
 ) -> Verdict:
     """Hold a backend that is there already to the specification; see `verify`."""
-    return verify_to_tell(backend, plan, progress, terms).verdict
+    return verify_to_tell(backend, plan, progress, terms=terms).verdict
 
 
 def verify_to_tell(
     backend: Served,
     plan: Coverage,
     progress: Progress = lambda *_: None,
+    *,
     terms: Terms | None = None,
 ) -> Played:
     """Hold a backend that is there already to the specification; see `verify`.

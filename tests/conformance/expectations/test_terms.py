@@ -172,6 +172,7 @@ def test_an_expired_exception_of_a_rule_that_holds_has_to_go_too() -> None:
     found = verdict(settled(entry(expires=date(2026, 4, 30))), ORD_1="pass")
 
     assert (found.word, found.results[0].status) == ("not conformant", "unexpected-pass")
+    assert "expired" not in found.line
 
 
 def test_a_rule_that_is_newer_than_what_is_claimed_does_not_decide() -> None:

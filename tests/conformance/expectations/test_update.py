@@ -115,6 +115,13 @@ def test_entries_that_are_needed_keep_their_text_and_their_comments() -> None:
     assert update(OLD, "ORD-1", "CAP-1", "END-4") == Update(OLD, ())
 
 
+def test_a_comment_on_the_first_line_belongs_to_the_entry_below_it() -> None:
+    """A file that is there has its beginning already."""
+    text = OLD.removeprefix("# Our exceptions.\n\n")
+
+    assert update(text, "ORD-1", "CAP-1", "END-4") == Update(text, ())
+
+
 def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
     """Those directly above it, and in it; what stands around it stays."""
     found = update(OLD, "ORD-1", "END-4")

@@ -34,7 +34,7 @@ def verify_with_progress(backend: Served, plan: Coverage, terms: Terms) -> Playe
             if of:
                 progress.update(bars[stage], completed=done, total=of)
 
-        return verify_to_tell(backend, plan, show, terms)
+        return verify_to_tell(backend, plan, show, terms=terms)
 
 
 def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
@@ -50,4 +50,4 @@ def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
         elif stage == "shrunk" and of and not done:
             click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
 
-    return verify_to_tell(backend, plan, say, terms)
+    return verify_to_tell(backend, plan, say, terms=terms)

@@ -77,7 +77,7 @@ def updated(text: str, name: str, played: Sequence[Played], today: date) -> Upda
         raise InvalidConfig(f"{name}: to be updated, each entry has to be a table [[exception]]")
     wanted = {one.verdict.backend: _wanted(one) for one in played}
     lines: list[str] = []
-    kept = [head or _NEW]
+    kept = [head if text.strip() else _NEW]
     for entry, block in zip(entries, blocks, strict=True):
         asking = [b for b in wanted if entry.speaks_of(b)]
         needing = [b for b in asking if entry.rule in wanted[b]]

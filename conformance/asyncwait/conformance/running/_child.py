@@ -95,7 +95,12 @@ def hello_of(name: str, backend: Backend) -> Hello:
         expected = "`spec` has to be a text, and `lacking` a mapping of Capability to Lacks"
         raise UnknownBackend(f"backend {name!r}: {expected}, got {spec!r} and {lacking!r}")
     return Hello(
-        capabilities, said, bool(backend.batch), isinstance(backend, PlaysFurther), spec, lacking
+        capabilities,
+        said,
+        bool(backend.batch),
+        isinstance(backend, PlaysFurther),
+        spec=spec,
+        lacking=lacking,
     )
 
 

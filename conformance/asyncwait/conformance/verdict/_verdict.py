@@ -193,7 +193,7 @@ class Verdict(Struct, frozen=True):
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
             *([f"{len(self.errors)} runs in error"] if self.errors else []),
-            *exceptions_said(self.expired, self.stale),
+            *exceptions_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
         ]
         only = [result.rule.id for result in self.results]
@@ -210,6 +210,12 @@ class Verdict(Struct, frozen=True):
         kinds = (kind for result in shown for kind in result.kinds)
         where = f" in {self.known:,} scenarios" if self.known else ""
         return f"{status}{kinds_said(kinds)}{where}"
+
+    @property
+    def _expired(self) -> Mapping[str, date]:
+        """The exceptions that would have excused something."""
+        failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
+        return {rule: self.expired[rule] for rule in failing if rule in self.expired}
 
     @property
     def _newer(self) -> str:
