@@ -1,9 +1,12 @@
 """A file of exceptions is read strictly: whatever is wrong in it is told with its entry and key."""
 
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asyncwait.conformance.expectations import Entry, entries_of, read_entries
 from asyncwait.spec import InvalidConfig
@@ -171,3 +174,30 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidConfig, match=r"latin\.toml can't be read: it is not UTF-8$"):
         read_entries(file)
+
+
+PIECES = [
+    "[[exception]]",
+    "rule",
+    "=",
+    "'",
+    '"""',
+    "\n",
+    "2027-01-31",
+    "#",
+    "{",
+    "9" * 5000,
+    "\0",
+    "é",
+]
+
+
+@given(
+    st.integers(0, len(WHOLE)), st.integers(0, 40), st.one_of(st.sampled_from(PIECES), st.text())
+)
+def test_a_file_that_is_damaged_is_read_or_refused(at: int, lost: int, put: str) -> None:
+    """Nothing else comes of it, wherever something is lost or put in."""
+    text = WHOLE[:at] + put + WHOLE[at + lost :]
+
+    with suppress(InvalidConfig):
+        assert all(isinstance(each, Entry) for each in entries_of(text, "file.toml"))

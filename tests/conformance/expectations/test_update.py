@@ -6,6 +6,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS
@@ -215,3 +217,18 @@ def test_entries_in_another_form_are_not_touched() -> None:
         match=r"^file\.toml: to be updated, each entry has to be a table \[\[exception\]\]$",
     ):
         update(text, "ORD-1")
+
+
+@given(
+    st.integers(0, len(OLD)), st.integers(0, 30), st.sampled_from(["\n", "#", "'", '"""', "\r\n"])
+)
+def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> None:
+    """And then needs no further change."""
+    text = OLD[:at] + put + OLD[at + lost :]
+    try:
+        first = update(text, "CAP-1", "SNAP-4")
+    except InvalidConfig:
+        return
+
+    assert update(first.text, "CAP-1", "SNAP-4") == Update(first.text, ())
+    assert {"CAP-1", "SNAP-4"} == {entry.rule for entry in entries_of(first.text, "file.toml")}

@@ -45,7 +45,7 @@ def entries_of(text: str, name: str) -> tuple[Entry, ...]:
     """
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number may be too long for Python
         raise InvalidConfig(f"{name}: this is no TOML: {error}") from error
     for key in tables:
         if key != TABLE:

@@ -124,7 +124,7 @@ def _is_whole(text: str) -> bool:
     """Whether `text` ends outside of any value."""
     try:
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return False
     return True
 
