@@ -99,7 +99,7 @@ def _settings(file: Path, table: Any) -> Settings:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, str) and bool(value.strip()) and "\0" not in value
 
 
 def _are_texts(value: object) -> bool:

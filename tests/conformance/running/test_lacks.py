@@ -74,6 +74,10 @@ def test_a_rule_that_does_not_apply_says_why(rule: str, lacking: Any, said: str)
             ("lacks['copies'] must be a Lacks, like {'copies': Lacks('not yet', 'with 2.0')}, "
             "got 'soon' (str)"),
         ),
+        (
+            lambda: stream_backend(open_operator, spec=0.1),  # type: ignore[arg-type]
+            "version must be two numbers, like '0.1', got 0.1 (float)",
+        ),
         (lambda: stream_backend(open_operator, spec="new"), ("version must be two numbers, like "
          "'0.1', got 'new' (str)")),
     ],

@@ -6,7 +6,7 @@ from functools import cache
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.rules._registry import rules
 
-_VERSION = re.compile(r"(\d+)\.(\d+)", re.ASCII)
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
 def version_key(version: str) -> tuple[int, int]:
@@ -18,7 +18,7 @@ def version_key(version: str) -> tuple[int, int]:
     Raises:
         InvalidConfig: it is none.
     """
-    numbers = _VERSION.fullmatch(version)
+    numbers = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if numbers is None:
         raise InvalidConfig.of("version", version, "two numbers, like '0.1'")
     return int(numbers[1]), int(numbers[2])
