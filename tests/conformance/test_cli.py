@@ -188,7 +188,10 @@ def test_verifying_nothing_is_a_usage_error() -> None:
     done = run("verify")
 
     assert done.exit_code == 2
-    assert "Error: name a backend, or give --all; see: asyncwait backends\n" in done.stderr
+    assert (
+        "Error: name a backend, here or in [tool.asyncwait] of pyproject.toml, or give --all; "
+        "see: asyncwait backends\n"
+    ) in done.stderr
 
 
 def test_a_program_that_does_not_exist_is_a_usage_error() -> None:

@@ -1,69 +1,141 @@
-"""With a profile less, or with the core alone, the suite still says something of every rule."""
+"""With an ability less, or with the core alone, the suite still says something of every rule."""
+
+from collections.abc import Callable
+from functools import cache
 
 import pytest
-from refusing import Refused, refusing
+from outside import Folder
 
+from asyncwait.backends.reference import Refused, family, refusing
+from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import Judged, judge
 from asyncwait.conformance.running import adapted
+from asyncwait.conformance.verdict import Case, Tally, Verdict, conclude
+from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     PROFILES,
     Capability,
+    Scenario,
+    Trace,
     declared,
     key_of,
     needs,
 )
 
-PARTIAL = {
-    **{f"all-but-{lacked}": declared(lacks=[lacked]) for lacked in PROFILES},
-    "all-but-on-demand-snapshot": declared(lacks=["on-demand-snapshot"]),
-    "core-ordered": declared(["ordered"]),
-    "core-unordered": declared(["unordered"]),
+
+def core_with(mode: str) -> StreamBackend:
+    """The reference with nothing but one mode."""
+    lacked = ALL_CAPABILITIES - declared([mode])
+    return stream_backend(refusing(*lacked), profiles=[mode])
+
+
+# On real time a run takes as long as it says. No rule needs that ability, and the tests of the
+# threads play so; see `tests/threads/test_in_real_time.py`.
+PARTIAL: dict[str, Callable[[], StreamBackend]] = {
+    **{name: each for name, each in family().items() if not name.endswith("-virtual-time")},
+    "core-ordered": lambda: core_with("ordered"),
+    "core-unordered": lambda: core_with("unordered"),
 }
 
-each_partial = pytest.mark.parametrize("capabilities", PARTIAL.values(), ids=PARTIAL)
+each_partial = pytest.mark.parametrize("name", PARTIAL)
 
 
-def played(capabilities: frozenset[Capability]) -> dict[bytes, Judged]:
-    """Play every adapted example once, on an operator that refuses all that is missing."""
-    operator = refusing(*(ALL_CAPABILITIES - capabilities))
-    checks = {name: CHECKS[name] for name in applicable(capabilities)}
-    scenarios = {key_of(s): s for s in (adapted(e.scenario, capabilities) for e in EXAMPLES)}
-    return {key: judge(s, play(operator, s), checks) for key, s in scenarios.items()}
+@cache
+def whole(number: int) -> Trace:
+    """What the whole reference does in an example; where nothing is missing, no other does else."""
+    return play(open_operator, EXAMPLES[number].scenario)
 
 
-def applicable(capabilities: frozenset[Capability]) -> list[str]:
-    """The ids of the rules that apply."""
-    return [name for name, rule in rules().items() if rule.applies_to(capabilities)]
+def tally_of(backend: StreamBackend) -> tuple[Tally, set[str]]:
+    """Judge every adapted example; return what rules it shows of those that it is about, too."""
+    applicable = [name for name, rule in rules().items() if rule.applies_to(backend.capabilities)]
+    tally = Tally({name: CHECKS[name] for name in applicable}, applicable)
+    known: dict[bytes, set[str]] = {}
+    shown: set[str] = set()
+    for number, example in enumerate(EXAMPLES):
+        scenario = adapted(example.scenario, backend.capabilities)
+        key = key_of(scenario)
+        if key not in known:
+            is_whole = scenario is example.scenario
+            trace = whole(number) if is_whole else traced(backend, scenario)
+            before = {rule: count.applied for rule, count in tally.counts.items()}
+            tally.add(Case(example.name, example.scenario, scenario), trace)
+            known[key] = {r for r, count in tally.counts.items() if count.applied > before[r]}
+        shown |= known[key] & set(example.rules)
+    return tally, shown
+
+
+def traced(backend: StreamBackend, scenario: Scenario) -> Trace:
+    """Play one scenario."""
+    (trace,) = backend.run([scenario])
+    return trace
 
 
 @each_partial
-def test_an_operator_that_refuses_the_rest_conforms_and_no_rule_is_untested(
-    capabilities: frozenset[Capability],
-) -> None:
-    """For each rule that applies, an example about it still shows it, and none is broken."""
-    judged = played(capabilities)
-    shown = {
-        rule
-        for example in EXAMPLES
-        for rule in example.rules
-        if (said := judged[key_of(adapted(example.scenario, capabilities))].by_rule.get(rule))
-        if said.applied
+def test_an_operator_that_refuses_the_rest_conforms_and_no_rule_is_untested(name: str) -> None:
+    """For each rule that applies, an example about it still shows it, and none is broken.
+
+    What does not apply is what needs something that is missing, and nothing else.
+    """
+    backend = PARTIAL[name]()
+    tally, shown = tally_of(backend)
+
+    results = conclude(tally, rules(), backend.capabilities, {}, lacking=backend.lacking)
+    verdict = Verdict(
+        name, results, tally.judged, tally.judged, tuple(tally.errors),
+        capabilities=backend.capabilities,
+    )  # fmt: skip
+    apart = {result.rule.id for result in results if result.status == "not-applicable"}
+    missing = ALL_CAPABILITIES - backend.capabilities
+    needing = {
+        name for name, rule in rules().items() if any(either <= missing for either in rule.needs)
+    }
+    assert verdict.word == "conformant", verdict.line
+    assert apart == needing
+    assert [rule for rule in tally.counts if rule not in shown] == []
+
+
+def test_every_ability_can_be_switched_off() -> None:
+    """The reference without it declares exactly that."""
+    lacking = {
+        name.removeprefix("reference-asyncio-without-"): ALL_CAPABILITIES - each().capabilities
+        for name, each in family().items()
     }
 
-    assert {key: list(j.violations()) for key, j in judged.items() if any(j.violations())} == {}
-    assert [j.error for j in judged.values() if j.error] == []
-    assert [rule for rule in applicable(capabilities) if rule not in shown] == []
+    assert list(lacking) == list(Capability)
+    assert all(name in missing for name, missing in lacking.items())
+    assert all(name in {each, each.part_of} for name in lacking for each in lacking[name])
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_refusing_operator_does_refuse(profile: Capability) -> None:
+REFUSED = {
+    **dict.fromkeys(PROFILES, Refused.__name__),
+    Capability.ATTEMPT_TIMEOUT: Refused.__name__,
+    Capability.JITTER: Refused.__name__,
+    Capability.RETRY_AFTER: "CallFailed",
+    Capability.ON_DEMAND_SNAPSHOT: "AttributeError",
+}
+"""What an operator can refuse, and how: the rest is a matter of the way in which it is run."""
+
+
+@pytest.mark.parametrize(("ability", "error"), REFUSED.items())
+def test_the_refusing_operator_does_refuse(ability: Capability, error: str) -> None:
     """What the test above plays would not get through if it had been left in a scenario."""
-    scenario = next(e.scenario for e in EXAMPLES if profile in needs(e.scenario))
+    scenario = next(e.scenario for e in EXAMPLES if ability in needs(e.scenario))
 
-    leg = play(refusing(profile), scenario).legs[-1]
+    leg = play(refusing(ability), scenario).legs[-1]
 
-    assert (leg.ending.how, leg.ending.error) == ("failed", Refused.__name__)
+    assert (leg.ending.how, leg.ending.error) == ("failed", error)
+
+
+def test_the_command_knows_them_by_their_names(outside: Folder) -> None:
+    """And says what is missing, and how far away that is."""
+    done = outside.asyncwait("verify", "reference-asyncio-without-jitter", "--count", "1")
+
+    assert done.code == 0, done.out
+    assert "not applicable (needs" not in done.out
+    assert done.out.splitlines()[-1] == (
+        f"reference-asyncio-without-jitter: conformant ({len(rules())} rules pass)"
+    )

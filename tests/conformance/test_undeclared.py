@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from refusing import refusing
 
+from asyncwait.backends.reference import refusing
 from asyncwait.conformance import stream_backend
 from asyncwait.conformance._undeclared import TRIES, seemingly_there
 from asyncwait.conformance._verify import Coverage, verify

@@ -8,7 +8,18 @@ from textwrap import dedent
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.spec.rules import Area, Departure, MalformedRules, Rule, areas, departures, rules
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import (
+    Area,
+    Departure,
+    MalformedRules,
+    Rule,
+    areas,
+    departures,
+    rules,
+    spec_version,
+    version_key,
+)
 from asyncwait.spec.rules._registry import (
     parse_chapter,
     parse_chapters,
@@ -464,3 +475,16 @@ def test_the_error_survives_pickling() -> None:
         5,
         "COL-1 is there already",
     )
+
+
+def test_the_version_is_that_of_the_newest_rule() -> None:
+    """By their numbers, of which each may have several digits."""
+    assert spec_version() == "0.1"
+    assert sorted(["0.10", "1.0", "0.9"], key=version_key) == ["0.9", "0.10", "1.0"]
+
+
+@pytest.mark.parametrize("text", ["1", "9" * 5000 + ".1", "0.1.2", "v0.1", "0.\u0661", ""])
+def test_a_version_is_two_numbers(text: str) -> None:
+    """And nothing else."""
+    with pytest.raises(InvalidConfig, match=r"^version must be two numbers, like '0\.1', got "):
+        version_key(text)

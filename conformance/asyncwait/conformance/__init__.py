@@ -6,12 +6,13 @@ A backend author needs `stream_backend`; the rest is for those who extend the su
 from asyncwait.conformance.running import (
     Backend,
     Excuse,
+    Lacks,
     StreamBackend,
     UnknownBackend,
     stream_backend,
 )
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["Backend", "Excuse", "StreamBackend", "UnknownBackend", "stream_backend"]
+__all__ = ["Backend", "Excuse", "Lacks", "StreamBackend", "UnknownBackend", "stream_backend"]
 
 claim_exports(__name__)

@@ -12,6 +12,7 @@ from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.expectations import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import (
@@ -73,7 +74,13 @@ class Coverage(Struct, frozen=True):
             raise InvalidConfig.of("patience", self.patience, expected)
 
 
-def verify(name: str, plan: Coverage, progress: Progress = lambda *_: None) -> Verdict:
+def verify(
+    name: str,
+    plan: Coverage,
+    progress: Progress = lambda *_: None,
+    *,
+    terms: Terms | None = None,
+) -> Verdict:
     """Hold a backend to the specification.
 
     Args:
@@ -81,15 +88,17 @@ def verify(name: str, plan: Coverage, progress: Progress = lambda *_: None) -> V
         plan: what to cover.
         progress: told how many scenarios of how many are judged, then how many failures of how
             many are shrunk.
+        terms: what is said of it from outside; None for nothing.
 
     Raises:
         UnknownBackend: there is no such backend.
-        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions.
+        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions; or
+            what is said of it from outside contradicts it.
         MissingExtra: the backend needs a package that is not installed.
     """
     chosen("rule", plan.rules)
     with open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend:
-        return verify_served(backend, plan, progress)
+        return verify_served(backend, plan, progress, terms=terms)
 
 
 def verify_served(
@@ -97,7 +106,21 @@ def verify_served(
     plan: Coverage,
     progress: Progress = lambda *_: None,
     watch: Watch = lambda _: None,
+    *,
+    terms: Terms | None = None,
 ) -> Verdict:
+    """Hold a backend that is there already to the specification; see `verify`."""
+    return verify_to_tell(backend, plan, progress, watch, terms=terms).verdict
+
+
+def verify_to_tell(
+    backend: Served,
+    plan: Coverage,
+    progress: Progress = lambda *_: None,
+    watch: Watch = lambda _: None,
+    *,
+    terms: Terms | None = None,
+) -> Played:
     """Hold a backend that is there already to the specification; see `verify`.
 
     Args:
@@ -105,22 +128,32 @@ def verify_served(
         plan: what to cover.
         progress: as for `verify`.
         watch: given what is known of each rule, which grows meanwhile.
+        terms: as for `verify`.
 
     Raises:
-        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions.
+        InvalidConfig: as for `verify`.
     """
     began = time.perf_counter()
     chosen("exceptions", tuple(backend.exceptions))
     rules = chosen("rule", plan.rules)
+    settled = settle(terms or Terms(), backend, all_rules(), rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
-    tally = Tally(checks, _applicable(rules, backend), backend.exceptions)
+    tally = Tally(checks, _applicable(rules, backend), settled.excuses)
     watch(tally)
     cases = _Cases(plan, backend)
     stopped = _judge_all(tally, backend, cases, progress)
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
     planned = cases.count + further
     missing = stopped or _unjudged(tally, planned)
-    results = conclude(tally, rules, backend.capabilities, backend.exceptions, missing=missing)
+    concluded = conclude(
+        tally,
+        rules,
+        backend.capabilities,
+        settled.excuses,
+        missing=missing,
+        lacking=backend.lacking,
+    )
+    results = settled_results(concluded, settled)
     verdict = Verdict(
         backend.name,
         results,
@@ -134,13 +167,17 @@ def verify_served(
         self_reported=tally.self_reported,
         capabilities=backend.capabilities,
         known=tally.known,
+        stale=settled.stale,
+        expired=settled.expired,
+        spec=settled.spec,
     )
     if plan.shrinks and not stopped:
         verdict = _shrunk(verdict, backend, tally, progress)
     if verdict.is_green and not plan.rules:
         seems = seemingly_there(backend.play, backend.capabilities)
         verdict = msgspec.structs.replace(verdict, seems=seems)
-    return msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
+    verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
+    return Played(verdict, tally, settled, backend.exceptions)
 
 
 def _unjudged(tally: Tally, planned: int) -> str:

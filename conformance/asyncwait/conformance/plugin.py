@@ -1,6 +1,7 @@
-"""The pytest plug-in: one item for each rule. Does nothing unless a backend is named.
+"""The pytest plug-in: one item for each rule. Does nothing unless a backend is asked for.
 
 pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
+pytest --pyargs asyncwait.conformance --asyncwait  # the one in [tool.asyncwait] of pyproject.toml
 """
 
 from collections.abc import Generator
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from asyncwait.conformance._extras import importing_the_suite
-from asyncwait.spec import AsyncWaitError
+from asyncwait.spec import AsyncWaitError, InvalidConfig
 
 if TYPE_CHECKING:
+    from asyncwait.conformance._gate import Gate
     from asyncwait.conformance._verify import Coverage
     from asyncwait.conformance.running import Served
     from asyncwait.conformance.verdict import Verdict
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 _REPORT = "--asyncwait-report"
 _SUITE = "test_rules_of_the_specification.py"
 _PLAN: "pytest.StashKey[Coverage]" = pytest.StashKey()
+_GATE: "pytest.StashKey[Gate]" = pytest.StashKey()
 _BACKEND: "pytest.StashKey[Served]" = pytest.StashKey()
 _VERDICT: "pytest.StashKey[Verdict]" = pytest.StashKey()
 
@@ -28,37 +31,77 @@ _VERDICT: "pytest.StashKey[Verdict]" = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("asyncwait", "conformance of asynchronous stream operators")
+    group.addoption(
+        "--asyncwait", action="store_true", help="hold the backend of [tool.asyncwait] to the suite"
+    )
     group.addoption("--asyncwait-backend", metavar="NAME", help="hold this backend to the suite")
     group.addoption("--asyncwait-full", action="store_true", help="ten times as many scenarios")
     group.addoption("--asyncwait-count", type=int, metavar="N", help="exactly so many scenarios")
-    group.addoption("--asyncwait-seed", type=int, default=0, help="of the generated scenarios")
+    group.addoption("--asyncwait-seed", type=int, metavar="N", help="of the generated scenarios")
+    group.addoption(
+        "--asyncwait-exceptions", metavar="FILE", help="rules that are known to be broken"
+    )
     group.addoption(_REPORT, metavar="DIR", help="write the verdict with all evidence here")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the backend; refuse what can't be had before anything is collected."""
-    name = config.getoption("--asyncwait-backend")
-    if not name:
+    if not _is_asked(config):
         return
     with _usage_errors():
         with importing_the_suite():
-            from asyncwait.conformance._verify import Coverage
-            from asyncwait.conformance.generation import FULL, QUICK
+            from asyncwait.conformance.expectations import settle
             from asyncwait.conformance.report_files import clear_folder
             from asyncwait.conformance.running import open_backend
+            from asyncwait.spec.rules import rules
 
-        count = config.getoption("--asyncwait-count")
-        if count is None:
-            count = FULL if config.getoption("--asyncwait-full") else QUICK
-        seed: int = config.getoption("--asyncwait-seed")  # pyright: ignore[reportAssignmentType]
-        config.stash[_PLAN] = Coverage(count, seed)
+        gate = config.stash[_GATE] = _gate(config)
+        (name,) = gate.names
+        config.stash[_PLAN] = _plan(config, gate)
         if folder := _report_folder(config):
             clear_folder(_REPORT, folder)
         # The backend may stand in a module of the present folder, as it may for the command.
-        opened = open_backend(str(name), folder=str(config.invocation_params.dir))
+        opened = open_backend(name, folder=gate.folder(name))
         leaving = ExitStack()
-        config.stash[_BACKEND] = leaving.enter_context(opened)
+        served = config.stash[_BACKEND] = leaving.enter_context(opened)
         config.add_cleanup(leaving.close)
+        settle(gate.terms(name), served, rules(), {})  # what is wrong shows at once
+
+
+def _is_asked(config: pytest.Config) -> bool:
+    return bool(config.getoption("--asyncwait") or config.getoption("--asyncwait-backend"))
+
+
+def _gate(config: pytest.Config) -> "Gate":
+    """Return what is to be verified: one backend.
+
+    Raises:
+        InvalidConfig: there is none, or there are several.
+    """
+    from asyncwait.conformance._gate import gate_of
+
+    name, file = config.getoption("--asyncwait-backend"), config.getoption("--asyncwait-exceptions")
+    present = config.invocation_params.dir
+    exceptions = present / str(file) if file else None
+    gate = gate_of([str(name)] if name else [], present, exceptions)
+    if len(gate.names) != 1:
+        raise InvalidConfig.of(
+            "--asyncwait",
+            ", ".join(gate.names) or None,
+            "with one backend in [tool.asyncwait] of pyproject.toml; else name it with "
+            "--asyncwait-backend",
+        )
+    return gate
+
+
+def _plan(config: pytest.Config, gate: "Gate") -> "Coverage":
+    from asyncwait.conformance._verify import Coverage
+    from asyncwait.conformance.generation import FULL, QUICK
+
+    count, seed = config.getoption("--asyncwait-count"), config.getoption("--asyncwait-seed")
+    if count is None:
+        count = FULL if config.getoption("--asyncwait-full") else gate.count or QUICK
+    return Coverage(int(count), int((gate.seed or 0) if seed is None else seed))
 
 
 def _report_folder(config: pytest.Config) -> Path | None:
@@ -68,7 +111,7 @@ def _report_folder(config: pytest.Config) -> Path | None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave the suite out of every run that names no backend."""
-    if collection_path.name == _SUITE and not config.getoption("--asyncwait-backend"):
+    if collection_path.name == _SUITE and not _is_asked(config):
         return True
     return None
 
@@ -97,7 +140,8 @@ def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance.replay import FOLDER, keep
     from asyncwait.conformance.report_files import now, report_of, write_report
 
-    verdict = verify_served(config.stash[_BACKEND], config.stash[_PLAN])
+    gate, backend = config.stash[_GATE], config.stash[_BACKEND]
+    verdict = verify_served(backend, config.stash[_PLAN], terms=gate.terms(backend.name))
     failed = [case.planned for case in verdict.told if case.generated]
     keep(failed, Path(config.invocation_params.dir) / FOLDER)
     if folder := _report_folder(config):
@@ -113,6 +157,8 @@ def pytest_terminal_summary(
     if verdict is not None:
         from asyncwait.conformance.report_files import FORMS
 
+        if taken := config.stash[_GATE].taken():
+            terminalreporter.write_line(taken)
         terminalreporter.write_line(verdict.line)
         if folder := _report_folder(config):
             terminalreporter.write_line(f"written into {folder}: {', '.join(FORMS)}")

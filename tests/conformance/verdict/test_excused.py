@@ -109,3 +109,12 @@ def test_what_an_excuse_needs_is_known() -> None:
         InvalidConfig, match=r"^needs must be names of .*, got \['retries', 'retry'\]"
     ):
         Excuse("called once more", ("retry", "retries"))
+
+
+def test_the_kind_of_an_excuse_is_one_of_three() -> None:
+    """The verdict counts them."""
+    with pytest.raises(
+        InvalidConfig,
+        match=r"^kind must be one of regression, unsupported, future, got 'odd' \(str\)$",
+    ):
+        Excuse("called once more", kind="odd")  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import click
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._verify import chosen
-from asyncwait.conformance.running import listed_backends, open_backend
+from asyncwait.conformance.running import Lacking, listed_backends, missing_text, open_backend
 from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
 
@@ -37,9 +37,9 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     """
     with usage_errors():
         shown = _wanted_rules(wanted, is_for_backend=backend is not None)
-    can = ALL_CAPABILITIES if backend is None else _capabilities_of(backend)
+    can, lacking = (ALL_CAPABILITIES, {}) if backend is None else _said_by(backend)
     for rule in shown.values():
-        apart = _apart(rule, can, is_for_backend=backend is not None)
+        apart = _apart(rule, can, lacking, is_for_backend=backend is not None)
         if set(wanted) <= {MAILBOX, *areas()}:
             click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
         else:
@@ -51,12 +51,14 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
             click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")
 
 
-def _apart(rule: Rule, can: frozenset[Capability], *, is_for_backend: bool) -> str:
+def _apart(
+    rule: Rule, can: frozenset[Capability], lacking: Lacking, *, is_for_backend: bool
+) -> str:
     """Return why a rule is not for a backend; nothing if it is."""
     if is_for_backend and rule.id in mailbox_rules():
         return " (not applicable: no operator is held to it)"
-    missing = rule.missing(can)
-    return f" (not applicable: needs {', '.join(missing)})" if missing else ""
+    needs = missing_text(rule, can, lacking)
+    return f" (not applicable: {needs})" if needs else ""
 
 
 def _wanted_rules(wanted: tuple[str, ...], *, is_for_backend: bool) -> Mapping[str, Rule]:
@@ -82,6 +84,7 @@ def _rules_in(wanted: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(rule.id for rule in rules().values() if rule.area in wanted)
 
 
-def _capabilities_of(backend: str) -> frozenset[Capability]:
+def _said_by(backend: str) -> tuple[frozenset[Capability], Lacking]:
+    """Return what a backend has, and what it says of the rest."""
     with usage_errors(), open_backend(backend, folder=str(Path.cwd())) as served:
-        return served.capabilities
+        return served.capabilities, served.lacking

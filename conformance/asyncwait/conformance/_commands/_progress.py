@@ -20,7 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncwait.conformance._shrink import SHRINK_SECONDS
-from asyncwait.conformance._verify import Coverage, Stage, verify_served
+from asyncwait.conformance._verify import Coverage, Stage, verify_to_tell
+from asyncwait.conformance.expectations import Played, Terms
 from asyncwait.conformance.report import STYLES, area_cell
 from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Tally, Verdict
@@ -69,10 +70,10 @@ class Board:
         yield self._bars
         yield self._table()
 
-    def verify(self, backend: Served, plan: Coverage) -> Verdict:
+    def verify(self, backend: Served, plan: Coverage, terms: Terms) -> Played:
         """Verify a backend, and show how far that is."""
         if not self._console.is_terminal:
-            return _verify_with_lines(backend, plan)
+            return _verify_with_lines(backend, plan, terms)
         bars: dict[Stage, TaskID] = {"judged": self._bars.add_task(backend.name, total=None)}
 
         def show(stage: Stage, done: int, of: int) -> None:
@@ -84,9 +85,9 @@ class Board:
         def watch(tally: Tally) -> None:
             self._known[backend.name] = tally
 
-        verdict = verify_served(backend, plan, show, watch)
-        self._known[backend.name] = verdict
-        return verdict
+        played = verify_to_tell(backend, plan, show, watch, terms=terms)
+        self._known[backend.name] = played.verdict
+        return played
 
     def _table(self) -> Table:
         table = Table(title="rules that have held so far / applicable", title_justify="left")
@@ -132,7 +133,7 @@ def _word(known: Tally | Verdict | None) -> Text:
             return Text("runs")
 
 
-def _verify_with_lines(backend: Served, plan: Coverage) -> Verdict:
+def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
     """Say something now and then where there is no terminal to draw on."""
     said = -1
 
@@ -145,4 +146,4 @@ def _verify_with_lines(backend: Served, plan: Coverage) -> Verdict:
         elif stage == "shrunk" and of and not done:
             click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
 
-    return verify_served(backend, plan, say)
+    return verify_to_tell(backend, plan, say, terms=terms)

@@ -11,11 +11,18 @@ from typing import NoReturn, TypeVar
 import click
 from rich.text import Text
 
+from asyncwait.conformance._commands._expectations import (
+    tell_of_project,
+    tell_strays,
+    update_exceptions,
+)
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance._commands._shared import console, say_written, usage_errors
+from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
+from asyncwait.conformance.expectations import KINDS, settle
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import print_report
@@ -34,10 +41,15 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import MissingExtra
+from asyncwait.spec.rules import rules as all_rules
 
 T = TypeVar("T")
 
 _REPORT = "--report"
+NO_BACKEND = (
+    "name a backend, here or in [tool.asyncwait] of pyproject.toml, or give --all; "
+    "see: asyncwait backends"
+)
 
 MOST_GENERATED = 1_000_000
 """Scenarios of one run; whoever wants more takes another seed."""
@@ -62,7 +74,20 @@ MOST_GENERATED = 1_000_000
 )
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
 @click.option("--area", "parts", multiple=True, metavar="ID", help="Judge by these rules only.")
-@click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
+@click.option("--seed", type=int, help="Of the generated scenarios; 0 if nothing else is said.")
+@click.option(
+    "--exceptions",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Rules that are known to be broken, in TOML: tables [[exception]] with rule, kind "
+    f"({', '.join(KINDS)}), reason, and perhaps link, expires, backend, seldom.",
+)
+@click.option(
+    "--update-expectations",
+    "updates",
+    is_flag=True,
+    help="Write that file anew from this run: what is broken now, and nothing that holds.",
+)
 @click.option(
     "--no-shrink",
     is_flag=True,
@@ -93,7 +118,9 @@ def verify_command(
     exhaustive: bool,
     only: tuple[str, ...],
     parts: tuple[str, ...],
-    seed: int,
+    seed: int | None,
+    exceptions: Path | None,
+    updates: bool,
     no_shrink: bool,
     patience: float,
     jobs: int | None,
@@ -102,7 +129,8 @@ def verify_command(
     """Play the suite on BACKENDS and judge every run by every rule.
 
     A backend is a name (see `asyncwait backends`) or module:callable. Rules and areas are listed by
-    `asyncwait rules`.
+    `asyncwait rules`. Without any, those are verified that the project's file names, pyproject.toml
+    in the present folder or above it, in [tool.asyncwait]: backend, spec, exceptions, seed, count.
 
     A shipped backend that needs what is not installed is left out by --all, which says so at the
     end and is inconclusive for it.
@@ -114,21 +142,38 @@ def verify_command(
     _refuse_contradictions(
         **{"--full": full, "--count": count is not None, "--exhaustive": exhaustive}
     )
+    if updates:
+        _refuse_contradictions(
+            **{"--update-expectations": True, "--rule": bool(only), "--area": bool(parts)}
+        )
     named = (*backends, *([] if program is None else [exec_name(program)]))
-    lineup = _Lineup(named, shipped_backends() if every else ())
-    if not lineup.names:
-        raise click.UsageError("name a backend, or give --all; see: asyncwait backends")
+    others = shipped_backends() if every else ()
     with usage_errors(), ExitStack() as stack:
         if folder is not None:
             clear_folder(_REPORT, folder)
+        gate = gate_of((*named, *others), Path.cwd(), exceptions, creates=updates)
+        lineup = _Lineup(named or (() if every else gate.names), others)
+        if not lineup.names:
+            raise click.UsageError(NO_BACKEND)
+        if updates and gate.file is None:
+            raise click.UsageError("--update-expectations: name the file with --exceptions")
+        counted = full or exhaustive or count is not None
+        tell_of_project(gate, *(["seed"] if seed is not None else []), *(["count"] * counted))
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
-        count = count or (FULL if full else QUICK)
+        count = count or (FULL if full else (not exhaustive and gate.count) or QUICK)
+        seed = (gate.seed or 0) if seed is None else seed
         plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive)
-        opened = partial(open_backend, patience=patience, jobs=jobs, folder=str(Path.cwd()))
-        served = lineup.gather(lambda name: stack.enter_context(opened(name)))
+        opened = partial(open_backend, patience=patience, jobs=jobs)
+        served = lineup.gather(
+            lambda name: stack.enter_context(opened(name, folder=gate.folder(name)))
+        )
+        for name in served:  # before anything is played
+            settle(gate.terms(name), served[name], all_rules(), {})
         with Board(tuple(served)) as board:
-            verdicts = lineup.gather(lambda name: board.verify(served[name], plan))
-    _report(list(verdicts.values()), lineup.left_out, folder)
+            played = lineup.gather(lambda name: board.verify(served[name], plan, gate.terms(name)))
+        if updates:
+            update_exceptions(gate, list(played.values()), is_all=not lineup.left_out)
+    _report([one.verdict for one in played.values()], lineup.left_out, gate, folder)
 
 
 def _refuse_contradictions(**given: bool) -> None:
@@ -178,7 +223,7 @@ class _Lineup:
 
 
 def _report(
-    verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None
+    verdicts: Sequence[Verdict], left_out: Mapping[str, str], gate: Gate, folder: Path | None
 ) -> NoReturn:
     """Print everything, keep what failed, write the report, and leave with the exit code."""
     out = console()
@@ -190,7 +235,7 @@ def _report(
         out.print(Text(f"{name}: not verified: {why}", style="bold magenta"), soft_wrap=True)
     with usage_errors():
         _write(verdicts, left_out, folder)
-    words: list[Word] = [verdict.word for verdict in verdicts]
+    words: list[Word] = [*(verdict.word for verdict in verdicts), *tell_strays(gate, out)]
     if left_out:
         words.append("inconclusive")
     sys.exit(EXIT_CODES[worst(words)])

@@ -21,7 +21,12 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
         verdict: on one backend.
         kept: ids of scenarios that whoever reads this can play by their id.
     """
-    for line in (*_broken(verdict, kept), *_in_error(verdict), *_undecided(verdict)):
+    for line in (
+        *_broken(verdict, kept),
+        *(f"exception that matches nothing: {rule}: {why}" for rule, why in verdict.stale.items()),
+        *_in_error(verdict),
+        *_undecided(verdict),
+    ):
         yield f"{verdict.backend}: {line}" if line and not line.startswith(" ") else line
 
 
@@ -81,6 +86,10 @@ def _rule(
     yield f"{rule.id} {rule.title}: {result.status} in {result.broken:,} scenarios"
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
         yield f"  {line}"
+    if result.is_advisory:
+        yield f"  since {rule.since}: newer than what the backend claims, so it does not decide"
+    if result.note:
+        yield f"  {result.note}"
     for line in (*_drawn(result.failures[0]), *again_lines(backend, result.failures[0].case, kept)):
         yield f"  {line}".rstrip()
     if explained := ", ".join(explains):

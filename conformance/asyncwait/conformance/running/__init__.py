@@ -23,8 +23,9 @@ from asyncwait.conformance.running._backend import (
     StreamBackend,
     stream_backend,
 )
-from asyncwait.conformance.running._excuses import Excuse, Excuses, excuses_of
+from asyncwait.conformance.running._excuses import Excuse, Excuses, Kind, excuses_of
 from asyncwait.conformance.running._imports import imported
+from asyncwait.conformance.running._lacks import Lacking, Lacks, missing_text
 from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
@@ -51,6 +52,9 @@ __all__ = [
     "ChildProcess",
     "Excuse",
     "Excuses",
+    "Kind",
+    "Lacking",
+    "Lacks",
     "Listed",
     "Play",
     "PlaysFurther",
@@ -66,6 +70,7 @@ __all__ = [
     "known_backends",
     "listed_backends",
     "load_backend",
+    "missing_text",
     "open_backend",
     "shipped_backends",
     "stream_backend",

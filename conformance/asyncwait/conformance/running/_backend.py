@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from asyncwait.conformance.harness import LoopName, play, play_in_real_time
 from asyncwait.conformance.running._excuses import Exceptions, excuses_of
+from asyncwait.conformance.running._lacks import Lacking, Lacks, lacking_of
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
+from asyncwait.spec.rules import version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, declared
 
 
@@ -55,6 +57,10 @@ class StreamBackend(Struct, frozen=True):
     """A backend that is an `open_operator` in Python.
 
     It runs on a virtual clock; without that capability on the real one, on the grid.
+
+    Attributes:
+        spec: the version of the specification that it claims; empty for the newest.
+        lacking: what is said of abilities that it does not have.
     """
 
     open_operator: OpenOperator
@@ -62,6 +68,8 @@ class StreamBackend(Struct, frozen=True):
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     exceptions: Exceptions = {}
     batch: bool = False
+    spec: str = ""
+    lacking: Lacking = {}
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios` one after the other, each in an event loop of its own."""
@@ -75,9 +83,10 @@ def stream_backend(
     *,
     loop: LoopName = "asyncio",
     profiles: Iterable[str] | None = None,
-    lacks: Iterable[str] = (),
+    lacks: Iterable[str] | Mapping[str, Lacks] = (),
     drains_at_barrier: bool = False,
     exceptions: Exceptions | None = None,
+    spec: str = "",
 ) -> StreamBackend:
     """Make a backend of an operator; return it from a factory to have it verified.
 
@@ -88,10 +97,13 @@ def stream_backend(
             "key-ordered", and any others of `asyncwait.spec.scenario.PROFILES`; None for all.
             Rules that need another one do not apply, and no scenario asks for it.
         lacks: further capabilities that it does not have; see `asyncwait.spec.scenario.Capability`.
+            As a mapping, it says with `Lacks` how far away each is, as the verdict then does, too.
         drains_at_barrier: it takes no snapshot before nothing is in flight.
         exceptions: ids of rules that it is known to break, each with the reason, or with an
             `Excuse` that also says where. What comes behind such a violation, in the same run, is
             held to be its consequence.
+        spec: the version of the specification that it claims, like "0.1"; empty for the newest.
+            Newer rules are judged and told, and do not decide.
 
     Raises:
         InvalidConfig: an argument is wrong.
@@ -109,7 +121,10 @@ def stream_backend(
     if exceptions is None:
         exceptions = {}
     excuses_of(exceptions)
-    return StreamBackend(open_operator, loop, capabilities, exceptions)
+    if spec:
+        version_key(spec)
+    said = {Capability(name): why for name, why in lacking_of(lacks).items()}
+    return StreamBackend(open_operator, loop, capabilities, exceptions, spec=spec, lacking=said)
 
 
 def require_capabilities(capabilities: Any) -> None:

@@ -6,7 +6,7 @@ Whatever the backend does, it does here: to this process, its output, its clock.
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -15,6 +15,7 @@ import msgspec
 from asyncwait.conformance.harness import line_of, shown
 from asyncwait.conformance.running._backend import Backend, PlaysFurther
 from asyncwait.conformance.running._excuses import excuses_of
+from asyncwait.conformance.running._lacks import Lacks
 from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
@@ -88,7 +89,25 @@ def hello_of(name: str, backend: Backend) -> Hello:
         said = excuses_of(backend.exceptions)
     except InvalidConfig as wrong:
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
-    return Hello(capabilities, said, bool(backend.batch), isinstance(backend, PlaysFurther))
+    # A backend need not be made by us, and say nothing of these.
+    spec, lacking = getattr(backend, "spec", ""), getattr(backend, "lacking", {})
+    if not isinstance(spec, str) or not _is_lacking(lacking):
+        expected = "`spec` has to be a text, and `lacking` a mapping of Capability to Lacks"
+        raise UnknownBackend(f"backend {name!r}: {expected}, got {spec!r} and {lacking!r}")
+    return Hello(
+        capabilities,
+        said,
+        bool(backend.batch),
+        isinstance(backend, PlaysFurther),
+        spec=spec,
+        lacking=lacking,
+    )
+
+
+def _is_lacking(said: object) -> bool:
+    return isinstance(said, Mapping) and all(
+        isinstance(name, Capability) and isinstance(why, Lacks) for name, why in said.items()
+    )
 
 
 class _Line:

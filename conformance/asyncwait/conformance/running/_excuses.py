@@ -1,7 +1,7 @@
 """What a backend says of rules that it is known to break."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -9,6 +9,9 @@ from msgspec.structs import force_setattr
 from asyncwait.conformance.running._traits import KNOWN, has
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Scenario
+
+Kind: TypeAlias = Literal["regression", "unsupported", "future"]
+"""What becomes of an exception: it is to be mended, it stays, it comes with a later version."""
 
 
 class Excuse(Struct, frozen=True, omit_defaults=True):
@@ -20,20 +23,24 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
             the rule is broken: in any other scenario it holds.
         seldom: so few scenarios show it that a verification may come across none. Else a rule that
             is not broken at all speaks against the backend: the exception is out of date.
+        kind: what becomes of it; None where that is not said. The verdict counts them.
 
     Raises:
-        InvalidConfig: a name is unknown.
+        InvalidConfig: a name is unknown, or there is no such kind.
     """
 
     reason: str
     needs: Collection[str] = frozenset()
     seldom: bool = False
+    kind: Kind | None = None
 
     def __post_init__(self) -> None:
         force_setattr(self, "needs", frozenset(self.needs))
         if not set(self.needs) <= set(KNOWN):
             expected = f"names of {', '.join(KNOWN)}"
             raise InvalidConfig.of("needs", sorted(self.needs), expected)
+        if self.kind not in {None, *get_args(Kind)}:
+            raise InvalidConfig.of("kind", self.kind, f"one of {', '.join(get_args(Kind))}")
 
     def covers(self, scenario: Scenario) -> bool:
         """Whether the rule may be broken in `scenario`."""

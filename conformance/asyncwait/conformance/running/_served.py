@@ -9,6 +9,7 @@ import msgspec
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
 from asyncwait.conformance.running._excuses import Excuses
+from asyncwait.conformance.running._lacks import Lacking
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._runs import Broken, checked
@@ -38,6 +39,8 @@ class Served:
         capabilities: what it can do.
         exceptions: rules that it is known to break, each with why and where.
         batch: whether it plays many scenarios in about the time of one.
+        spec: the version of the specification that it claims; empty for the newest.
+        lacking: what it says of abilities that it does not have.
     """
 
     def __init__(self, name: str, crew: Crew) -> None:
@@ -46,6 +49,8 @@ class Served:
         self.capabilities: frozenset[Capability] = hello.capabilities
         self.exceptions: Excuses = hello.exceptions
         self.batch = hello.batch
+        self.spec = hello.spec
+        self.lacking: Lacking = hello.lacking
         self._plays_further = hello.further
         self._crew = crew
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Raw, Struct
 
 from asyncwait.conformance.running._excuses import Excuses
+from asyncwait.conformance.running._lacks import Lacks
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.spec import AsyncWaitError, MissingExtra
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario
@@ -23,12 +24,16 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
         exceptions: rules that it is known to break, each with why and where.
         batch: it is given all scenarios at once.
         further: it plays some of the scenarios in other ways, too.
+        spec: the version of the specification that it claims; empty for the newest.
+        lacking: what it says of abilities that it does not have.
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     exceptions: Excuses = {}
     batch: bool = False
     further: bool = False
+    spec: str = ""
+    lacking: Mapping[Capability, Lacks] = {}
 
 
 class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):

@@ -109,6 +109,8 @@ class Tally:
         self.errors: list[str] = []
         self.together: list[frozenset[str]] = []
         """The rules that are broken in one trace, for each in which some are."""
+        self.broken: list[tuple[Scenario, Mapping[str, Violation]]] = []
+        """What was played where a rule is broken, and how each is, whatever is known."""
         self.in_error: list[Case] = []
         """Cases of which there is nothing to judge."""
         self.judged = 0
@@ -134,6 +136,8 @@ class Tally:
 
     def _add_failures(self, case: Case, broken: Mapping[str, Failure]) -> None:
         said = self._sorted(case, broken)
+        if broken:
+            self.broken.append((case.scenario, _violations(broken)))
         self.known += bool(said.known)
         if said.findings:
             self.together.append(said.findings)
@@ -148,8 +152,7 @@ class Tally:
         return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
-        violations = {rule: failure.violation for rule, failure in broken.items()}
-        return sort_out(case.scenario, violations, self._excuses)
+        return sort_out(case.scenario, _violations(broken), self._excuses)
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""
@@ -160,3 +163,7 @@ class Tally:
 def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
     """Return what `judged` finds broken in a trace, by the id of the rule."""
     return {rule: Failure(case, trace, violation) for rule, violation in judged.violations()}
+
+
+def _violations(broken: Mapping[str, Failure]) -> dict[str, Violation]:
+    return {rule: failure.violation for rule, failure in broken.items()}

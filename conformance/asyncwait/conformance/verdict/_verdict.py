@@ -1,14 +1,16 @@
 """From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance.running import Excuse, Excuses
+from asyncwait.conformance.running import Excuse, Excuses, Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
+from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
 from asyncwait.conformance.verdict._tally import Case, Failure, Tally
-from asyncwait.spec.rules import Rule, rules
+from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 
 Status: TypeAlias = Literal[
@@ -64,6 +66,8 @@ class RuleResult(Struct, frozen=True):
         broken: in how many traces it was broken.
         failures: the easiest of those to read.
         note: why the status is what it is, where that is not plain.
+        kinds: of the exceptions that there are for it, where they say so.
+        is_newer: it came after the version of the specification that the backend claims.
     """
 
     rule: Rule
@@ -72,14 +76,24 @@ class RuleResult(Struct, frozen=True):
     broken: int = 0
     failures: tuple[Failure, ...] = ()
     note: str = ""
+    kinds: tuple[str, ...] = ()
+    is_newer: bool = False
 
     @property
     def is_forgiven(self) -> bool:
         """Whether it leaves the verdict as it is: only a MUST makes an operator wrong.
 
-        That nothing was seen is never forgiven, whatever the level.
+        That nothing was seen is never forgiven, whatever the level; but of a rule that is newer
+        than what the backend claims nothing decides, except an exception that is none.
         """
+        if self.is_advisory:
+            return True
         return self.rule.level != "MUST" and self.status == "fail"
+
+    @property
+    def is_advisory(self) -> bool:
+        """Whether it is told and does not decide; an exception that is none always decides."""
+        return self.is_newer and self.status != "unexpected-pass"
 
 
 class Verdict(Struct, frozen=True):
@@ -101,6 +115,9 @@ class Verdict(Struct, frozen=True):
         seems: profiles that it does not declare, and seems to have.
         known: in how many scenarios it shows what it is known for, so that what follows there
             does not count.
+        stale: exceptions of a file that match nothing, each with the reason.
+        expired: rules whose exceptions count no more, each with the day on which it ended.
+        spec: the version of the specification that the backend claims; empty for the newest.
     """
 
     backend: str
@@ -117,6 +134,9 @@ class Verdict(Struct, frozen=True):
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     seems: tuple[Capability, ...] = ()
     known: int = 0
+    stale: Mapping[str, str] = {}
+    expired: Mapping[str, date] = {}
+    spec: str = ""
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
@@ -136,7 +156,7 @@ class Verdict(Struct, frozen=True):
     def word(self) -> Word:
         """The worst that any rule says; untested or an error is never green."""
         found = {r.status for r in self.results if not r.is_forgiven}
-        if found & {"fail", "unexpected-pass"}:
+        if self.stale or found & {"fail", "unexpected-pass"}:
             return "not conformant"
         if not self.is_whole or self.errors or found & _OPEN:
             return "inconclusive"
@@ -145,16 +165,23 @@ class Verdict(Struct, frozen=True):
         return "conformant"
 
     @property
+    def is_decided(self) -> bool:
+        """Whether everything was judged, and says something of each rule."""
+        open_ = any(r.status in _OPEN for r in self.results if not r.is_advisory)
+        return self.is_whole and not self.errors and not open_
+
+    @property
     def is_green(self) -> bool:
         """Whether nothing speaks against the backend that it does not declare itself."""
         return EXIT_CODES[self.word] == 0
 
     @property
     def claim(self) -> str:
-        """The word, and the profiles that it is about unless it is about all."""
+        """The word, the profiles that it is about unless it is about all, and the version."""
+        to = f" to spec {self.spec}" if any(r.is_newer for r in self.results) else ""
         if self.capabilities.issuperset(PROFILES):
-            return self.word
-        return f"{self.word}: {', '.join(profiles_of(self.capabilities))}"
+            return f"{self.word}{to}"
+        return f"{self.word}{to}: {', '.join(profiles_of(self.capabilities))}"
 
     @property
     def is_whole(self) -> bool:
@@ -162,14 +189,14 @@ class Verdict(Struct, frozen=True):
         return self.scenarios == self.planned
 
     def count(self, *statuses: Status) -> int:
-        """Return how many rules have one of `statuses`."""
-        return sum(result.status in statuses for result in self.results)
+        """Return how many of the rules that decide have one of `statuses`."""
+        return sum(r.status in statuses and not r.is_advisory for r in self.results)
 
     @property
     def line(self) -> str:
         """The verdict in one line, with everything that is not plain green."""
         passed = self.count("pass")
-        forgiven = sum(r.is_forgiven for r in self.results)
+        forgiven = sum(r.is_forgiven and not r.is_advisory for r in self.results)
         parts = [
             *([f"{passed} rules pass"] if passed or self.is_whole else []),
             *(
@@ -179,17 +206,36 @@ class Verdict(Struct, frozen=True):
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
             *([f"{len(self.errors)} runs in error"] if self.errors else []),
+            *exceptions_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
         ]
         only = [result.rule.id for result in self.results]
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
         played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
-        return f"{self.backend}: {self.claim}{part}{played} ({', '.join(parts)}){self._hint}"
+        told = f"({', '.join(parts)}){self._newer}{self._hint}"
+        return f"{self.backend}: {self.claim}{part}{played} {told}"
 
     def _said(self, status: Status) -> str:
         """Return what a status is called, and how many scenarios show what is expected."""
-        where = f" in {self.known:,} scenarios" if status == "expected-fail" and self.known else ""
-        return f"{_SAID.get(status, status)}{where}"
+        if status != "expected-fail":
+            return _SAID.get(status, status)
+        shown = (r for r in self.results if r.status == status and not r.is_advisory)
+        kinds = (kind for result in shown for kind in result.kinds)
+        where = f" in {self.known:,} scenarios" if self.known else ""
+        return f"{status}{kinds_said(kinds)}{where}"
+
+    @property
+    def _expired(self) -> Mapping[str, date]:
+        """The exceptions that would have excused something."""
+        failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
+        return {rule: self.expired[rule] for rule in failing if rule in self.expired}
+
+    @property
+    def _newer(self) -> str:
+        """What became of the rules that do not decide."""
+        applicable = [r for r in self.results if r.is_advisory and r.status != "not-applicable"]
+        newest = max((r.rule.since for r in applicable), key=version_key, default="")
+        return newer_said(self.spec, newest, {r.rule.id: r.status for r in applicable})
 
     @property
     def _hint(self) -> str:
@@ -207,6 +253,7 @@ def conclude(
     exceptions: Excuses,
     *,
     missing: str = "",
+    lacking: Lacking | None = None,
 ) -> tuple[RuleResult, ...]:
     """Give each rule its status.
 
@@ -216,17 +263,14 @@ def conclude(
         capabilities: of the backend.
         exceptions: what the backend is known to break, by the id of the rule.
         missing: why not everything was judged; empty if everything was.
+        lacking: what the backend says of abilities that it does not have.
     """
     return tuple(
-        _not_applicable(rule, lacking)
-        if (lacking := rule.missing(capabilities))
+        RuleResult(rule, "not-applicable", note=needs)
+        if (needs := missing_text(rule, capabilities, lacking or {}))
         else _conclude(tally, rule, exceptions.get(rule.id, ()), missing)
         for rule in chosen.values()
     )
-
-
-def _not_applicable(rule: Rule, lacking: tuple[str, ...]) -> RuleResult:
-    return RuleResult(rule, "not-applicable", note=f"needs {', '.join(lacking)}")
 
 
 def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: str) -> RuleResult:
@@ -244,7 +288,9 @@ def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: s
         status, note = "held", unplayed
     else:
         status = "pass" if all(excuse.seldom for excuse in excuses) else "unexpected-pass"
-    return RuleResult(rule, status, count.applied, failures.count, tuple(failures.kept), note)
+    kinds = tuple(excuse.kind for excuse in excuses[:1] if excuse.kind)
+    kept = tuple(failures.kept)
+    return RuleResult(rule, status, count.applied, failures.count, kept, note, kinds)
 
 
 def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:

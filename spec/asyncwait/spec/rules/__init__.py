@@ -1,7 +1,8 @@
 """The rules: text for people in the chapters beside this file, data for programs from here.
 
 `rules()`, `areas()` and `departures()` read the chapters when they are first called. The folder
-`mailbox` is a book of its own, and `mailbox_rules()` reads it.
+`mailbox` is a book of its own, and `mailbox_rules()` reads it. The version of the specification is
+that of its newest rule, `spec_version()`.
 """
 
 from asyncwait.spec.exports import claim_exports
@@ -16,6 +17,7 @@ from asyncwait.spec.rules._registry import (
     mailbox_rules,
     rules,
 )
+from asyncwait.spec.rules._versions import spec_version, version_key
 
 __all__ = [
     "Area",
@@ -27,6 +29,8 @@ __all__ = [
     "departures",
     "mailbox_rules",
     "rules",
+    "spec_version",
+    "version_key",
 ]
 
 claim_exports(__name__)

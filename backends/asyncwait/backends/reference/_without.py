@@ -1,17 +1,26 @@
-"""The reference, made to refuse for real what a backend does not declare."""
+"""The reference without an ability: it refuses for real what it is not asked for any more.
 
-from collections.abc import AsyncIterator, Callable
+So a scenario that was not adapted to what is missing shows. What can't be refused by an operator is
+only not declared: on which clock and in which process it runs, and who watches it.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
-from asyncwait.reference import open_operator
+from msgspec import Struct
+
+from asyncwait.conformance import Lacks, StreamBackend, stream_backend
+from asyncwait.reference import Parts, StreamTask, open_operator, open_with
 from asyncwait.spec import (
     Barrier,
     LatencyMarker,
     OpenOperator,
     OperatorConfig,
     Record,
+    RetryAfter,
     Snapshot,
     Watermark,
     WatermarkStatus,
@@ -19,27 +28,36 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.scenario import Capability
 
-Setting = tuple[OperatorConfig, Any, Snapshot | None]
 
-ASKED: dict[Capability, Callable[[OperatorConfig, Any, Snapshot | None], bool]] = {
-    Capability.ORDERED: lambda config, fn, restore: config.mode == "ordered",
-    Capability.UNORDERED: lambda config, fn, restore: config.mode == "unordered",
-    Capability.KEY_ORDERED: lambda config, fn, restore: config.mode == "key-ordered",
-    Capability.TIMEOUTS: lambda config, fn, restore: (
-        config.timeout is not None or hasattr(fn, "timeout")
+class _Opening(Struct, frozen=True):
+    """How an operator is opened."""
+
+    config: OperatorConfig
+    fn: Any
+    restore: Snapshot | None
+
+
+ASKED: dict[Capability, Callable[[_Opening], bool]] = {
+    Capability.ORDERED: lambda o: o.config.mode == "ordered",
+    Capability.UNORDERED: lambda o: o.config.mode == "unordered",
+    Capability.KEY_ORDERED: lambda o: o.config.mode == "key-ordered",
+    Capability.TIMEOUTS: lambda o: o.config.timeout is not None or hasattr(o.fn, "timeout"),
+    Capability.RETRY: lambda o: o.config.retry is not None,
+    Capability.ATTEMPT_TIMEOUT: lambda o: (
+        o.config.retry is not None and o.config.retry.attempt_timeout is not None
     ),
-    Capability.RETRY: lambda config, fn, restore: config.retry is not None,
-    Capability.CONTEXTS: lambda config, fn, restore: any(
+    Capability.JITTER: lambda o: o.config.retry is not None and o.config.retry.jitter > 0,
+    Capability.CONTEXTS: lambda _: any(
         var.name == "asyncwait.conformance.whose" for var in copy_context()
     ),
-    Capability.FAILURE_HANDLER: lambda config, fn, restore: hasattr(fn, "failure"),
-    Capability.COPIES: lambda config, fn, restore: config.copy is not None,
-    Capability.MAX_HELD: lambda config, fn, restore: config.max_held is not None,
-    Capability.CALLBACKS: lambda config, fn, restore: hasattr(fn, "async_invoke"),
-    Capability.EVENT_TIME: lambda config, fn, restore: (
-        restore is not None and any(not isinstance(each, Record) for each in restore.in_flight)
+    Capability.FAILURE_HANDLER: lambda o: hasattr(o.fn, "failure"),
+    Capability.COPIES: lambda o: o.config.copy is not None,
+    Capability.MAX_HELD: lambda o: o.config.max_held is not None,
+    Capability.CALLBACKS: lambda o: hasattr(o.fn, "async_invoke"),
+    Capability.EVENT_TIME: lambda o: (
+        o.restore is not None and any(not isinstance(each, Record) for each in o.restore.in_flight)
     ),
-    Capability.RESTORE: lambda config, fn, restore: restore is not None,
+    Capability.RESTORE: lambda o: o.restore is not None,
 }
 """Whether an operator is opened in a way that asks for a profile."""
 
@@ -64,11 +82,23 @@ def refusing(*lacked: Capability) -> OpenOperator:
         name = "an operator that refuses"
         check_arguments(config, fn, elements, restore, name, "retry", "max_held")
         for each in lacked:
-            if each in ASKED and ASKED[each](config, fn, restore):
+            if each in ASKED and ASKED[each](_Opening(config, fn, restore)):
                 raise Refused(each)
+        if Capability.RETRY_AFTER in lacked:
+            fn = _Deaf(fn)
         return _open(config, fn, _Picky(elements, kinds), restore, lacked)
 
     return open_refusing
+
+
+def family() -> Mapping[str, Callable[[], StreamBackend]]:
+    """Return a factory of the reference without each ability by its name."""
+    return {f"reference-asyncio-without-{each}": partial(_without, each) for each in Capability}
+
+
+def _without(lacked: Capability) -> StreamBackend:
+    said = {lacked: Lacks("not yet", "switched off")}
+    return stream_backend(refusing(lacked), lacks=said)
 
 
 @asynccontextmanager
@@ -78,8 +108,10 @@ async def _open(
     elements: Any,
     restore: Snapshot | None,
     lacked: tuple[Capability, ...],
-) -> AsyncIterator[Any]:
-    async with open_operator(config, fn, elements, restore) as opened:
+) -> AsyncGenerator[Any]:
+    drains = Capability.IN_FLIGHT_SNAPSHOT in lacked
+    opens = open_with(Parts(task=_DrainsAtBarriers)) if drains else open_operator
+    async with opens(config, fn, elements, restore) as opened:
         results: Any = opened
         if Capability.STATISTICS in lacked:
             results.statistics = _OneFigure(results.statistics)
@@ -111,6 +143,30 @@ class _Picky:
         close = getattr(self._iterator or self._elements, "aclose", None)
         if close is not None:
             await close()
+
+
+class _DrainsAtBarriers(StreamTask):
+    """Takes a snapshot when nothing is in flight any more."""
+
+    def is_back_pressured(self) -> bool:
+        is_barrier = isinstance(self.backlog[0], Barrier | Snapshot)
+        return not self.is_drained() if is_barrier else super().is_back_pressured()
+
+
+class _Deaf:
+    """A function that nobody lets say when it is to be called again."""
+
+    def __init__(self, fn: Any) -> None:
+        self._fn = fn
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._fn, name)
+
+    async def __call__(self, value: Any) -> Any:
+        try:
+            return await self._fn(value)
+        except RetryAfter as error:
+            raise Refused(error) from error
 
 
 class _OneFigure:

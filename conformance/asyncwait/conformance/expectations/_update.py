@@ -1,0 +1,203 @@
+"""Writes a file of exceptions anew, from what a run has shown."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+
+from msgspec import Struct
+
+from asyncwait.conformance.expectations._entry import Entry
+from asyncwait.conformance.expectations._needed import needed
+from asyncwait.conformance.expectations._read import entries_of
+from asyncwait.conformance.expectations._terms import Settled
+from asyncwait.conformance.running import Excuses
+from asyncwait.conformance.verdict import RuleResult, Tally, Verdict
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import rules
+
+DAYS = 90
+"""For so long an entry counts that nobody has looked at."""
+
+_HEADER = re.compile(r"[ \t]*\[\[[ \t]*exception[ \t]*\]\]")
+
+_NEW = """\
+# Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
+# kind: "regression" is to be mended, "unsupported" stays, "future" comes with a later version.
+"""
+
+
+class Played(Struct, frozen=True):
+    """A backend that was verified.
+
+    Args:
+        verdict: on it.
+        tally: the judgements that it was concluded from.
+        settled: what it was held to.
+        own: exceptions of the backend itself.
+    """
+
+    verdict: Verdict
+    tally: Tally
+    settled: Settled
+    own: Excuses
+
+
+class Update(Struct, frozen=True):
+    """A file as it is to be.
+
+    Args:
+        text: of the whole.
+        lines: what is different, for people.
+    """
+
+    text: str
+    lines: tuple[str, ...]
+
+
+def updated(text: str, name: str, played: Sequence[Played], today: date) -> Update:
+    """Return the file that what was played asks for.
+
+    Entries that are still needed keep their text and the comments above and in them; those whose
+    rules hold, or that match nothing, are dropped; what is broken besides is a regression.
+
+    Args:
+        text: of the file so far; empty if there is none.
+        name: of the file.
+        played: the backends that were verified, each to its end and by all rules.
+        today: from which a new entry counts.
+
+    Raises:
+        InvalidConfig: the file is wrong.
+    """
+    head, *blocks = _blocks(text)
+    entries = entries_of(text, name)
+    if len(blocks) != len(entries):
+        raise InvalidConfig(f"{name}: to be updated, each entry has to be a table [[exception]]")
+    wanted = {one.verdict.backend: _wanted(one) for one in played}
+    lines: list[str] = []
+    kept = [head if text.strip() else _NEW]
+    for entry, block in zip(entries, blocks, strict=True):
+        asking = [b for b in wanted if entry.speaks_of(b)]
+        needing = [b for b in asking if entry.rule in wanted[b]]
+        kept += _kept(block, asking, needing)
+        lines += _told(entry, asking, needing, today)
+    new = [_new(one, rule, today, len(played)) for one in played for rule in _missing(one, wanted)]
+    lines += [f"{entry.rule} added{_of(entry)}: {entry.reason}" for entry in new]
+    return _whole(kept, new, name, lines)
+
+
+def _whole(kept: list[str], new: list[Entry], name: str, lines: list[str]) -> Update:
+    text = "".join(kept).rstrip("\n")
+    text = "\n\n".join([text, *map(_written, new)]).lstrip("\n") + "\n"
+    entries_of(text, name)  # what is written can be read
+    return Update(text, tuple(lines))
+
+
+def _wanted(played: Played) -> tuple[str, ...]:
+    """Return the rules that have to have an entry."""
+    verdict, old = played.verdict, played.settled.entries
+    deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
+    found = needed(played.tally.broken, played.own, deciding & played.tally.counts.keys(), old)
+    # One that is seldom seen may be needed in another run.
+    unseen = (rule for rule, entry in old.items() if entry.seldom and rule not in found)
+    return (*(rule for rule in rules() if rule in found), *unseen)
+
+
+def _missing(played: Played, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    backend = played.verdict.backend
+    return (rule for rule in wanted[backend] if rule not in played.settled.entries)
+
+
+def _blocks(text: str) -> list[str]:
+    """Cut a file at its entries: what stands in front of them, then each with its comments."""
+    cuts, before = [0], ""
+    for line in text.splitlines(keepends=True):
+        if _HEADER.match(line) and _is_whole(before):
+            cuts.append(len(before) - len(_comment_above(before)))
+        before += line
+    return [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+
+
+def _is_whole(text: str) -> bool:
+    """Whether `text` ends outside of any value."""
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _comment_above(before: str) -> str:
+    """Return the lines of comment at the end of `before`: they belong to what follows."""
+    lines = before.splitlines(keepends=True)
+    count = 0
+    while count < len(lines) and lines[-1 - count].lstrip().startswith("#"):
+        count += 1
+    return "".join(lines[len(lines) - count :])
+
+
+def _kept(block: str, asking: Sequence[str], needing: Sequence[str]) -> Iterator[str]:
+    """Yield the text of an entry, for those that need it."""
+    if needing == asking:
+        yield block  # nobody was asked, or all need it
+        return
+    for backend in needing:
+        header, _, rest = block.partition("]]")
+        first, _, others = rest.partition("\n")
+        yield f"{header}]]{first}\nbackend = {_quoted(backend)}\n{others.rstrip()}\n\n"
+
+
+def _told(
+    entry: Entry, asking: Sequence[str], needing: Sequence[str], today: date
+) -> Iterator[str]:
+    """Yield what becomes of an entry."""
+    if asking and not needing:
+        yield f"{entry.rule} dropped{_of(entry)}: nothing shows it any more"
+    elif needing != asking:
+        yield f"{entry.rule} kept for {', '.join(needing)} only"
+    elif asking and entry.is_over(today):
+        yield f"{entry.rule} left as it is{_of(entry)}: it expired on {entry.expires}"
+
+
+def _of(entry: Entry) -> str:
+    return f" for {entry.backend}" if entry.backend else ""
+
+
+def _new(played: Played, rule: str, today: date, backends: int) -> Entry:
+    (result,) = [r for r in played.verdict.results if r.rule.id == rule]
+    return Entry(
+        rule=rule,
+        kind="regression",
+        reason=_seen(result),
+        expires=today + timedelta(DAYS),
+        backend=played.verdict.backend if backends > 1 else "",
+        # The generated scenarios of another seed may not show it.
+        seldom=result.failures[0].case.generated,
+    )
+
+
+def _seen(result: RuleResult) -> str:
+    """Return what was seen of a broken rule."""
+    first = result.failures[0]
+    return f"seen in {result.broken:,} scenarios: {first.violation.text}, in {first.case.label}"
+
+
+def _written(entry: Entry) -> str:
+    """Return an entry as TOML."""
+    lines = [
+        "[[exception]]",
+        f"rule = {_quoted(entry.rule)}",
+        *([f"backend = {_quoted(entry.backend)}"] if entry.backend else []),
+        f"kind = {_quoted(entry.kind)}",
+        f"reason = {_quoted(entry.reason)}",
+        f"expires = {entry.expires}  # or a link, where it is followed",
+        *(["seldom = true  # only generated scenarios show it"] if entry.seldom else []),
+    ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML: its escapes are JSON's, and one more."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

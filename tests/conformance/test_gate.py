@@ -1,0 +1,130 @@
+"""What is verified, and by what: names and options come before the project's own file."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from asyncwait.conformance import _gate
+from asyncwait.conformance._gate import gate_of
+from asyncwait.conformance.expectations import Terms, read_entries
+from asyncwait.spec import InvalidConfig
+
+TODAY = date(2026, 5, 1)
+
+ENTRIES = """
+[[exception]]
+rule = "ORD-1"
+kind = "unsupported"
+reason = "we promise no order"
+
+[[exception]]
+rule = "END-4"
+backend = "a:two"
+kind = "future"
+reason = "with 2.0"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a project with two backends; a folder below it is where commands are given."""
+    (tmp_path / "known.toml").write_text(ENTRIES)
+    (tmp_path / "pyproject.toml").write_text(
+        """
+        [tool.asyncwait]
+        backend = ["a:one", "a:two"]
+        spec = "0.1"
+        exceptions = "known.toml"
+        seed = 3
+        """
+    )
+    (tmp_path / "below").mkdir()
+    monkeypatch.setattr(_gate, "today", lambda: TODAY)
+    return tmp_path
+
+
+def test_without_names_the_project_says_all(project: Path) -> None:
+    """And the line says what it has said."""
+    gate = gate_of([], project / "below")
+
+    entries = read_entries(project / "known.toml")
+    assert gate.names == ("a:one", "a:two")
+    assert gate.terms("a:one") == Terms(entries, "known.toml", TODAY, "0.1")
+    assert (gate.folder("a:one"), gate.seed, gate.count) == (str(project), 3, None)
+    assert gate.is_whole
+    assert gate.taken() == (
+        f"{project / 'pyproject.toml'} [tool.asyncwait]: backend a:one, a:two, spec 0.1, "
+        "exceptions known.toml, seed 3"
+    )
+
+
+def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path) -> None:
+    """What was given otherwise is not said."""
+    gate = gate_of(["a:two"], project)
+
+    assert gate.terms("a:two").spec == "0.1"
+    assert not gate.is_whole
+    assert gate.taken("seed") == (
+        f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1, exceptions known.toml"
+    )
+
+
+def test_another_backend_has_nothing_to_do_with_it(project: Path) -> None:
+    """Nothing is taken, and nothing said."""
+    gate = gate_of(["pool-asyncio"], project / "below")
+
+    assert gate.terms("pool-asyncio") == Terms()
+    assert (gate.folder("pool-asyncio"), gate.seed) == (str(project / "below"), None)
+    assert gate.taken() == ""
+
+
+def test_beside_another_backend_its_own_count_for_it_alone(project: Path) -> None:
+    """Of the scenarios there is one choice for all, so it stays that of the command."""
+    gate = gate_of(["a:one", "pool-asyncio"], project)
+
+    assert gate.terms("a:one").spec == "0.1"
+    assert gate.terms("pool-asyncio") == Terms()
+    assert gate.seed is None
+
+
+def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
+    """In place of the project's."""
+    other = project / "other.toml"
+    other.write_text(ENTRIES.replace("ORD-1", "ORD-3"))
+
+    gate = gate_of(["a:one", "pool-asyncio"], project, other)
+
+    assert [entry.rule for entry in gate.terms("a:one").entries] == ["ORD-3", "END-4"]
+    assert gate.terms("pool-asyncio").file == "other.toml"
+    assert gate.taken() == f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1"
+
+
+def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
+    """Whoever names it elsewhere need not repeat it."""
+    (tmp_path / "pyproject.toml").write_text("[tool.asyncwait]\nspec = '0.1'\n")
+
+    gate = gate_of(["pool-asyncio"], tmp_path)
+
+    assert gate.terms("pool-asyncio").spec == "0.1"
+    assert gate_of([], tmp_path).names == ()
+
+
+def test_entries_of_other_backends_are_strays(project: Path) -> None:
+    """They may be slips."""
+    assert gate_of([], project).strays == ()
+    assert gate_of(["a:one"], project).strays == (
+        (
+            "known.toml: END-4 is of the backend 'a:two', which is not verified here; "
+            "did you mean a:one?"
+        ),
+    )
+
+
+def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:
+    """Any other has to."""
+    (project / "known.toml").unlink()
+
+    assert gate_of([], project, creates=True).entries == ()
+    with pytest.raises(InvalidConfig, match="--update-expectations writes it"):
+        gate_of([], project)
