@@ -1,31 +1,15 @@
 """One of the threads that take turns."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from asyncwait.backends.pyflink._stage import Alarm, Stage
+from asyncwait.backends.pyflink._alarm import Alarm
 
 
 class Ended(BaseException):
     """The operator is being left, and its threads are to come to their ends."""
-
-
-class _Here(threading.local):
-    stage: Stage
-
-
-_here = _Here()
-
-
-def here() -> Stage:
-    """Return the stage of the thread that asks."""
-    return _here.stage
 
 
 def always() -> bool:
@@ -37,9 +21,9 @@ class Actor:
     """A thread, and what it waits for.
 
     Args:
-        stage: where it takes turns.
         work: what it does.
         context: in which.
+        ended: called when it has come to its end.
 
     Attributes:
         turn: is released when it may go on.
@@ -50,8 +34,10 @@ class Actor:
         is_over: whether it has come to its end.
     """
 
-    def __init__(self, stage: Stage, work: Callable[[], object], context: Context) -> None:
-        self._stage, self._work, self._context = stage, work, context
+    def __init__(
+        self, work: Callable[[], object], context: Context, ended: Callable[[], object]
+    ) -> None:
+        self._work, self._context, self._ended = work, context, ended
         self.turn = threading.Semaphore(0)
         self.goes_on: Callable[[], bool] = always
         self.poll: tuple[float, float] | None = None
@@ -59,6 +45,11 @@ class Actor:
         self.alarm: Alarm | None = None
         self.is_over = False
         self._thread = threading.Thread(target=self._live, name="asyncwait-pyflink", daemon=True)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has had a turn."""
+        return self._thread.ident is not None
 
     def wait_until(
         self, until: Callable[[], bool], poll: tuple[float, float] | None, turn: int
@@ -81,16 +72,14 @@ class Actor:
         if self.alarm is not None:
             self.alarm.cancel()
             self.alarm = None
-        if self._thread.ident is None:
+        if not self.has_begun:
             self._thread.start()
 
     def _live(self) -> None:
         self.turn.acquire()
-        _here.stage = self._stage
-        if not self._stage.is_over:
-            # What ends a thread, nobody is told in Python either, but on standard error.
-            with suppress(BaseException):
-                self._context.run(self._work)
+        # What ends a thread, nobody is told in Python either, but on standard error.
+        with suppress(BaseException):
+            self._context.run(self._work)
         self.is_over = True
         del self._work, self._context
-        self._stage.loops.release()
+        self._ended()

@@ -10,7 +10,8 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeAlias
 
-from asyncwait.backends.pyflink._actor import here
+from asyncwait.backends.pyflink._actor import Ended
+from asyncwait.backends.pyflink._stage import here
 
 Ending: TypeAlias = Callable[[], Any]
 """Returns what a call came to, or raises it."""
@@ -72,9 +73,13 @@ class EventLoop:
             call = context.run(coro.send, ending)
         except StopIteration:
             return
-        except Exception:  # noqa: BLE001, S110 - it is the future's, which PyFlink never looks at
+        except BaseException as error:  # the future's, which PyFlink never looks at
+            if isinstance(error, Ended):
+                raise
             return
-        call.begin(context, lambda came: self._ready.append(partial(self._step, coro, context, came)))
+        call.begin(
+            context, lambda came: self._ready.append(partial(self._step, coro, context, came))
+        )
 
 
 def new_event_loop() -> EventLoop:

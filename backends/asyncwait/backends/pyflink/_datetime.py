@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from asyncwait.backends.pyflink._actor import here
+from asyncwait.backends.pyflink._stage import here
 
 
 class Span:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pyflink._asyncio import Call, Ending
 from asyncwait.backends.pyflink._records import Held
-from asyncwait.backends.pyflink._actor import here
+from asyncwait.backends.pyflink._stage import here
 from asyncwait.spec import (
     CallScope,
     FunctionParts,

@@ -8,17 +8,21 @@ import builtins
 import importlib.util
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
-from asyncwait.backends.pyflink import _asyncio, _datetime, _threading
 from asyncwait.spec import AsyncWaitError, MissingExtra
 
 RELEASE = "2.3.0"
 """The release that the exceptions of this backend were found on."""
 
 _FOLDER = "pyflink.fn_execution.datastream.process.async_function"
+
+
+_STAND_INS = ("asyncio", "datetime", "threading")
+"""Modules that others of the same name here, but for an underline, stand in for."""
 
 
 class PyFlinkUnavailable(AsyncWaitError, RuntimeError):
@@ -52,11 +56,7 @@ def operation() -> Any:
         PyFlinkUnavailable: it is another release.
     """
     require_pyflink()
-    around: dict[str, ModuleType] = {
-        "asyncio": _asyncio,
-        "datetime": _datetime,
-        "threading": _threading,
-    }
+    around = {name: import_module(f"{__package__}._{name}") for name in _STAND_INS}
     around[f"{_FOLDER}.queue"] = _loaded(f"{_FOLDER}.queue", around)
     return _loaded(f"{_FOLDER}.operation", around)
 

@@ -6,10 +6,11 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
+from asyncwait.backends.flink._retries import NEVER, milliseconds
 from asyncwait.backends.pyflink._function import CalledFunction
 from asyncwait.backends.pyflink._load import operation
 from asyncwait.backends.pyflink._records import Held
-from asyncwait.backends.pyflink._retries import NEVER, milliseconds, strategy
+from asyncwait.backends.pyflink._retries import strategy
 from asyncwait.spec import OperatorConfig
 
 Emit = Callable[[Held, Iterable[Any]], object]
@@ -56,7 +57,7 @@ def _described(config: OperatorConfig, function: CalledFunction) -> Any:
     from pyflink.common import Time
     from pyflink.datastream.functions import AsyncFunction, AsyncFunctionDescriptor
 
-    class Function(AsyncFunction):
+    class Function(AsyncFunction):  # type: ignore[misc]  # PyFlink has no types
         """A function as PyFlink wants it."""
 
         async def async_invoke(self, value: Held) -> Any:

@@ -1,34 +1,11 @@
 """`Retry` in PyFlink's words: one of its own two strategies, and predicates."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
+from asyncwait.backends.flink._retries import milliseconds
 from asyncwait.backends.pyflink._function import asked_within
-from asyncwait.spec import InvalidConfig, InvalidResult, Retry
-
-NEVER = 2**61
-"""Milliseconds of a deadline that is none: PyFlink has no retries without one (PY-11)."""
-
-
-def milliseconds(seconds: float) -> int:
-    """Return `seconds` as PyFlink has them: whole milliseconds, as many as there may be."""
-    return NEVER if seconds * 1000 > NEVER else math.ceil(round(seconds * 1000, 6))
-
-
-def require_sayable(retry: Retry | None) -> None:
-    """Refuse what PyFlink has no word for.
-
-    Raises:
-        InvalidConfig: there is jitter, or a limit for each attempt.
-    """
-    if retry is None:
-        return
-    if retry.jitter:
-        raise InvalidConfig.of("retry.jitter", retry.jitter, "0: PyFlink's strategies have none")
-    if retry.attempt_timeout is not None:
-        expected = "None: PyFlink has one deadline for all attempts"
-        raise InvalidConfig.of("retry.attempt_timeout", retry.attempt_timeout, expected)
+from asyncwait.spec import InvalidResult, Retry
 
 
 def strategy(retry: Retry | None) -> Any:

@@ -10,46 +10,23 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from asyncwait.backends.pyflink._actor import Actor, Ended
+from asyncwait.backends.pyflink._alarm import Alarm, Clock
 from asyncwait.spec import let_pass
 
 
-class Clock(Protocol):
-    """The time of the loop, and its timers; these are for the loop alone."""
-
-    def time(self) -> float:
-        """Return the time in seconds."""
-        ...
-
-    def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
-        """Call back at a time; return what cancels that."""
-        ...
+class _Here(threading.local):
+    stage: "Stage"
 
 
-class Alarm:
-    """Something that is called at a time, unless it is cancelled.
+_here = _Here()
 
-    Args:
-        when: by the clock.
-        ring: what is called, on the loop.
-    """
 
-    def __init__(self, when: float, ring: Callable[[], object]) -> None:
-        self._when, self._ring = when, ring
-        self._is_cancelled = False
-        self._drop: Callable[[], object] = lambda: None
-
-    def set(self, clock: Clock) -> None:
-        """Set it; on the loop."""
-        if not self._is_cancelled:
-            self._drop = clock.register(self._when, self._ring)
-
-    def cancel(self) -> None:
-        """Have it call nobody; on the loop."""
-        self._is_cancelled = True
-        self._drop()
+def here() -> "Stage":
+    """Return the stage of the thread that asks."""
+    return _here.stage
 
 
 class Stage:
@@ -62,7 +39,7 @@ class Stage:
 
     def __init__(self, clock: Clock, look: Callable[[], object]) -> None:
         self.clock, self._look = clock, look
-        self.loops = threading.Semaphore(0)
+        self._loops = threading.Semaphore(0)
         self.is_over = False
         self._actors: list[Actor] = []
         self._errands: deque[Callable[[], object]] = deque()
@@ -73,7 +50,13 @@ class Stage:
 
     def start(self, work: Callable[[], object], context: Context | None = None) -> Actor:
         """Start a thread; it begins at its turn, in an empty context unless one is given."""
-        actor = Actor(self, work, Context() if context is None else context)
+
+        def begin() -> None:
+            _here.stage = self
+            if not self.is_over:
+                work()
+
+        actor = Actor(begin, Context() if context is None else context, self._loops.release)
         self._actors.append(actor)
         return actor
 
@@ -101,7 +84,16 @@ class Stage:
             self._let(self._actors[0])
 
     def _next(self) -> Actor | None:
-        return next((actor for actor in self._actors if actor.goes_on()), None)
+        """Return who is next: threads that begin go first.
+
+        They are timers, mostly, whose time came while the loop was busy; what was answered
+        meanwhile is there only now.
+        """
+        ready = (actor for actor in self._actors if actor.goes_on())
+        first = next(ready, None)
+        if first is None or not first.has_begun:
+            return first
+        return next((actor for actor in ready if not actor.has_begun), first)
 
     def _let(self, actor: Actor) -> BaseException | None:
         """Let a thread run until it waits, and answer what it asks; see `run`."""
@@ -111,7 +103,7 @@ class Stage:
         actor.end_wait()
         while True:
             actor.turn.release()
-            self.loops.acquire()
+            self._loops.acquire()
             if self._question is None:
                 break
             question, self._question = self._question, None
@@ -142,7 +134,9 @@ class Stage:
             if actor.poll is None or actor.alarm is not None or actor.began == self._turns:
                 continue
             since, seconds = actor.poll
-            actor.alarm = Alarm(since + ((now - since) // seconds + 1) * seconds, actor.ring(self._look))
+            actor.alarm = Alarm(
+                since + ((now - since) // seconds + 1) * seconds, actor.ring(self._look)
+            )
             actor.alarm.set(self.clock)
 
     # In a thread
@@ -199,7 +193,7 @@ class Stage:
         return value
 
     def _give_turn(self, actor: Actor) -> None:
-        self.loops.release()
+        self._loops.release()
         actor.turn.acquire()
         if self.is_over:
             raise Ended

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.lowlevel import checkpoint
 
+from asyncwait.backends.flink._task import Given
 from asyncwait.backends.pyflink._function import CalledFunction
 from asyncwait.backends.pyflink._side import PyFlinkSide
 from asyncwait.backends.pyflink._stage import Stage
@@ -45,27 +46,6 @@ class LoopClock:
         return lambda: self._timers.cancel(timer)
 
 
-class Given:
-    """What PyFlink has put out, and nobody has taken.
-
-    It is the queue of the reference's output.
-    """
-
-    begun = False
-
-    def __init__(self, elements: deque[Element], on_taken: Callable[[], object]) -> None:
-        self._elements = elements
-        self._on_taken = on_taken
-
-    def take(self) -> Element | None:
-        """Return the next element; None if there is none."""
-        if not self._elements:
-            return None
-        element = self._elements.popleft()
-        self._on_taken()
-        return element
-
-
 class PyFlinkTask(StreamTask):
     """Feeds PyFlink's operation, and lets its threads run.
 
@@ -76,7 +56,7 @@ class PyFlinkTask(StreamTask):
         config: mode, capacity, timeout, retry.
         function: the user's.
         elements: the input.
-        stored: nothing: PyFlink restores nothing.
+        stored: nothing.
     """
 
     def __init__(
@@ -88,8 +68,8 @@ class PyFlinkTask(StreamTask):
         stored: tuple[Stored, ...],
     ) -> None:
         loop = running_loop()
-        self.clock, self.config, self.stored = loop.time, config, ()
-        self._backlog: deque[Element] = deque(stored)
+        self.clock, self.config, self.stored = loop.time, config, stored
+        self._backlog: deque[Element] = deque()
         self.life = anyio.CancelScope()
         self.tasks = anyio.create_task_group()
         self.timers = parts.timers(loop, lambda run: run(), self.tasks.start_soon)

@@ -1,11 +1,13 @@
 """PyFlink's own operation as a backend."""
 
+from asyncwait.backends.flink.conformance import exceptions_of
 from asyncwait.backends.pyflink import open_operator
+from asyncwait.backends.pyflink._exceptions import KNOWN
 from asyncwait.backends.pyflink._load import require_pyflink
 from asyncwait.conformance import StreamBackend, stream_backend
 
-_PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts", "snapshots")
-_LACKS = ("cancel-calls", "on-demand-snapshot", "attempt-timeout", "retry-after", "jitter")
+_PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts")
+_LACKS = ("cancel-calls", "attempt-timeout", "retry-after", "jitter")
 
 
 def backend() -> StreamBackend:
@@ -17,7 +19,10 @@ def backend() -> StreamBackend:
     """
     require_pyflink()
     return stream_backend(
-        open_operator, profiles=_PROFILES, lacks=_LACKS, drains_at_barrier=True
+        open_operator,
+        profiles=_PROFILES,
+        lacks=_LACKS,
+        exceptions=exceptions_of(KNOWN),
     )
 
 
