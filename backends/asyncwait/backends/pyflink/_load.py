@@ -6,6 +6,7 @@ process is not concerned.
 
 import builtins
 import importlib.util
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -57,8 +58,10 @@ def operation() -> Any:
     """
     require_pyflink()
     around = {name: import_module(f"{__package__}._{name}") for name in _STAND_INS}
-    around[f"{_FOLDER}.queue"] = _loaded(f"{_FOLDER}.queue", around)
-    return _loaded(f"{_FOLDER}.operation", around)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyFlink imports what it calls deprecated
+        around[f"{_FOLDER}.queue"] = _loaded(f"{_FOLDER}.queue", around)
+        return _loaded(f"{_FOLDER}.operation", around)
 
 
 def _loaded(name: str, around: Mapping[str, ModuleType]) -> ModuleType:
