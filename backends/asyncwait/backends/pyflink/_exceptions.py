@@ -46,14 +46,20 @@ KNOWN = (
         seldom=(
             "CAP-1",
             "CAP-3",
+            "ELEM-1",
+            "ELEM-2",
             "ELEM-4",
+            "ORD-1",
             "ORD-2",
             "ORD-3",
             "ORD-5",
             "RES-1",
             "RES-2",
+            "TIME-1",
             "TIME-2",
             "TIME-6",
+            "TIME-7",
+            "TIME-10",
         ),
     ),
     Known(
@@ -61,7 +67,7 @@ KNOWN = (
         ("FAIL-2",),
         "a record whose predicate raises is never decided",
         ("retry", "a predicate that raises"),
-        ("RETRY-13",),
+        ("RETRY-13", "TIME-1"),
         examples=("predicate-of-errors-that-raises",),
     ),
     Known(
@@ -69,6 +75,7 @@ KNOWN = (
         ("FAIL-2",),
         "a record whose call raises a cancellation is never decided",
         ("a call that raises a cancellation",),
+        ("TIME-1",),
         examples=("call-raises-a-cancellation-of-its-own",),
     ),
     Known(
@@ -76,7 +83,7 @@ KNOWN = (
         (),
         "after a loop that was blocked, an outcome is final that came before the deadline",
         ("retry", "timeouts"),
-        ("FAIL-8", "RETRY-11"),
+        ("FAIL-8", "RETRY-11", "TIME-10"),
     ),
 )
 """In the order of PyFlink's own parts."""
