@@ -3,7 +3,7 @@
 import pytest
 from outside import Folder
 
-from asyncwait.conformance.running import load_backend, shipped_backends
+from asyncwait.conformance.running import known_backends, load_backend, shipped_backends
 from asyncwait.spec.scenario import ALL_CAPABILITIES
 
 
@@ -22,6 +22,12 @@ def test_the_shipped_backends_are_these() -> None:
         "spark-dataframe",
         "threads",
     ]
+
+
+def test_what_can_not_be_installed_beside_others_is_known_by_its_name() -> None:
+    """The main job has no place for it; it has an environment of its own."""
+    assert "pyflink" in known_backends()
+    assert "pyflink" not in shipped_backends()
 
 
 @pytest.mark.parametrize(

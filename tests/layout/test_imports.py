@@ -18,6 +18,7 @@ OURS = {
     "suite": SUITE,
     "backends": set[str](),
     "backends.flink": {"spec", "reference", "backends.java"},
+    "backends.pyflink": {"spec", "reference", "backends.flink"},
     "backends.spark": {
         "spec",
         "backends.java",
@@ -28,6 +29,7 @@ OURS = {
     "backends.threads": {"spec", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
     "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "backends.chain"},
+    "adapter.pyflink": SUITE | {"backends.pyflink", "backends.flink", "adapter.flink"},
     "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
 }
 

@@ -1,6 +1,7 @@
-"""Writes the page of what Flink's operators do wrong: each in the smallest scenario that shows it.
+"""Writes the pages of what Flink's operators do wrong: each in the smallest scenario that shows it.
 
-    python tests/support/flink_defects.py > docs/flink-defects.md
+    python tests/support/flink_defects.py flink > docs/flink-defects.md
+    python tests/support/flink_defects.py pyflink > docs/pyflink-defects.md
 
 It begins with the examples that the exceptions name, and looks for smaller scenarios in which the
 same rule is broken in the same way.
@@ -9,34 +10,39 @@ same rule is broken in the same way.
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from flink_runs import SCENARIOS, run_of
 from msgspec import Struct
 
 from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
+from asyncwait.backends.pyflink._exceptions import KNOWN as KNOWN_PYTHON
+from asyncwait.backends.pyflink.conformance import backend as pyflink_backend
 from asyncwait.conformance.report import describe_scenario, draw
 from asyncwait.conformance.running import StreamBackend
 from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.rules import departures, rules
-from asyncwait.spec.scenario import Scenario, scenarios_to_json
+from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
 
 SECONDS = 8.0
 """How long a smaller scenario is looked for, each time."""
 
-HEAD = """# What is wrong in Flink 2.3.0
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
-What the suite finds in the operators of Apache Flink 2.3.0, which run unmodified
+HEAD = """# What is wrong in {flink} 2.3.0
+
+What the suite finds in {operators}, which {run} unmodified
 ([how](flink.md)): the rule that is broken, the smallest scenario that was found to break it, and
 what happened in it. Ids are those of the
 [departures](../spec/asyncwait/spec/rules/departures.md). Not all of it is a mistake to everybody:
-what Flink documents, and does otherwise than this specification, stands here, too.
+what {flink} documents, and does otherwise than this specification, stands here, too.
 
 Columns are milliseconds, input, calls and output; `>>>` marks the instant in which the rule is
 broken. The tests play every scenario again, and hold what is drawn here to what happens. This page
-is written by `python tests/support/flink_defects.py`.
+is written by `python tests/support/flink_defects.py {name}`.
 """
 
 
@@ -113,7 +119,8 @@ def section(defect: Defect) -> Iterator[str]:
     case = failure.case
     yield f"## {known.flink}: {known.shows}"
     yield ""
-    yield f"Flink: {left.theirs}. Here: {left.ours}; {left.why}."
+    theirs = left.theirs if left.theirs.startswith("PyFlink:") else f"Flink: {left.theirs}"
+    yield f"{theirs}. Here: {left.ours}; {left.why}."
     yield ""
     yield f"It breaks {rule.id}: {rule.sentence}"
     yield ""
@@ -134,23 +141,105 @@ def drawn(failure: Failure) -> list[str]:
     return [line.rstrip() for line in (*describe_scenario(scenario), *timeline)]
 
 
-def defects() -> Iterator[Defect]:
-    """Yield all of them; what both operators do stands with the first."""
-    plain, keyed = Operator("flink", backend()), Operator("flink-keyed", keyed_backend())
-    own = [known for known in KNOWN_KEYED if known not in KNOWN]
-    for operator, listed in ((plain, KNOWN), (keyed, own)):
-        for known in listed:
-            for example in known.examples:
+class Listed(Struct, frozen=True):
+    """An operator on a page, which is made when it is played.
+
+    Args:
+        backend: makes it.
+        known: what stands on the page of it.
+    """
+
+    backend: Callable[[], StreamBackend]
+    known: Sequence[Known]
+
+    @property
+    def planned(self) -> list[tuple[Known, str]]:
+        """What is drawn: each departure, as often as it has examples."""
+        return [(known, example) for known in self.known for example in known.examples]
+
+
+class Page(Struct, frozen=True):
+    """A page of defects.
+
+    Args:
+        name: of the page, and of what it begins with.
+        flink: what the page calls that.
+        operators: the sentence that it begins with.
+        run: what these do.
+        listed: the operators, by their names; what two of them do stands with the first.
+    """
+
+    name: str
+    flink: str
+    operators: str
+    run: str
+    listed: Mapping[str, Listed]
+
+    def defects(self) -> Iterator[Defect]:
+        """Yield all of them."""
+        for name, listed in self.listed.items():
+            operator = Operator(name, listed.backend())
+            for known, example in listed.planned:
                 yield smallest(operator, known, example)
 
+    def head(self) -> str:
+        """Return what stands above the defects."""
+        return HEAD.format(name=self.name, flink=self.flink, operators=self.operators, run=self.run)
 
-def main() -> None:
-    """Write the page, and say on standard error how far it is."""
-    print(HEAD)
-    for defect in defects():
+    def sections(self) -> list[dict[str, str]]:
+        """Return what is drawn on the page, as it is written."""
+        text = (DOCS / f"{self.name}-defects.md").read_text(encoding="utf-8")
+        return [found.groupdict() for found in SECTION.finditer(text)]
+
+    def names(self) -> list[str]:
+        """Return a name for each section."""
+        return [f"{n}-{each['flink']}-{each['rule']}" for n, each in enumerate(self.sections())]
+
+    def plays(self, section: Mapping[str, str]) -> list[list[str]]:
+        """Return what is to be drawn in a section: its scenario is played again."""
+        (scenario,) = scenarios_from_json(section["json"].encode())
+        operator = Operator(section["name"], self.listed[section["name"]].backend())
+        found = operator.departs(scenario, section["flink"])
+        shown = [failure for how, failure in found.items() if _is(how, section["rule"])]
+        return [drawn(failure) for failure in shown]
+
+
+SECTION = re.compile(
+    r"^## (?P<flink>[A-Z]+-\d+): .*?^It breaks (?P<rule>[A-Z]+-\d+): .*?"
+    r"^```text\n(?P<drawn>.*?)\n```.*?^asyncwait play (?P<name>\S+) '(?P<json>.*?)'$",
+    re.MULTILINE | re.DOTALL,
+)
+
+FLINK = Page(
+    "flink",
+    "Flink",
+    "the operators of Apache Flink 2.3.0",
+    "run",
+    {
+        "flink": Listed(backend, KNOWN),
+        "flink-keyed": Listed(keyed_backend, [k for k in KNOWN_KEYED if k not in KNOWN]),
+    },
+)
+
+PYFLINK = Page(
+    "pyflink",
+    "PyFlink",
+    "the asynchronous operation of PyFlink 2.3.0",
+    "runs",
+    {"pyflink": Listed(pyflink_backend, KNOWN_PYTHON)},
+)
+
+PAGES = {page.name: page for page in (FLINK, PYFLINK)}
+
+
+def main(name: str) -> None:
+    """Write a page, and say on standard error how far it is."""
+    page = PAGES[name]
+    print(page.head())
+    for defect in page.defects():
         print(f"{defect.known.flink}: {defect.rule}", file=sys.stderr)
         print("\n".join(section(defect)))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -76,6 +76,8 @@ RAISES = Plan("a", (Step("raise"),), Handler("raise"))
 
 
 MISRETURNS = Plan("a", (Step("misreturn", error="none"),))
+CANCELS = Plan("a", (Step("raise", error="CancelledError"),))
+BREAKS = Scenario(retry=PlannedRetry(on_error="breaks"))
 SUPPLIES = Plan("a", (Step(supplied=True),))
 LATE = Scenario(timeout=40, inputs=at(0, Record("a")))
 HANDLED = replace(LATE, handled=True)
@@ -88,6 +90,12 @@ HANDLED = replace(LATE, handled=True)
         ("a barrier", Scenario(inputs=at(0, Watermark(1), Barrier(2))), PLAIN),
         ("a call that raises", Scenario(plans=(RAISES,)), PLAIN),
         ("a call that gives no results", Scenario(plans=(MISRETURNS,)), PLAIN),
+        (
+            "a call that raises a cancellation",
+            Scenario(plans=(CANCELS,)),
+            Scenario(plans=(RAISES,)),
+        ),
+        ("a predicate that raises", BREAKS, REPEATED),
         ("a supplier", Scenario(form="callback", plans=(SUPPLIES,)), PLAIN),
         ("a handler that gives none", HANDLED, LATE),
         ("a handler that fails", replace(HANDLED, plans=(RAISES,)), HANDLED),

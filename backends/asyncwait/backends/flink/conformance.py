@@ -26,7 +26,7 @@ def backend() -> StreamBackend:
         open_operator,
         profiles=(*_PROFILES, *_MORE),
         lacks=_LACKS,
-        exceptions=_exceptions(KNOWN),
+        exceptions=exceptions_of(KNOWN),
     )
 
 
@@ -45,11 +45,12 @@ def keyed_backend() -> StreamBackend:
         open_keyed_operator,
         profiles=(*_KEYED, *_MORE),
         lacks=lacks,
-        exceptions=_exceptions(KNOWN_KEYED),
+        exceptions=exceptions_of(KNOWN_KEYED),
     )
 
 
-def _exceptions(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:
+def exceptions_of(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:
+    """Return departures as the suite has them: by the rules that they break."""
     found: dict[str, tuple[Excuse, ...]] = {}
     for each in known:
         for rule in (*each.rules, *each.seldom):
@@ -58,4 +59,4 @@ def _exceptions(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:
     return found
 
 
-__all__ = ["backend", "keyed_backend"]
+__all__ = ["backend", "exceptions_of", "keyed_backend"]

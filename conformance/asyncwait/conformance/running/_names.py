@@ -14,6 +14,8 @@ from asyncwait.spec import InvalidConfig, MissingExtra
 
 GROUP = "asyncwait.backends"
 """Entry points: name -> factory of one backend."""
+APART = "asyncwait.backends_apart"
+"""The same for backends that need an environment of their own: not among those that are shipped."""
 FAMILIES = "asyncwait.backend_families"
 """Entry points: name -> function that returns a mapping of names to factories."""
 DISTRIBUTION = "asyncwait"
@@ -40,7 +42,11 @@ def broken_families() -> dict[str, str]:
 
 def _registered() -> dict[str, Callable[[], Backend]]:
     """Return the backends that are registered one by one: none is loaded for it."""
-    return {entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}
+    return {
+        entry.name: partial(_make, entry)
+        for group in (GROUP, APART)
+        for entry in entry_points(group=group)
+    }
 
 
 def _families() -> dict[str, Mapping[str, Callable[[], Backend]] | str]:
@@ -60,7 +66,10 @@ def _make(entry: EntryPoint) -> Backend:
 
 
 def shipped_backends() -> list[str]:
-    """Return the names that this distribution registers one by one; families stay out."""
+    """Return the names that this distribution registers one by one.
+
+    Families stay out, and so does what can't be installed beside the others.
+    """
     return sorted(
         entry.name
         for entry in entry_points(group=GROUP)

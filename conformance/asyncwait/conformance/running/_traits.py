@@ -32,13 +32,23 @@ def _handles(does: Callable[[Handler], object]) -> Callable[[Scenario], bool]:
     return handles
 
 
+def _has_a_predicate_that_raises(scenario: Scenario) -> bool:
+    retry = scenario.retry
+    return retry is not None and "breaks" in {retry.on_error, retry.on_result}
+
+
 TRAITS: Mapping[str, Callable[[Scenario], bool]] = {
     "a status": _has(WatermarkStatus),
     "a barrier": _has(Barrier, Snapshot),
     "a call that raises": _calls(lambda step: step.does == "raise"),
+    "a call that raises a cancellation": _calls(lambda step: step.error == "CancelledError"),
     "a call that gives no results": _calls(lambda step: step.does == "misreturn"),
     "a supplier": _calls(lambda step: step.supplied),
     "a handler that gives none": _handles(lambda handler: handler.does == "none"),
+    "a predicate that raises": _has_a_predicate_that_raises,
+    "a slow consumer": lambda scenario: any(
+        step.does in {"pause", "block"} for step in scenario.sink
+    ),
     "a handler that fails": _handles(lambda handler: handler.does in {"raise", "misreturn"}),
 }
 """By their names."""

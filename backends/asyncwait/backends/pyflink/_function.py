@@ -1,0 +1,117 @@
+"""The user's function, as PyFlink calls it; it runs on the loop, where it is at home."""
+
+from collections.abc import Callable, Iterable
+from contextvars import Context, copy_context
+from functools import partial
+from typing import Any, TypeAlias
+
+from asyncwait.backends.pyflink._asyncio import Call, Ending
+from asyncwait.backends.pyflink._records import Held
+from asyncwait.backends.pyflink._stage import here
+from asyncwait.spec import (
+    CallScope,
+    FunctionParts,
+    Record,
+    call_scope,
+    collect_results,
+    let_pass,
+    outcome_of,
+    was_asked_for,
+)
+
+Spawn: TypeAlias = Callable[..., object]
+"""Starts a coroutine function as a task of the operator; called on the loop."""
+
+
+class CalledFunction:
+    """Calls the function on the loop, whoever of PyFlink's threads asks for it.
+
+    Args:
+        parts: of the function.
+        spawn: starts tasks of the operator.
+        look: called when a call has ended.
+    """
+
+    def __init__(self, parts: FunctionParts, spawn: Spawn, look: Callable[[], object]) -> None:
+        self.parts = parts
+        self._spawn, self._look = spawn, look
+        self._scopes: dict[CallScope, None] = {}
+        self.calls = self.retries = self.timeouts = 0
+        self.late: BaseException | None = None
+        """What the last handler has raised, or PyFlink in place of one."""
+
+    def cancel(self) -> None:
+        """Cancel what runs; it is waited for with all tasks of the operator."""
+        for scope in self._scopes:
+            scope.cancel()
+
+    # In PyFlink's threads
+
+    async def invoke(self, held: Held) -> Any:
+        """Call the function, and return what it gives."""
+        return await Call(partial(self._begin, held))
+
+    def time_out(self, held: Held, default: Callable[[Held], Any]) -> Any:
+        """Return what the handler gives; without one, do what PyFlink does."""
+        self.timeouts += 1
+        try:
+            if (asked := self.parts.timeout) is None:
+                return default(held)
+            record = held.record
+            return asked_within(lambda: listed(record, asked(record.value)))
+        except Exception as error:
+            self.late = error
+            raise
+
+    def _begin(self, held: Held, context: Context, ended: Callable[[Ending], object]) -> None:
+        def begin() -> None:
+            self.calls += 1
+            held.attempts += 1
+            self.retries += held.attempts > 1
+            context.run(self._spawn, self._await, held.record, call_scope(), ended)
+
+        here().errand(begin)
+
+    # On the loop
+
+    async def _await(
+        self, record: Record, scope: CallScope, ended: Callable[[Ending], object]
+    ) -> None:
+        self._scopes[scope] = None
+        try:
+            with scope:
+                if not scope.cancel_called:
+                    ended(await self._ending(record, scope))
+                    self._look()
+        finally:
+            del self._scopes[scope]
+
+    async def _ending(self, record: Record, scope: CallScope) -> Ending:
+        call: Any = self.parts.call
+        try:
+            results = listed(record, await outcome_of(record, call(record.value), scope))
+        except BaseException as error:
+            let_pass(error)
+            if scope.cancel_called or was_asked_for(error):
+                raise
+            return partial(_raise, error)
+        return lambda: results
+
+
+def asked_within(question: Callable[[], Any]) -> Any:
+    """Have the loop ask the user something, in a copy of the context of the present thread."""
+    return here().ask(partial(copy_context().run, question))
+
+
+def listed(record: Record, results: Any) -> Any:
+    """Return `results` as PyFlink has them: a list.
+
+    What it asks for a list, and takes without being one, is left as it is: a str, say.
+    """
+    if isinstance(results, list | str | bytes) or not isinstance(results, Iterable):
+        return results
+    return list(collect_results(record, results))
+
+
+def _raise(error: BaseException) -> Any:
+    raise error

@@ -1,0 +1,128 @@
+"""PyFlink's operation itself, in surroundings of ours. All of it runs in threads of the stage."""
+
+import pickle
+from collections.abc import Callable, Iterable
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+from asyncwait.backends.flink._retries import NEVER, milliseconds
+from asyncwait.backends.pyflink._function import CalledFunction
+from asyncwait.backends.pyflink._load import operation
+from asyncwait.backends.pyflink._records import Held
+from asyncwait.backends.pyflink._retries import strategy
+from asyncwait.spec import OperatorConfig
+
+Emit = Callable[[Held, Iterable[Any]], object]
+"""Puts out the results of a record, each a row of its timestamp, a watermark and the result."""
+
+_NO_WATERMARK = -(1 << 63)
+
+
+class Output:
+    """What PyFlink calls its output processor.
+
+    Args:
+        emit: puts results out.
+    """
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+
+    def process_outputs(self, windowed_value: Held, rows: Iterable[Any]) -> None:
+        """Put out the results of one record."""
+        self._emit(windowed_value, rows)
+
+
+def made(config: OperatorConfig, function: CalledFunction, emit: Emit) -> Any:
+    """Return an `AsyncOperation`, as its worker in a cluster makes it.
+
+    Args:
+        config: mode, capacity, timeout, retry.
+        function: the user's.
+        emit: puts results out.
+    """
+    described = _described(config, function)
+    found = operation().AsyncOperation(_Serialized(described), None)
+    found.set_output_processor(Output(emit))
+    return found
+
+
+def process(made: Any, held: Held) -> None:
+    """Have an operation process a record."""
+    made.process_element(held, (held.record.timestamp, _NO_WATERMARK, held))
+
+
+def _described(config: OperatorConfig, function: CalledFunction) -> Any:
+    from pyflink.common import Time
+    from pyflink.datastream.functions import AsyncFunction, AsyncFunctionDescriptor
+
+    class Function(AsyncFunction):  # type: ignore[misc]  # PyFlink has no types
+        """A function as PyFlink wants it."""
+
+        async def async_invoke(self, value: Held) -> Any:
+            return await function.invoke(value)
+
+        def timeout(self, value: Held) -> Any:
+            return function.time_out(value, super().timeout)
+
+    return AsyncFunctionDescriptor(
+        Function(),
+        Time.milliseconds(_timeout(config)),
+        config.capacity,
+        strategy(config.retry),
+        AsyncFunctionDescriptor.OutputMode[config.mode.upper()],
+    )
+
+
+def _timeout(config: OperatorConfig) -> int:
+    """Return the milliseconds to a deadline; 0 is none, but there are no retries without one."""
+    if config.timeout is not None:
+        return milliseconds(config.timeout)
+    return 0 if config.retry is None else NEVER
+
+
+_sent: dict[int, Any] = {}
+_numbers = count()
+
+
+class _Sent:
+    """Is pickled as a number: functions of this process stay in it.
+
+    Args:
+        thing: what it is unpickled as, once.
+    """
+
+    def __init__(self, thing: Any) -> None:
+        self._number = next(_numbers)
+        _sent[self._number] = thing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (self._number,)
+
+
+def _received(number: int) -> Any:
+    return _sent.pop(number)
+
+
+class _Serialized:
+    """A function as a cluster sends it to a worker.
+
+    Args:
+        described: the function, with what it is called by.
+    """
+
+    metric_enabled = False
+    runtime_context = SimpleNamespace(
+        task_name="asyncwait",
+        task_name_with_subtasks="asyncwait (1/1)",
+        number_of_parallel_subtasks=1,
+        max_number_of_parallel_subtasks=1,
+        index_of_this_subtask=0,
+        attempt_number=0,
+        job_parameters=(),
+        in_batch_execution_mode=False,
+    )
+
+    def __init__(self, described: Any) -> None:
+        self.payload = pickle.dumps(_Sent(described))

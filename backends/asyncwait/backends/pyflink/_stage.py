@@ -1,0 +1,207 @@
+"""Threads that take turns with each other and with the event loop: one of them all runs at a time.
+
+A thread runs until it waits for something, and then the next one does that has something to do, in
+the order in which they were started. While all wait, the loop runs. So the order of all that
+happens is settled, and the loop's clock may be a virtual one.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
+from functools import partial
+from typing import Any
+
+from asyncwait.backends.pyflink._actor import Actor, Ended
+from asyncwait.backends.pyflink._alarm import Alarm, Clock
+from asyncwait.spec import let_pass
+
+
+class _Here(threading.local):
+    stage: "Stage"
+
+
+_here = _Here()
+
+
+def here() -> "Stage":
+    """Return the stage of the thread that asks."""
+    return _here.stage
+
+
+class Stage:
+    """Where threads take turns.
+
+    Args:
+        clock: the loop's.
+        look: called on the loop when there may be something to do.
+    """
+
+    def __init__(self, clock: Clock, look: Callable[[], object]) -> None:
+        self.clock, self._look = clock, look
+        self._loops = threading.Semaphore(0)
+        self.is_over = False
+        self._actors: list[Actor] = []
+        self._errands: deque[Callable[[], object]] = deque()
+        self._current: Actor | None = None
+        self._turns = 0
+        self._question: Callable[[], Any] | None = None
+        self._answer: tuple[Any, BaseException | None] = (None, None)
+
+    def start(self, work: Callable[[], object], context: Context | None = None) -> Actor:
+        """Start a thread; it begins at its turn, in an empty context unless one is given."""
+
+        def begin() -> None:
+            _here.stage = self
+            if not self.is_over:
+                work()
+
+        actor = Actor(begin, Context() if context is None else context, self._loops.release)
+        self._actors.append(actor)
+        return actor
+
+    # On the loop
+
+    def run(self) -> bool:
+        """Let threads run until all of them wait; return whether one did.
+
+        Raises:
+            BaseException: what is for the whole program, and was raised by what they have asked.
+        """
+        has_run = False
+        while (actor := self._next()) is not None:
+            has_run = True
+            if (interruption := self._let(actor)) is not None:
+                raise interruption
+        if has_run:
+            self._set_polls()
+        return has_run
+
+    def end(self) -> None:
+        """Have all threads come to their ends, wherever they wait."""
+        self.is_over = True
+        while self._actors:
+            self._let(self._actors[0])
+
+    def _next(self) -> Actor | None:
+        """Return who is next: threads that begin go first.
+
+        They are timers, mostly, whose time came while the loop was busy; what was answered
+        meanwhile is there only now.
+        """
+        ready = (actor for actor in self._actors if actor.goes_on())
+        first = next(ready, None)
+        if first is None or not first.has_begun:
+            return first
+        return next((actor for actor in ready if not actor.has_begun), first)
+
+    def _let(self, actor: Actor) -> BaseException | None:
+        """Let a thread run until it waits, and answer what it asks; see `run`."""
+        interruption = None
+        self._turns += 1
+        self._current = actor
+        actor.end_wait()
+        while True:
+            actor.turn.release()
+            self._loops.acquire()
+            if self._question is None:
+                break
+            question, self._question = self._question, None
+            try:
+                self._answer = (question(), None)
+            except BaseException as error:
+                self._answer = (None, error)
+                interruption = interruption or _for_the_program(error)
+        self._current = None
+        if actor.is_over:
+            self._actors.remove(actor)
+        self._run_errands()
+        return interruption
+
+    def _run_errands(self) -> None:
+        while self._errands:
+            errand = self._errands.popleft()
+            if not self.is_over:
+                errand()
+
+    def _set_polls(self) -> None:
+        """Have those look again in time that wait for no longer than so.
+
+        As long as no other thread runs, one that looked would find all as it was: it need not.
+        """
+        now = self.clock.time()
+        for actor in self._actors:
+            if actor.poll is None or actor.alarm is not None or actor.began == self._turns:
+                continue
+            since, seconds = actor.poll
+            actor.alarm = Alarm(
+                since + ((now - since) // seconds + 1) * seconds, actor.ring(self._look)
+            )
+            actor.alarm.set(self.clock)
+
+    # In a thread
+
+    def wait(self, until: Callable[[], bool], poll: float | None = None) -> bool:
+        """Wait until something is so; return whether it is.
+
+        Args:
+            until: tells.
+            poll: seconds after which whoever waits looks what else there may be, and waits again.
+        """
+        if self.is_over:
+            raise Ended
+        if until():
+            return True
+        actor = self._current
+        assert actor is not None
+        actor.wait_until(until, None if poll is None else (self.clock.time(), poll), self._turns)
+        self._give_turn(actor)
+        return until()
+
+    def wait_at_most(self, until: Callable[[], bool], seconds: float) -> None:
+        """Wait until something is so, for so long at most."""
+        rings: list[None] = []
+        alarm = self.ring(seconds, lambda: rings.append(None))
+        self.wait(lambda: bool(rings) or until())
+        self.errand(alarm.cancel)
+
+    def ring(self, seconds: float, rung: Callable[[], object]) -> Alarm:
+        """Have something called on the loop after so many seconds."""
+
+        def ring() -> None:
+            rung()
+            self._look()
+
+        alarm = Alarm(self.clock.time() + seconds, ring)
+        self.errand(partial(alarm.set, self.clock))
+        return alarm
+
+    def errand(self, errand: Callable[[], object]) -> None:
+        """Have the loop call something, as soon as this thread waits."""
+        self._errands.append(errand)
+
+    def ask(self, question: Callable[[], Any]) -> Any:
+        """Have the loop call `question`; return what it gave, or raise what it raised."""
+        if self.is_over:
+            raise Ended
+        assert self._current is not None
+        self._question = question
+        self._give_turn(self._current)
+        (value, error), self._answer = self._answer, (None, None)
+        if error is not None:
+            raise error
+        return value
+
+    def _give_turn(self, actor: Actor) -> None:
+        self._loops.release()
+        actor.turn.acquire()
+        if self.is_over:
+            raise Ended
+
+
+def _for_the_program(error: BaseException) -> BaseException | None:
+    try:
+        let_pass(error)
+    except BaseException as urgent:
+        return urgent
+    return None

@@ -1,0 +1,29 @@
+"""PyFlink's own operation as a backend."""
+
+from asyncwait.backends.flink.conformance import exceptions_of
+from asyncwait.backends.pyflink import open_operator
+from asyncwait.backends.pyflink._exceptions import KNOWN
+from asyncwait.backends.pyflink._load import require_pyflink
+from asyncwait.conformance import StreamBackend, stream_backend
+
+_PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts")
+_LACKS = ("cancel-calls", "attempt-timeout", "retry-after", "jitter")
+
+
+def backend() -> StreamBackend:
+    """Return PyFlink's operation on asyncio.
+
+    Raises:
+        MissingExtra: the extra `pyflink` is not installed.
+        PyFlinkUnavailable: it is another release of PyFlink.
+    """
+    require_pyflink()
+    return stream_backend(
+        open_operator,
+        profiles=_PROFILES,
+        lacks=_LACKS,
+        exceptions=exceptions_of(KNOWN),
+    )
+
+
+__all__ = ["backend"]

@@ -1,0 +1,35 @@
+"""What is said where PyFlink can't be run."""
+
+import importlib.metadata
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.pyflink import PyFlinkUnavailable, _load
+from asyncwait.backends.pyflink._load import require_pyflink
+from asyncwait.spec import MissingExtra
+
+
+def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named."""
+
+    def none(name: str) -> Any:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(_load, "version", none)
+    with pytest.raises(MissingExtra) as raised:
+        require_pyflink()
+    assert str(raised.value) == (
+        "apache-flink is not installed; try: pip install 'asyncwait[pyflink]'"
+    )
+
+
+def test_another_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named, and the one that is known."""
+    monkeypatch.setattr(_load, "version", lambda _: "2.2.0")
+    with pytest.raises(PyFlinkUnavailable) as raised:
+        require_pyflink()
+    assert str(raised.value) == (
+        "PyFlink 2.2.0 is installed, and this backend knows 2.3.0; "
+        "try: pip install apache-flink==2.3.0"
+    )
