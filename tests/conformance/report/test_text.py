@@ -14,6 +14,7 @@ from asyncwait.conformance.report import (
     print_report,
     rule_lines,
 )
+from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Case, Cause, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
@@ -49,6 +50,7 @@ def test_a_failure_shows_rule_sentence_scenario_and_timeline() -> None:
         f"  if it fails: {rule.hint}",
         f"  one-record ({CASE.id}): it is wrong (at 0 ms)",
         "  ordered, capacity 4, no timeout, coroutine",
+        *(f"  {line}" for line in draw_lanes(SCENARIO, FAILURE.trace, FAILURE.violation)),
         "      ms  input                   calls                             output",
         "       0  'a'",
         "                                  #0 'a' called",

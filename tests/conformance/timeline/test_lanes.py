@@ -169,10 +169,10 @@ def test_of_a_long_run_the_beginning_what_is_wrong_and_the_end_are_drawn() -> No
 
     drawn = draw_lanes(scenario, play(open_operator, scenario), Violation("it is wrong", 400))
 
-    assert max(map(len, drawn)) <= 100
+    assert max(map(len, drawn)) <= 98
     assert len(drawn) <= 40
     assert drawn[1].split() == ["ms", "0", "//", "360", "400", "440", "//", "1560"]
-    assert [line.split()[0] for line in drawn if " 1=g" in line] != []
+    assert {"100", "105", "109"} <= {line.split()[0] for line in drawn if ".1=g" in line}
     assert ">>> at 400 ms: it is wrong" in drawn
     assert any(line.startswith("not shown: 8") for line in drawn)
 

@@ -7,6 +7,7 @@ from asyncwait.conformance.report._again import HINT, again_lines
 from asyncwait.conformance.report._besides import besides
 from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
 from asyncwait.spec.rules import Level
 
@@ -105,6 +106,7 @@ def _drawn(failure: Failure) -> Iterator[str]:
     """Yield the scenario of a failure and its timeline."""
     yield f"{failure.case.label}: {failure.violation.text} (at {failure.violation.at:g} ms)"
     yield from excerpt(describe_scenario(failure.case.scenario))
+    yield from draw_lanes(failure.case.scenario, failure.trace, failure.violation)
     yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
     yield from besides(failure.trace)
 

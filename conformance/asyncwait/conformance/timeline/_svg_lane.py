@@ -71,7 +71,7 @@ _BAD = {"raised", "misreturned", "failed", "deadline", "cancelled"}
 def _mark(mark: Mark, x: int, y: int) -> str:
     """Draw a mark: a disc for what comes out, a dot for what comes in, a letter for the rest."""
     title = f"<title>{quoted(mark.text)}</title>"
-    if mark.kind in {"taken", "restored"}:
+    if mark.kind == "taken":
         return f'<circle class="dot" cx="{x}" cy="{y}" r="4">{title}</circle>'
     if mark.kind == "returned":
         return f'<circle class="dot" cx="{x}" cy="{y}" r="3">{title}</circle>'

@@ -21,7 +21,7 @@ from asyncwait.conformance.timeline._legend import Entry, legend
 from asyncwait.conformance.timeline._words import MARK, printable
 from asyncwait.spec.scenario import Scenario, Trace
 
-LABEL, WIDTH = 24, 100
+LABEL, WIDTH = 24, 98
 """Characters: of a label, and of a line."""
 
 MOST_LANES = 24

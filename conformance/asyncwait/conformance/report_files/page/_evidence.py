@@ -15,6 +15,9 @@ from asyncwait.spec.scenario import scenarios_to_json
 PICTURES = 0.5
 """Of the room for evidence, what pictures and timelines may take before the data."""
 
+MISSES = 20
+"""Pieces that find no room, after which no smaller one is looked for: each has to be drawn."""
+
 TAGS = 600
 """Bytes that the page itself puts around a piece of evidence."""
 
@@ -42,6 +45,7 @@ def draw_within(report: Report, room: int) -> Drawn:
     """
     drawn = Drawn()
     left = int(room * PICTURES)
+    misses = 0
     for number, run, result, piece in _pieces(report):
         key = number, result.rule, piece
         picture, timeline = _piece(run, result, result.evidence[piece])
@@ -49,6 +53,8 @@ def draw_within(report: Report, room: int) -> Drawn:
         if needed <= left:
             left -= needed
             drawn.pictures[key], drawn.timelines[key] = picture, timeline
+        elif (misses := misses + 1) == MISSES:
+            break
     left += room - int(room * PICTURES)
     for number, run in enumerate(report.runs):
         for place, played in enumerate(run.played):

@@ -83,7 +83,9 @@ def _style() -> str:
 
 @functools.cache
 def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return (
+        files("asyncwait.conformance.report_files.page").joinpath(name).read_text(encoding="utf-8")
+    )
 
 
 @functools.cache

@@ -1,0 +1,69 @@
+"""The page of a report, as text; what a browser makes of it is asked in `tests/report`."""
+
+import json
+
+import msgspec
+from reports import LATER, report, verdict
+
+from asyncwait.conformance.report_files import Report, merged
+from asyncwait.conformance.report_files.page import MOST, html_of
+
+
+def test_what_is_broken_is_told_with_its_reason_and_how_it_is_played_again() -> None:
+    """In the rule's section; whatever passes says how often it applied."""
+    page = html_of(report(verdict("mine", {"ORD-1": "fail"})))
+
+    assert '<strong>mine</strong>: <span class="word">' in page
+    section = page.partition('id="r-ORD-1"')[2].partition("</details>\n<details")[0]
+    assert "<strong>If this fails:</strong>" in section
+    assert "it is wrong (at 40 ms)" in section
+    assert ">asyncwait play mine " in section
+    assert page.count('<svg class="aw" role="img"') == 1
+    assert "it applied 7 times" in page.partition('id="e-0-ORD-2"')[2]
+
+
+def test_nothing_but_the_page_itself_may_be_loaded() -> None:
+    """Its policy names its own style and its own script, by what they hold."""
+    page = html_of(report(verdict()))
+
+    policy = page.partition('Content-Security-Policy" content="')[2].partition('"')[0]
+    assert policy.startswith("default-src &#39;none&#39;; style-src &#39;sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_two_runs_of_a_backend_stand_side_by_side_with_what_changed() -> None:
+    """Told apart by their dates."""
+    before = report(verdict("mine", {"ORD-1": "fail"}))
+    after = report(verdict("mine"), created=LATER)
+
+    page = html_of(merged([before, after], after.header))
+
+    assert '<th scope="col">mine 2026-01-01T00:00:00Z</th>' in page
+    assert "mine: what changed" in page
+    assert "<li>ORD-1: fail -&gt; pass</li>" in page
+
+
+def test_where_there_is_no_room_the_evidence_is_left_out_and_told() -> None:
+    """The page stays whole: the matrix, the texts and the commands."""
+    page = html_of(_with_long_text(report(verdict("mine", {"ORD-1": "fail"}))))
+
+    assert len(page.encode()) > MOST
+    assert page.count('<svg class="aw" role="img"') == 0
+    assert "The timeline is left out" in page
+    assert "Left out, as this file would be too long" in page
+
+
+def _with_long_text(told: Report) -> Report:
+    """The same, in which the texts of the rules alone fill a page."""
+    rules = tuple(msgspec.structs.replace(rule, why="why\n" * 4_000) for rule in told.rules)
+    return msgspec.structs.replace(told, rules=rules)
+
+
+def test_scenario_and_trace_stand_in_the_page_as_json() -> None:
+    """Escaped for the page, and nothing but that."""
+    page = html_of(report(verdict("mine", {"ORD-1": "fail"})))
+
+    text = page.partition('<pre id="s-0-0"')[2].partition(">")[2].partition("</pre>")[0]
+
+    assert json.loads(text)[0]["inputs"][0]["element"]["value"] == "a"
