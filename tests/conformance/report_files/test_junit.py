@@ -13,6 +13,22 @@ from asyncwait.conformance.report_files._junit import OUTCOMES
 from asyncwait.conformance.verdict import Status, Verdict
 from asyncwait.spec.rules import rules
 
+# What Jenkins' schema of such files has: the attributes of each element, and what stands in it.
+PARTS = {
+    "testsuites": ({"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuite": (
+        {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"},
+        {"properties", "testcase", "system-out"},
+    ),
+    "properties": (set[str](), {"property"}),
+    "property": ({"name", "value"}, set[str]()),
+    "testcase": ({"name", "time", "classname"}, {"skipped", "error", "failure"}),
+    "skipped": ({"type", "message"}, set[str]()),
+    "error": ({"type", "message"}, set[str]()),
+    "failure": ({"type", "message"}, set[str]()),
+    "system-out": (set[str](), set[str]()),
+}
+
 
 def junit(told: Report) -> ET.Element:
     """The XML, read back."""
@@ -39,7 +55,7 @@ def test_a_suite_for_each_backend_and_a_case_for_each_rule() -> None:
         "tests": str(2 * (len(rules()) + 1)),
         "failures": "1",
         "errors": "0",
-        "skipped": "0",
+        "time": "3.000",
     }
     assert second.get("failures") == "1"
     assert first.get("timestamp") == THEN.removesuffix("Z")
@@ -79,6 +95,19 @@ def test_each_status_has_its_outcome() -> None:
         "WM-3": ("error", "error: said"),
         "CAP-5": ("skipped", "does not decide: fail: said"),
     }
+
+
+def test_nothing_is_in_it_that_a_build_server_does_not_know() -> None:
+    """Some refuse a file for an attribute too many."""
+    statuses = dict(zip(rules(), get_args(Status), strict=False))
+    root = junit(report_of((verdict("mine", statuses),), THEN, {"spark": "no pyspark"}))
+
+    for element in root.iter():
+        attributes, parts = PARTS[element.tag]
+        assert set(element.keys()) <= attributes
+        assert {part.tag for part in element} <= parts
+        assert len(element.findall("failure") + element.findall("error")) <= 1
+    assert {element.tag for element in root.iter()} == set(PARTS)
 
 
 def test_a_verdict_that_no_rule_speaks_for_is_a_failure() -> None:

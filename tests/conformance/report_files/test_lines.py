@@ -6,15 +6,22 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from reports import THEN, report, verdict
+from reports import THEN, report, result, verdict
 
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.generation import generate
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report_files import (
     Report,
+    _of_verdicts,
     read_lines,
     report_of,
     report_to_lines,
     write_lines,
 )
+from asyncwait.conformance.verdict import Case, Failure, Verdict
+from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
 
 TOLD = report(verdict("good"), verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"}))
@@ -200,3 +207,23 @@ def test_half_a_character_is_written_out(tmp_path: Path) -> None:
     assert run.name == r"my\udcffname"
     assert run.footer is not None
     assert run.footer.errors == (r"got '\ud800'",)
+
+
+def test_whatever_the_suite_plays_can_stand_in_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scenario and its trace are taken for what they are when they are read again."""
+    monkeypatch.setattr(_of_verdicts, "MOST_OF_ALL", 1 << 30)
+    cases = [Case(each.name, each.scenario, each.scenario) for each in EXAMPLES]
+    cases += [Case(f"{n}", each, each, generated=True) for n, each in enumerate(generate(100, 1))]
+    failures = tuple(
+        Failure(case, play(open_operator, case.scenario), Violation("", 0)) for case in cases
+    )
+    broken = msgspec.structs.replace(result("ORD-1", "fail"), failures=failures)
+
+    told = report_of((Verdict("mine", (broken,), 1, 1),), THEN)
+    write_lines(told, tmp_path / "r.jsonl")
+
+    again = read_lines(tmp_path / "r.jsonl")
+    assert again.doubt == ""
+    assert [played.id for played in again.runs[0].played] == [case.id for case in cases]

@@ -7,6 +7,7 @@ import pytest
 from reports import LATER, THEN, report, result, verdict
 
 from asyncwait.conformance.report_files import (
+    FORMS,
     NOT_THERE,
     Report,
     change_lines,
@@ -119,6 +120,18 @@ def test_rules_stand_in_the_order_of_the_chapters() -> None:
 def test_nothing_is_inconclusive() -> None:
     """A report without a run."""
     assert together(report()).exit_code == 3
+
+
+def test_what_is_left_of_a_report_is_written_in_every_form(tmp_path: Path) -> None:
+    """Wherever it was cut: in its header, among rules, scenarios and results, before its end."""
+    data = report_to_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")))
+    lines = data.splitlines(keepends=True)
+    ends = [sum(map(len, lines[:n])) for n in (0, 1, 9, 162, 163, 164, 170, 324, 325, 326, 400)]
+
+    for place in ends:
+        tmp_path.joinpath("cut").write_bytes(data[:place])
+        told = together(read_lines(tmp_path / "cut"))
+        assert all(form(told) for form in FORMS.values())
 
 
 @pytest.mark.parametrize("place", [10, 400])

@@ -79,5 +79,5 @@ def test_a_page_that_would_not_be_shown_is_ended_before(monkeypatch: pytest.Monk
 
     lines = page(report(verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"})))
 
-    assert lines[-1] == "More is in `report.jsonl`."
+    assert lines[-1] == "More is in the log, and in `report.jsonl` if that was asked for."
     assert len("\n".join(lines)) < 3_100

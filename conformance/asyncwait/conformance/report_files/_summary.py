@@ -35,7 +35,9 @@ def to_summary(report: Report) -> str:
         for block in _failures(report, run, title):
             length += sum(map(_size, block))
             if length > MOST_BYTES:
-                return "\n".join([*parts, "More is in `report.jsonl`.", ""])
+                return "\n".join(
+                    [*parts, "More is in the log, and in `report.jsonl` if that was asked for.", ""]
+                )
             parts += block
     return "\n".join(parts)
 

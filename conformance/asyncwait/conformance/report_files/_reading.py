@@ -1,0 +1,243 @@
+"""Puts a report together from its lines, and finds out whether that is all of it."""
+
+import hashlib
+from collections import Counter
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.conformance.judging import impossible
+from asyncwait.conformance.report_files._data import (
+    FORMAT,
+    Footer,
+    Header,
+    Played,
+    Report,
+    Result,
+    RuleText,
+    Run,
+    RunFooter,
+    RunHeader,
+)
+from asyncwait.conformance.verdict import EXIT_CODES
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import require_flat_trace
+
+Line = Header | RuleText | RunHeader | Played | Result | RunFooter | Footer
+_DECODER = msgspec.json.Decoder(Line)
+_BEGINNING = b'{"type":"asyncwait-report",'
+_UNKNOWN = Header(FORMAT, "unknown", "", "unknown", "unknown", "unknown")
+
+
+class NotWholeError(Exception):
+    """The file ends here, or can't be read from here on; the text says why."""
+
+
+def no_report(name: str, number: int, got: str) -> InvalidConfig:
+    """Return the error that a file is no report.
+
+    Args:
+        name: of the file.
+        number: of the line, from 1 on.
+        got: what stands there.
+    """
+    return InvalidConfig(
+        f"{name}, line {number}: expected a line of a report, got {got}; "
+        "name a file that `asyncwait verify --report DIR` has written as report.jsonl"
+    )
+
+
+class Reading:
+    """What was read of a file so far.
+
+    Args:
+        name: of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._header = _UNKNOWN
+        self._rules: dict[str, RuleText] = {}
+        self._runs: list[_OpenRun] = []
+        self._footer: Footer | None = None
+        self._lines = 0
+        self._digest = hashlib.sha256()
+
+    def add(self, number: int, line: bytes) -> None:
+        """Take one line.
+
+        Raises:
+            InvalidConfig: it is the first, and no report begins so.
+            NotWholeError: it can't be read, or is out of place.
+        """
+        if number == 1:
+            self._require_beginning(line)
+        if self._footer is not None:
+            raise NotWholeError(f"line {number} stands behind the end")
+        self._take(number, self._decoded(number, line))
+        if self._footer is None:
+            self._lines = number
+            self._digest.update(line)
+
+    def _require_beginning(self, line: bytes) -> None:
+        if line.startswith(_BEGINNING):
+            return
+        if not line.endswith(b"\n") and _BEGINNING.startswith(line):
+            raise NotWholeError("it was cut in its first line")
+        raise no_report(self._name, 1, repr(line[:40])[1:])
+
+    def _decoded(self, number: int, line: bytes) -> Line:
+        if not line.endswith(b"\n"):
+            raise NotWholeError(f"it was cut in line {number}")
+        try:
+            found: Line = _DECODER.decode(line)
+            if isinstance(found, Played):
+                _require_drawable(found)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            if number == 1:
+                self._refuse_newer(line)
+            raise NotWholeError(f"line {number} can't be read: {error}") from error
+        if isinstance(found, Header):
+            self._refuse_newer(line)
+        return found
+
+    def _refuse_newer(self, line: bytes) -> None:
+        """Refuse what a newer version wrote in a form that nobody here knows."""
+        try:
+            written = msgspec.json.decode(line, type=_Form).format
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return
+        if written != FORMAT:
+            raise InvalidConfig(
+                f"{self._name}, line 1: expected a report of format {FORMAT}, got one of format "
+                f"{written}; read it with the version of asyncwait that wrote it, or a newer one"
+            )
+
+    def _take(self, number: int, line: Line) -> None:
+        match line:
+            case Header() if number == 1:
+                self._header = line
+            case RuleText() if not self._runs:
+                self._rules[line.id] = line
+            case RunHeader():
+                self._runs.append(_OpenRun(line))
+            case Result() if line.rule not in self._rules:
+                raise NotWholeError(f"the text of rule {line.rule} is missing")
+            case Played() | Result() | RunFooter() if self._runs and self._runs[-1].is_open:
+                self._runs[-1].add(line)
+            case Footer():
+                self._footer = line
+            case _:
+                raise NotWholeError(f"line {number} is out of place")
+
+    def require_end(self) -> None:
+        """Refuse what has no end, or another one than it was written with.
+
+        Raises:
+            NotWholeError: it has not.
+        """
+        footer = self._footer
+        if self._lines == 0:
+            raise NotWholeError("it is empty")
+        if footer is None:
+            raise NotWholeError(f"it was cut after line {self._lines}")
+        if footer.lines != self._lines:
+            raise NotWholeError(f"{self._lines} lines are left of {footer.lines}")
+        if footer.sha256 != self._digest.hexdigest():
+            raise NotWholeError("it was changed after it was written")
+        for run in self._runs:
+            _require_whole(run.closed())
+
+    def report(self, doubt: str) -> Report:
+        """Return what was read.
+
+        Args:
+            doubt: why it is not whole; empty if it is.
+        """
+        said = f"{self._name} is not whole: {doubt}" if doubt else ""
+        header = msgspec.structs.replace(self._header, doubt=said or self._header.doubt)
+        return Report(
+            header, tuple(self._rules.values()), tuple(run.closed(said) for run in self._runs)
+        )
+
+
+class _OpenRun:
+    """What was read of a run so far.
+
+    Args:
+        header: its first line.
+    """
+
+    def __init__(self, header: RunHeader) -> None:
+        self._header = header
+        self._played: list[Played] = []
+        self._results: list[Result] = []
+        self._footer: RunFooter | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more of it may follow."""
+        return self._footer is None
+
+    def add(self, line: Played | Result | RunFooter) -> None:
+        """Take one line of it.
+
+        Raises:
+            NotWholeError: what it speaks of is not there.
+        """
+        match line:
+            case Played() if line.number != len(self._played):
+                raise NotWholeError(f"evidence on {self._header.name} is missing")
+            case Result() if any(piece.played >= len(self._played) for piece in line.evidence):
+                raise NotWholeError(f"evidence on {line.rule} is missing")
+            case Played():
+                self._played.append(line)
+            case Result():
+                self._results.append(line)
+            case RunFooter():
+                self._footer = line
+
+    def closed(self, doubt: str = "") -> Run:
+        """Return the run as far as it was read.
+
+        Args:
+            doubt: why it is not whole; empty if it is.
+        """
+        header = msgspec.structs.replace(self._header, doubt=doubt or self._header.doubt)
+        return Run(header, tuple(self._played), tuple(self._results), self._footer)
+
+
+class _Form(Struct, frozen=True):
+    """As much of a header as every version writes."""
+
+    format: int
+
+
+def _require_drawable(played: Played) -> None:
+    """Refuse a trace that no run can have given: nobody could draw it.
+
+    Raises:
+        InvalidConfig: it is one.
+    """
+    if played.trace is None or played.as_played is None:
+        return
+    require_flat_trace(played.trace)
+    if why := impossible(played.as_played, played.trace):
+        raise InvalidConfig(f"the trace is impossible: {why}")
+
+
+def _require_whole(run: Run) -> None:
+    """Refuse a run of which a part is missing, or whose verdict is not that of its results.
+
+    Raises:
+        NotWholeError: it is one.
+    """
+    if run.header.doubt:
+        return
+    if run.footer is None:
+        raise NotWholeError(f"the verdict on {run.name} is missing")
+    if run.footer.counts != Counter(result.status for result in run.results):
+        raise NotWholeError(f"results of {run.name} are missing")
+    is_broken = any(not result.forgiven for result in run.failed)
+    if is_broken and EXIT_CODES[run.footer.word] == 0:
+        raise NotWholeError(f"the verdict on {run.name} is not that of its results")
