@@ -508,7 +508,10 @@ def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
         ("time.sleep(60)", "the program is late: no answer for 0.5 s"),
         ("answer = answer.replace('0', '1')", "the wrong scenario: the reply must have number 0"),
         ("answer = 'as you like'", "the reply is no trace: JSON is malformed"),
-        ("answer = answer.replace('[]', str(EARLY))", "the trace is impossible: leg 0: input 99 was taken"),
+        (
+            "answer = answer.replace('[]', str(EARLY))",
+            "the trace is impossible: leg 0: input 99 was taken",
+        ),
     ],
     ids=["dies", "hangs", "mixes up", "garbage", "impossible"],
 )
