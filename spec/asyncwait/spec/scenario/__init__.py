@@ -66,6 +66,7 @@ from asyncwait.spec.scenario._wire import (
     Reply,
     Request,
     reply_from_json,
+    request_from_json,
 )
 
 __all__ = [
@@ -132,6 +133,7 @@ __all__ = [
     "profiles_of",
     "protocol_from_json",
     "reply_from_json",
+    "request_from_json",
     "require_flat_trace",
     "scenarios_from_json",
     "scenarios_to_json",

@@ -78,6 +78,16 @@ class Reply(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     number: _Count | None = None
 
 
+def request_from_json(data: bytes) -> Request:
+    """Read a request from the line that a program was sent.
+
+    Raises:
+        InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
+    """
+    request: Request = decoded(data, Request, "the request breaks its schema", "it is no request")
+    return request
+
+
 def reply_from_json(data: bytes) -> Reply:
     """Read a reply from the line that a program has written.
 
