@@ -1,4 +1,4 @@
-"""Whatever comes in from outside is read, or refused in a line: no traceback, hang, flood or leak."""
+"""What comes in from outside is read, or refused in a line: no traceback, no hang, no flood."""
 
 import os
 import re

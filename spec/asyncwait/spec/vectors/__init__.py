@@ -1,0 +1,28 @@
+"""Vectors: scenarios that prove the rules, with the outcome where there is only one.
+
+They stand as JSON in the folder `data` beside this file, for programs that know nothing of this package.
+"""
+
+from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.vectors._files import (
+    FORMAT,
+    VectorFile,
+    shipped_vectors,
+    vectors_from_json,
+    vectors_to_json,
+)
+from asyncwait.spec.vectors._outcome import Outcome, outcome_of
+from asyncwait.spec.vectors._vector import Vector
+
+__all__ = [
+    "FORMAT",
+    "Outcome",
+    "Vector",
+    "VectorFile",
+    "outcome_of",
+    "shipped_vectors",
+    "vectors_from_json",
+    "vectors_to_json",
+]
+
+claim_exports(__name__)
