@@ -21,6 +21,9 @@ REFERENCE = "reference-asyncio"
 SHOWN = 20
 """Vectors that fail, or are in error, and are told of."""
 
+LONGEST = 1_000
+"""Characters of what is told of one."""
+
 
 @asyncwait.group("vectors")
 def vectors_group() -> None:
@@ -95,12 +98,16 @@ def _read(files: tuple[Path, ...]) -> Iterator[Vector]:
                 raise InvalidConfig(f"{each}: {error.strerror}") from error
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def _told(name: str, found: list[Found]) -> Word:
     """Tell of what is wrong, then of all; return the verdict."""
     wrong = [each for each in found if each.kind in {"fail", "error"}]
     for each in wrong[:SHOWN]:
         for why in each.why:
-            click.echo(f"{name}: {each.vector.name}: {each.kind}: {why}")
+            click.echo(f"{name}: {each.vector.name}: {each.kind}: {_short(why)}")
     if len(wrong) > SHOWN:
         click.echo(f"and {len(wrong) - SHOWN} more")
     kinds = Counter(each.kind for each in found)

@@ -1,6 +1,7 @@
 """Vectors: scenarios that prove the rules, with the outcome where there is only one.
 
-They stand as JSON in the folder `data` beside this file, for programs that know nothing of this package.
+They stand as JSON in the folder `data`, for programs that know nothing of this package, too; see
+vectors.md.
 """
 
 from asyncwait.spec.exports import claim_exports
