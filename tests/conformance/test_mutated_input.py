@@ -24,6 +24,8 @@ COUNTS = {
     "scenarios": 2_000,
     "traces": 2_000,
     "snapshots": 1_300,
+    "reports": 600,
+    "vectors": 100,
     "played": 150,
     "judged": 150,
 }

@@ -22,6 +22,7 @@ import msgspec
 from click.testing import CliRunner
 from msgspec import Struct
 from mutations import mutated
+from reports import report, verdict
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
@@ -29,6 +30,8 @@ from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import draw
+from asyncwait.conformance.report_files import read_lines, report_to_lines
+from asyncwait.conformance.report_files._junit import to_junit
 from asyncwait.conformance.running import Broken, checked
 from asyncwait.conformance.running._speech import Program, told_from, trace_of
 from asyncwait.conformance.verdict import USAGE_ERROR
@@ -53,6 +56,7 @@ from asyncwait.spec.scenario import (
     scenarios_to_json,
     trace_from_json,
 )
+from asyncwait.spec.vectors import shipped_vectors, vectors_from_json, vectors_to_json
 
 MEMORY = 1 << 30  # bytes
 SECONDS = 20  # of the real clock, for one input; a busy machine takes long for anything
@@ -151,6 +155,16 @@ def _told(scenario: Scenario, data: bytes) -> object:
     return _judge(scenario, trace_of(told_from(data)))
 
 
+def _report(data: bytes) -> object:
+    """Read a report, and write it in another form; what is not whole is doubted, in a line."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.jsonl")
+        file.write_bytes(data)
+        read = read_lines(file)
+    to_junit(read)
+    return _refused_or(read.doubt)
+
+
 def _command(*arguments: str) -> str:
     """Run the command; it ends with a word on what was wrong, or with a judgement.
 
@@ -198,6 +212,12 @@ KINDS: dict[str, Callable[[], Kind]] = {
     ),
     "requests": lambda: Kind(
         [msgspec.json.encode(Request(each, 7)) for each in SCENARIOS], request_from_json
+    ),
+    "vectors": lambda: Kind(
+        [vectors_to_json(file) for file in shipped_vectors().values()][:3], vectors_from_json
+    ),
+    "reports": lambda: Kind(
+        [report_to_lines(report(verdict("good"), verdict("bad", {"ORD-1": "fail"})))], _report
     ),
     "played": lambda: Kind([scenarios_to_json((each,)) for each in SCENARIOS], _play_command),
     "judged": lambda: _trace_kind(b"", b"", _judge_command),

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import usage_errors, worst
+from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance.running import REAL_SECONDS, exec_name, open_backend
 from asyncwait.conformance.vectors import Found, made_vectors, run_vectors
-from asyncwait.conformance.verdict import EXIT_CODES, Word
+from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.vectors import Vector, shipped_vectors, vectors_from_json, vectors_to_json
 
@@ -68,17 +68,17 @@ def run_command(
 
     Exit code: 0 all pass, 1 one fails, 2 wrong usage, 3 inconclusive.
     """
-    if program is not None and backend is not None:
-        backend, files = None, (Path(backend), *files)
-    name = backend if program is None else exec_name(program)
-    if name is None:
+    if program is not None:
+        files = files if backend is None else (Path(backend), *files)
+        backend = exec_name(program)
+    if backend is None:
         raise click.UsageError("name a backend, or give --exec; see: asyncwait backends")
     with usage_errors():
         vectors = list(_read(files))
         folder = str(Path.cwd())
-        with open_backend(name, patience=patience, jobs=jobs, folder=folder) as opened:
+        with open_backend(backend, patience=patience, jobs=jobs, folder=folder) as opened:
             found = list(run_vectors(opened, vectors))
-    sys.exit(EXIT_CODES[_told(name, found)])
+    sys.exit(EXIT_CODES[_told(backend, found)])
 
 
 def _read(files: tuple[Path, ...]) -> Iterator[Vector]:

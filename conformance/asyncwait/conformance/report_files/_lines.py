@@ -43,6 +43,9 @@ _DECODER = msgspec.json.Decoder(_Line)
 _BEGINNING = b'{"type":"asyncwait-report",'
 _UNKNOWN = Header(FORMAT, "unknown", "", "unknown", "unknown", "unknown")
 
+LONGEST_DOUBT = 1_000
+"""Characters of what is said of a report that is not whole: it may quote what stands there."""
+
 
 class _NotWholeError(Exception):
     """The file ends here, or can't be read from here on; the text says why."""
@@ -107,7 +110,7 @@ def _read(file: BinaryIO, name: str) -> Report:
             reading.add(number, line)
         reading.require_end()
     except _NotWholeError as error:
-        doubt = str(error)
+        doubt = str(error)[:LONGEST_DOUBT]
     return reading.report(doubt)
 
 

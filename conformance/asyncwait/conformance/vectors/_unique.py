@@ -67,7 +67,7 @@ def _is_settled(scenario: Scenario, plan: Plan) -> bool:
     retry = scenario.retry
     if retry is not None and (scenario.timeout is not None or retry.attempt_timeout is not None):
         return False
-    errors = {each.error for each in (*plan.steps, plan.handler, plan.failure)}
+    errors = {plan.handler.error, plan.failure.error, *(step.error for step in plan.steps)}
     if errors & _FOR_THE_PROGRAM or (scenario.copies and plan.uncopied):
         return False
     return all(_is_step_settled(scenario, step) for step in plan.steps)
