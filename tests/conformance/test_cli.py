@@ -501,6 +501,54 @@ def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("os._exit(3)", "the program died: exit code 3: out of order"),
+        ("time.sleep(60)", "the program is late: no answer for 0.5 s"),
+        ("answer = answer.replace('0', '1')", "the wrong scenario: the reply must have number 0"),
+        ("answer = 'as you like'", "the reply is no trace: JSON is malformed"),
+        (
+            "answer = answer.replace('[]', str(EARLY))",
+            "the trace is impossible: leg 0: input 99 was taken",
+        ),
+    ],
+    ids=["dies", "hangs", "mixes up", "garbage", "impossible"],
+)
+def test_what_is_wrong_with_a_foreign_program_is_an_error(
+    outside: Folder, reply: str, said: str
+) -> None:
+    """It tells nothing of its operator, and what it has printed stands beside that."""
+    outside.write(
+        "program.py",
+        f"""
+        import json, os, sys, time
+
+        EARLY = '[{{"type": "taken", "at": 9.0, "index": 99}}]'
+        LEG = '{{"ending": {{"how": "finished"}}, "events": []}}'
+        print('{{"protocol": 2}}', flush=True)
+        for line in sys.stdin:
+            answer = '{{"number": %s, "trace": {{"legs": [%s]}}}}' % (
+                json.loads(line).get("number", 0), LEG
+            )
+            if "number" in json.loads(line):
+                print("out of order", file=sys.stderr, flush=True)
+                {reply}
+            print(answer, flush=True)
+        """,
+    )
+
+    done = outside.asyncwait(
+        "verify", "--exec", f"{sys.executable} program.py", "--count", "1", "--patience", "0.5",
+        "--rule", "ORD-1", "--jobs", "1",
+    )  # fmt: skip
+
+    assert done.code == 3, done
+    assert said in done.out
+    assert "out of order" in done.out
+    assert "inconclusive as to ORD-1" in done.out.splitlines()[-1]
+
+
 def test_a_foreign_program_that_talks_nonsense_is_no_backend(outside: Folder) -> None:
     """What never said a word that can be read says nothing of an operator."""
     done = outside.asyncwait("verify", "--exec", "yes", "--count", "1", "--rule", "ORD-1")

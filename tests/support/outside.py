@@ -124,6 +124,10 @@ class Folder:
     def _environment(self) -> dict[str, str]:
         return {**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)}
 
+    def run(self, *command: str) -> Done:
+        """Run any other command."""
+        return self._run(*command)
+
     def _run(self, *command: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Done:
         done = subprocess.run(
             command,

@@ -14,6 +14,7 @@ from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expectations import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
+from asyncwait.conformance.report import printed
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import (
     Case,
@@ -297,7 +298,7 @@ def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progr
 
 def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
     if isinstance(run, Broken):
-        tally.fail(case, run.text)
+        tally.fail(case, "\n".join((run.text, *printed(run.output))))
     else:
         tally.add(case, run)
 

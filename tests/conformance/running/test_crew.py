@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -106,7 +107,7 @@ def test_a_child_that_does_not_answer_is_ended() -> None:
         children.hello  # noqa: B018 - it waits for the first child
         said = endings(children.play([SCENARIO] * 3))
 
-    assert said[:2] == [("error", "fine"), ("blocked", "no answer for 0.2 s")]
+    assert said[:2] == [("error", "fine"), ("error", "the program is late: no answer for 0.2 s")]
 
 
 ERROR = '{"error": "fine"}'
@@ -125,7 +126,9 @@ FINE = 'print(\'{"error": "fine"}\') if number == 0 else '
 def test_patience_is_for_the_whole_reply(said: str) -> None:
     """Something that keeps coming is no answer."""
     with crew(program(FINE + said), 0.3) as children:
-        assert endings(children.play([SCENARIO])) == [("blocked", "no answer for 0.3 s")]
+        assert endings(children.play([SCENARIO])) == [
+            ("error", "the program is late: no answer for 0.3 s")
+        ]
 
 
 def test_a_line_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +161,10 @@ def test_a_child_that_reads_nothing_is_ended() -> None:
     """Patience counts while a request is written, too."""
     reads_one = [sys.executable, "-c", f"import time; print({ERROR!r}, flush=True); time.sleep(60)"]
     with crew(reads_one, 0.2) as children:
-        assert endings(children.play([LONG] * 9))[0] == ("blocked", "no answer for 0.2 s")
+        assert endings(children.play([LONG] * 9))[0] == (
+            "error",
+            "the program is late: no answer for 0.2 s",
+        )
 
 
 def test_a_child_that_closes_its_output_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +173,7 @@ def test_a_child_that_closes_its_output_is_ended(monkeypatch: pytest.MonkeyPatch
     mute = ["sh", "-c", f"echo '{ERROR}'; echo too loud >&2; exec 1>&-; exec sleep 60"]
     with crew(mute) as children:
         assert endings(children.play([SCENARIO])) == [
-            ("died", "it closed its output and went on: too loud")
+            ("error", "the program died: it closed its output and went on: too loud")
         ]
 
 
@@ -175,13 +181,18 @@ def test_a_child_that_dies_is_replaced() -> None:
     """Its last words are kept, and the next scenario gets a new one."""
     dying = program(f"{FINE}[print('no memory', file=sys.stderr), os._exit(9)]")
     with crew(dying) as children:
-        assert endings(children.play([SCENARIO] * 2)) == [("died", "exit code 9: no memory")] * 2
+        assert (
+            endings(children.play([SCENARIO] * 2))
+            == [("error", "the program died: exit code 9: no memory")] * 2
+        )
 
 
 def test_a_child_that_is_killed_says_by_what() -> None:
     """A signal has a name."""
     with crew(program(f"{FINE}os.kill(os.getpid(), 11)")) as children:
-        assert endings(children.play([SCENARIO])) == [("died", "ended by SIGSEGV")]
+        assert endings(children.play([SCENARIO])) == [
+            ("error", "the program died: ended by SIGSEGV")
+        ]
 
 
 @pytest.mark.parametrize(
@@ -280,6 +291,79 @@ def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
         ((how, detail),) = endings(children.play([SCENARIO]))
 
     assert (how, detail.partition(":")[0]) == ("error", "the reply is no trace")
+
+
+NUMBERED = """
+import json, os, sys, time
+print('{"protocol": 2}', flush=True)
+for line in sys.stdin:
+    number = json.loads(line).get("number")
+    if number is None:
+        print("{}", flush=True)
+        continue
+    REPLY
+    print('{"number": %d, "error": "%d"}' % (number, os.getpid()), flush=True)
+"""
+
+
+def numbered(body: str) -> list[str]:
+    """A program of version 2, which does `body` before it answers with its process."""
+    return [sys.executable, "-c", NUMBERED.replace("REPLY", body)]
+
+
+def test_requests_and_replies_of_version_2_have_numbers() -> None:
+    """The opening has none: it is sent before a program has said which version it speaks."""
+    with crew(numbered("pass")) as children:
+        said = endings(children.play([SCENARIO] * 20))
+
+    assert len(set(said)) == 1
+
+
+WRONG = "it answered the wrong scenario: the reply must have number 1, and has "
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ("if number == 1: number = 7", f"{WRONG}number 7"),
+        ("if number == 1: print('{}', flush=True)", f"{WRONG}none"),
+        (
+            "if number == 1: print('by the way', flush=True)",
+            "the reply is no trace: JSON is malformed: invalid character (byte 0)",
+        ),
+        ("if number == 1: os._exit(3)", "the program died: exit code 3"),
+        ("if number == 1: time.sleep(60)", "the program is late: no answer for 0.5 s"),
+    ],
+    ids=["another", "none", "garbage", "dies", "hangs"],
+)
+def test_a_program_that_has_lost_count_is_replaced(body: str, detail: str) -> None:
+    """One run is an error, and all others have their own replies, from a fresh process."""
+    with crew(numbered(body), 0.5) as children:
+        before, (how, why), *after = endings(children.play([SCENARIO] * 5))
+
+    assert (how, why) == ("error", detail)
+    assert [how for how, _ in after] == ["error"] * 3
+    assert len(set(after)) == 1
+    assert {before} != set(after)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "who"),
+    [(0, "the program is too old"), (3, "asyncwait is too old for it")],
+)
+def test_another_version_is_refused_with_both(protocol: int, who: str) -> None:
+    """Whatever else it says, in words that this version does not know."""
+    hello = f'{{"protocol": {protocol}, "speed": "high"}}'
+    with (
+        pytest.raises(UnknownBackend) as caught,
+        crew(["sh", "-c", f"echo '{hello}'; cat"]) as children,
+    ):
+        children.hello  # noqa: B018 - it waits for the first child
+
+    assert str(caught.value) == (
+        f"backend 'exec:test': the program speaks version {protocol} of JSON lines, and asyncwait "
+        f"{version('asyncwait')} speaks versions 1 to 2: {who}"
+    )
 
 
 def test_the_traces_of_a_foreign_program_are_marked() -> None:

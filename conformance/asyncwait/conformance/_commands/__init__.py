@@ -5,6 +5,7 @@ from asyncwait.conformance._commands import (
     _listing,
     _play,
     _report,
+    _vectors,
     _verify,
     _verify_mailbox,
 )
@@ -17,6 +18,7 @@ _REGISTERED = (
     _listing,
     _play,
     _report,
+    _vectors,
     _verify,
     _verify_mailbox,
 )  # each has added its subcommands to the group

@@ -4,8 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from asyncwait.conformance.judging._leg import History, LegHistory
+
+LONGEST = 1_000
+"""Characters of what is said of a violation."""
 
 
 class Violation(Struct, frozen=True):
@@ -20,6 +24,11 @@ class Violation(Struct, frozen=True):
     text: str
     at: float
     leg: int = 0
+
+    def __post_init__(self) -> None:
+        # It may quote what a foreign program has told, of any length.
+        if len(self.text) > LONGEST:
+            force_setattr(self, "text", f"{self.text[:LONGEST]}...")
 
 
 class Judgement(Struct, frozen=True):

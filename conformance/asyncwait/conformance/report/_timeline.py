@@ -35,6 +35,9 @@ from asyncwait.spec.scenario import (
 WIDTHS = (24, 34)
 """Of the columns for input and calls; output takes the rest."""
 
+LONGEST = 1_000
+"""Characters of a line: a value may be as long as it likes."""
+
 
 def describe_scenario(scenario: Scenario) -> list[str]:
     """Return the plan of a scenario in a few lines."""
@@ -61,7 +64,7 @@ def describe_scenario(scenario: Scenario) -> list[str]:
         lines.append(f"  statistics read at {', '.join(map(str, scenario.figures_at))} ms")
     if scenario.cancel_at is not None:
         lines.append(f"  cancelled at {scenario.cancel_at} ms")
-    return lines
+    return list(map(_bounded, lines))
 
 
 def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -> list[str]:
@@ -75,7 +78,11 @@ def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -
             lines.append(f"leg {number + 1} ({leg.mode}, capacity {leg.capacity})")
         mark = violation if violation is not None and violation.leg == number else None
         lines += _draw_leg(scenario, leg, mark)
-    return lines
+    return list(map(_bounded, lines))
+
+
+def _bounded(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
 
 def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iterator[str]:

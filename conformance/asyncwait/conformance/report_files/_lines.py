@@ -23,6 +23,9 @@ LONGEST_LINE = 8 << 20
 MOST_BYTES = 128 << 20
 """Of a file: some hundred backends, each of which breaks every rule."""
 
+LONGEST_DOUBT = 1_000
+"""Characters of what is said of a report that is not whole: it may quote what stands there."""
+
 
 def report_to_lines(report: Report) -> bytes:
     """Return a report as it stands in a file."""
@@ -83,7 +86,7 @@ def _read(file: BinaryIO, name: str) -> Report:
             reading.add(number, line)
         reading.require_end()
     except NotWholeError as error:
-        doubt = str(error)
+        doubt = str(error)[:LONGEST_DOUBT]
     return reading.report(doubt)
 
 

@@ -105,10 +105,11 @@ class Crew:
 
     def _order(self, members: list[Member], first: int, scenarios: Iterable[Scenario]) -> int:
         """Spread `scenarios`, which are numbered from `first` on; return how many there are."""
-        number = first
+        number, protocol = first, self.hello.protocol
         for scenario in scenarios:
             member = members[number // TURN % len(members)]
-            member.orders.append(Order(number, self._speech.request(scenario)))
+            line = self._speech.request(scenario, number, protocol)
+            member.orders.append(Order(number, line))
             number += 1
         return number - first
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess, LineTooLong
-from asyncwait.conformance.running._speech import Greeting, Speech, failed
+from asyncwait.conformance.running._speech import Greeting, Speech
 from asyncwait.conformance.running._talk import Hello
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.scenario import EndingKind, Trace
@@ -171,7 +171,11 @@ class Member:
             yield from self._greet(self._greeting, line)
             return
         assert self.child is not None
+        assert self.hello is not None
         order = self.orders[0]
+        if astray := self._speech.astray(line, order.number, self.hello.protocol):
+            yield from self._lose("error", astray)
+            return
         if not order.open_ended or not line.strip():
             self.orders.popleft()
             self._sent -= 1
@@ -208,7 +212,7 @@ class Member:
                 raise UnknownBackend(f"backend {self._speech.name!r}: {detail}")
         if owed and self.orders:
             order = self.orders.popleft()
-            yield Said(order.number, b"", output, failed(how, detail))
+            yield Said(order.number, b"", output, self._speech.lost(how, detail))
 
     def forget(self) -> None:
         """Want nothing any more; a child that owes something is not waited for."""

@@ -9,6 +9,9 @@ from asyncwait.conformance.harness import shown
 from asyncwait.conformance.judging import impossible
 from asyncwait.spec.scenario import Scenario, Trace
 
+_LONGEST = 1_000
+"""Characters of what is told of a broken run."""
+
 
 class Broken(Struct, frozen=True):
     """What is there in place of a trace where harness or backend broke, not the operator.
@@ -30,8 +33,17 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
     """Return `trace` if it is one that a run of `scenario` can have given."""
     if not isinstance(trace, Trace):
         return Broken(f"expected a Trace, got {shown(trace)}")
+    why: str | None
     for leg in trace.legs:
         if leg.ending.how == "error":
-            return Broken(f"{leg.ending.error} {leg.ending.detail}".strip(), trace.output)
+            why = f"{leg.ending.error} {leg.ending.detail}".strip()
+            return Broken(_shortened(why), trace.output)
     why = impossible(scenario, trace)
-    return trace if why is None else Broken(f"the trace is impossible: {why}", trace.output)
+    if why is None:
+        return trace
+    return Broken(f"the trace is impossible: {_shortened(why)}", trace.output)
+
+
+def _shortened(text: str) -> str:
+    """Leave the end of `text` out if it is long: it may hold whatever a program has said."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

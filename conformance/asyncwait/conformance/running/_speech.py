@@ -14,6 +14,7 @@ from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._talk import Asked, Hello, Refused, Told
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
+    NUMBERED,
     Ending,
     EndingKind,
     Leg,
@@ -21,6 +22,7 @@ from asyncwait.spec.scenario import (
     Scenario,
     Trace,
     declaration_from_json,
+    protocol_from_json,
     reply_from_json,
     trace_from_json,
 )
@@ -67,12 +69,26 @@ class Speech(Protocol):
         """
         ...
 
-    def request(self, scenario: Scenario) -> bytes:
-        """Return the line that asks for `scenario`."""
+    def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
+        """Return the line that asks for `scenario`.
+
+        Args:
+            scenario: what is to be played.
+            number: of it.
+            protocol: the version that is spoken; see `Hello`.
+        """
+        ...
+
+    def astray(self, line: bytes, number: int, protocol: int) -> str:
+        """Return why `line` is not what comes for the request of that number; empty if it is."""
         ...
 
     def reply(self, line: bytes) -> Trace:
         """Return what a line tells; how it is wrong, as the ending of a trace."""
+        ...
+
+    def lost(self, how: EndingKind, detail: str) -> Trace:
+        """Return what stands for a run whose process was lost."""
         ...
 
 
@@ -109,13 +125,21 @@ class InPython(Struct, frozen=True):
             raise said.error
         return said
 
-    def request(self, scenario: Scenario) -> bytes:
+    def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:  # noqa: ARG002 - ours never mix replies up
         """See `Speech`."""
         return msgspec.json.encode(Asked(scenario))
+
+    def astray(self, line: bytes, number: int, protocol: int) -> str:  # noqa: ARG002 - see `request`
+        """See `Speech`."""
+        return ""
 
     def reply(self, line: bytes) -> Trace:
         """See `Speech`."""
         return trace_of(told_from(line))
+
+    def lost(self, how: EndingKind, detail: str) -> Trace:
+        """See `Speech`: it is the operator that blocks our child, or ends it."""
+        return failed(how, detail)
 
 
 def python_command(name: str, folder: str = "") -> tuple[str, ...]:
@@ -140,23 +164,38 @@ class Program(Struct, frozen=True):
     @property
     def opening(self) -> bytes:
         """An empty scenario, because a program need not speak before it is asked."""
-        return self.request(Scenario()) + b"\n"
+        return msgspec.json.encode(Request(Scenario())) + b"\n"
 
     def greeting(self, patience: float) -> Greeting:
         """See `Speech`: it may declare what it has, then comes its answer to the opening."""
         line = yield START_PATIENCE * patience
         try:
+            protocol = protocol_from_json(line)
             capabilities = declaration_from_json(line)
         except InvalidConfig as error:
             raise UnknownBackend(f"backend {self.name!r}: {error}") from error
         if capabilities is None:
             return Hello()
         yield START_PATIENCE * patience
-        return Hello(capabilities)
+        return Hello(capabilities, protocol=protocol)
 
-    def request(self, scenario: Scenario) -> bytes:
+    def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
         """See `Speech`."""
-        return msgspec.json.encode(Request(scenario))
+        told = number if protocol >= NUMBERED else None
+        return msgspec.json.encode(Request(scenario, told))
+
+    def astray(self, line: bytes, number: int, protocol: int) -> str:
+        """See `Speech`: a line without its number shows that the program has lost count."""
+        if protocol < NUMBERED:
+            return ""
+        try:
+            said = msgspec.json.decode(line, type=_Numbered).number
+        except UNREADABLE as error:
+            return f"the reply is no trace: {error}"
+        if said == number:
+            return ""
+        got = "none" if said is None else f"number {said}"
+        return f"it answered the wrong scenario: the reply must have number {number}, and has {got}"
 
     def reply(self, line: bytes) -> Trace:
         """See `Speech`."""
@@ -168,6 +207,19 @@ class Program(Struct, frozen=True):
             why = reply.error or "the reply holds neither a trace nor an error"
             return failed("error", why)
         return replace(reply.trace, self_reported=True)
+
+    def lost(self, how: EndingKind, detail: str) -> Trace:
+        """See `Speech`: nobody knows whether it was the operator."""
+        return failed("error", f"{_LOST.get(how, '')}{detail}")
+
+
+class _Numbered(Struct):
+    """The number of a reply, whatever else there is in it."""
+
+    number: int | None = None
+
+
+_LOST = {"died": "the program died: ", "blocked": "the program is late: "}
 
 
 def told_from(line: bytes) -> Told:

@@ -26,6 +26,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
         further: it plays some of the scenarios in other ways, too.
         spec: the version of the specification that it claims; empty for the newest.
         lacking: what it says of abilities that it does not have.
+        protocol: the version of JSON lines that a foreign program speaks.
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
@@ -34,6 +35,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     further: bool = False
     spec: str = ""
     lacking: Mapping[Capability, Lacks] = {}
+    protocol: int = 1
 
 
 class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):

@@ -12,6 +12,7 @@ from asyncwait.spec.scenario._declaration import (
     declaration_from_json,
     declared,
     profiles_of,
+    protocol_from_json,
 )
 from asyncwait.spec.scenario._files import scenarios_from_json, scenarios_to_json
 from asyncwait.spec.scenario._identity import ID_DIGITS, id_of, key_of, size_of
@@ -56,7 +57,17 @@ from asyncwait.spec.scenario._trace import (
     require_flat_trace,
     trace_from_json,
 )
-from asyncwait.spec.scenario._wire import READY, Declaration, Reply, Request, reply_from_json
+from asyncwait.spec.scenario._wire import (
+    NUMBERED,
+    OLDEST_PROTOCOL,
+    PROTOCOL,
+    READY,
+    Declaration,
+    Reply,
+    Request,
+    reply_from_json,
+    request_from_json,
+)
 
 __all__ = [
     "ALL_CAPABILITIES",
@@ -64,7 +75,10 @@ __all__ = [
     "GRID",
     "ID_DIGITS",
     "LIMITS",
+    "NUMBERED",
+    "OLDEST_PROTOCOL",
     "PROFILES",
+    "PROTOCOL",
     "READY",
     "Blocked",
     "CallCancelled",
@@ -117,7 +131,9 @@ __all__ = [
     "needs",
     "next_leg",
     "profiles_of",
+    "protocol_from_json",
     "reply_from_json",
+    "request_from_json",
     "require_flat_trace",
     "scenarios_from_json",
     "scenarios_to_json",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib.metadata import version
 
 import msgspec
 
@@ -13,7 +14,14 @@ from asyncwait.spec.scenario._capability import (
     Capability,
 )
 from asyncwait.spec.scenario._json import decoded
-from asyncwait.spec.scenario._wire import Declaration, Reply
+from asyncwait.spec.scenario._wire import OLDEST_PROTOCOL, PROTOCOL, Declaration, Reply
+
+
+class _Spoken(msgspec.Struct):
+    """The version of a first line, whatever else there is in it."""
+
+    protocol: int = 1
+
 
 _MODES = {Capability.ORDERED, Capability.UNORDERED, Capability.KEY_ORDERED}
 
@@ -82,6 +90,27 @@ def declaration_from_json(line: bytes) -> frozenset[Capability] | None:
     wrong = f"the first line must be empty or say what the program has, like {example}"
     said: Declaration = decoded(line, Declaration, wrong, wrong)
     return declared(said.profiles, said.lacks)
+
+
+def protocol_from_json(line: bytes) -> int:
+    """Return the version of the lines that a program speaks, by its first line.
+
+    What else stands there is not looked at: another version may have other words.
+
+    Raises:
+        InvalidConfig: it is none that is spoken here.
+    """
+    try:
+        spoken = msgspec.json.decode(line, type=_Spoken).protocol
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return OLDEST_PROTOCOL  # It declares nothing, or what can't be read, which is told then.
+    if OLDEST_PROTOCOL <= spoken <= PROTOCOL:
+        return spoken
+    who = "the program is too old" if spoken < OLDEST_PROTOCOL else "asyncwait is too old for it"
+    raise InvalidConfig(
+        f"the program speaks version {spoken} of JSON lines, and asyncwait {version('asyncwait')} "
+        f"speaks versions {OLDEST_PROTOCOL} to {PROTOCOL}: {who}"
+    )
 
 
 def _is_answer(line: bytes) -> bool:

@@ -41,8 +41,44 @@ def schema_text() -> str:
 
 def schema() -> Schema:
     """Return the JSON Schema, each field with its sentence and its default."""
-    lines, parts = msgspec.json.schema_components((Declaration, Request, Reply, _Scenarios))
+    lines, parts = described_parts(Declaration, Request, Reply, _Scenarios)
     declaration, request, reply, scenarios = lines
+    return schema_of(
+        "asyncwait: JSON lines",
+        _ABOUT,
+        {"anyOf": [declaration, request, reply]},
+        parts | {"Scenarios": scenarios},
+    )
+
+
+def schema_of(title: str, about: str, whole: Schema, parts: Schema) -> Schema:
+    """Return a JSON Schema.
+
+    Args:
+        title: of it.
+        about: what it describes.
+        whole: what a document is.
+        parts: what that refers to, by name.
+    """
+    schema: Schema = _null_last(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": title,
+            "description": _in_one_line(about),
+            **whole,
+            "$defs": parts,
+        }
+    )
+    return schema
+
+
+def described_parts(*kinds: Any) -> tuple[tuple[Schema, ...], Schema]:
+    """Return the schemas of `kinds`, and by name all the parts that they refer to.
+
+    Args:
+        kinds: types that hold scenarios.
+    """
+    roots, parts = msgspec.json.schema_components(kinds)
     for name in ("Handler", "Step"):
         parts[name]["allOf"] = _errors(parts[name]["properties"]["does"])
     parts["SinkStep"]["allOf"] = [
@@ -51,17 +87,7 @@ def schema() -> Schema:
             "then": {"properties": {"n": {"maximum": LIMITS.count}}},
         }
     ]
-    described = {name: _described(part) for name, part in sorted(parts.items())}
-    whole: Schema = _null_last(
-        {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": "asyncwait: JSON lines",
-            "description": _in_one_line(_ABOUT),
-            "anyOf": [declaration, request, reply],
-            "$defs": described | {"Scenarios": scenarios},
-        }
-    )
-    return whole
+    return roots, {name: _described(part) for name, part in sorted(parts.items())}
 
 
 def _described(part: Schema) -> Schema:

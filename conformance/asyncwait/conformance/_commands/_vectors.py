@@ -1,0 +1,123 @@
+"""Subcommands for vectors: `vectors write`, `vectors run`."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance.running import REAL_SECONDS, exec_name, open_backend
+from asyncwait.conformance.vectors import Found, made_vectors, run_vectors
+from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.vectors import Vector, shipped_vectors, vectors_from_json, vectors_to_json
+
+REFERENCE = "reference-asyncio"
+"""Its runs are the outcomes that vectors hold."""
+
+SHOWN = 20
+"""Vectors that fail, or are in error, and are told of."""
+
+LONGEST = 1_000
+"""Characters of what is told of one."""
+
+
+@asyncwait.group("vectors")
+def vectors_group() -> None:
+    """Scenarios in files, with the rules they prove and their outcomes."""
+
+
+@vectors_group.command("write")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def write_command(folder: Path) -> None:
+    """Write the vectors of all rules into FOLDER, as they come with the package.
+
+    An outcome is what the reference operator comes to, where all that keep the rules do.
+    """
+    with usage_errors(), open_backend(REFERENCE) as reference:
+        files = made_vectors(reference)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, file in files.items():
+            folder.joinpath(name).write_bytes(vectors_to_json(file))
+    except OSError as error:
+        raise click.UsageError(f"{folder}: {error.strerror}") from error
+    click.echo(f"{sum(len(file.vectors) for file in files.values())} vectors in {folder}")
+
+
+@vectors_group.command("run")
+@click.argument("backend", required=False)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--exec", "program", metavar="COMMAND", help="Run a program that speaks JSON lines.")
+@click.option("--patience", default=REAL_SECONDS, show_default=True, help="See asyncwait verify.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes that play; else one for each core.")
+def run_command(
+    backend: str | None,
+    files: tuple[Path, ...],
+    program: str | None,
+    patience: float,
+    jobs: int | None,
+) -> None:
+    """Hold BACKEND to vectors: to their outcomes, and to all rules.
+
+    FILES are files of vectors, or folders of them; without any, those that come with the package.
+    With --exec there is no BACKEND.
+
+    Exit code: 0 all pass, 1 one fails, 2 wrong usage, 3 inconclusive.
+    """
+    if program is not None:
+        files = files if backend is None else (Path(backend), *files)
+        backend = exec_name(program)
+    if backend is None:
+        raise click.UsageError("name a backend, or give --exec; see: asyncwait backends")
+    with usage_errors():
+        vectors = list(_read(files))
+        folder = str(Path.cwd())
+        with open_backend(backend, patience=patience, jobs=jobs, folder=folder) as opened:
+            found = list(run_vectors(opened, vectors))
+    sys.exit(EXIT_CODES[_told(backend, found)])
+
+
+def _read(files: tuple[Path, ...]) -> Iterator[Vector]:
+    if not files:
+        for shipped in shipped_vectors().values():
+            yield from shipped.vectors
+    for file in files:
+        inside = sorted(file.glob("*.json")) if file.is_dir() else [file]
+        if not inside:
+            raise InvalidConfig(f"{file}: there is no file with vectors in it")
+        for each in inside:
+            try:
+                yield from vectors_from_json(each.read_bytes()).vectors
+            except InvalidConfig as error:
+                raise InvalidConfig(f"{each}: {error}") from error
+            except OSError as error:
+                raise InvalidConfig(f"{each}: {error.strerror}") from error
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _told(name: str, found: list[Found]) -> Word:
+    """Tell of what is wrong, then of all; return the verdict."""
+    wrong = [each for each in found if each.kind in {"fail", "error"}]
+    for each in wrong[:SHOWN]:
+        for why in each.why:
+            click.echo(f"{name}: {each.vector.name}: {each.kind}: {_short(why)}")
+    if len(wrong) > SHOWN:
+        click.echo(f"and {len(wrong) - SHOWN} more")
+    kinds = Counter(each.kind for each in found)
+    counts = ", ".join(
+        f"{kinds[kind]} {kind}"
+        for kind in ("pass", "fail", "error", "not applicable")
+        if kinds[kind]
+    )
+    click.echo(f"{name}: {len(found)} vectors: {counts}")
+    words: list[Word] = ["not conformant"] * bool(kinds["fail"])
+    if kinds["error"] or not kinds["pass"]:
+        words.append("inconclusive")
+    return worst(words)

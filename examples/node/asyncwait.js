@@ -1,0 +1,407 @@
+/**
+ * An async-wait operator: calls a function for each record of a stream, so many at a time, and gives
+ * the results as a stream again. Plain JavaScript, without dependencies.
+ *
+ *     const results = await openOperator(elements, fetchUser, { capacity: 10, timeout: 5_000 });
+ *     try {
+ *       for await (const element of results) console.log(element.value);
+ *     } finally {
+ *       await results.return();
+ *     }
+ */
+import { CallFailed, CallTimedOut, InvalidResult, TooManyAbandonedCalls } from './errors.js';
+import { Ordered, Unordered } from './queues.js';
+import { afterFailure, afterResults } from './retry.js';
+
+/** Milliseconds in which an aborted call may end, before it counts as abandoned. */
+const GRACE = 10;
+
+const END = Object.freeze({ done: true, value: undefined });
+const QUEUES = { ordered: Ordered, unordered: Unordered };
+const FENCES = new Set(['watermark', 'status']);
+
+/** The clock of the machine; a test has its own. */
+const realClock = { now: () => performance.now(), setTimeout, clearTimeout };
+
+/**
+ * Open an operator.
+ *
+ * @param {AsyncIterator} source gives elements: `{ type: 'record', value, timestamp, key }`,
+ *   `{ type: 'watermark', timestamp }`, `{ type: 'status', idle }`, `{ type: 'latency', ... }`
+ * @param {object} fn `call(value, signal)` returns a promise of a collection of results; where it has
+ *   them, `timeout(value)` gives results for what is late, and `open()` and `close()` run around all calls
+ * @param {object} [options]
+ * @param {'ordered' | 'unordered'} [options.mode]
+ * @param {number} [options.capacity] records in flight at most
+ * @param {number} [options.timeout] ms from a record's first call to its deadline
+ * @param {import('./retry.js').Retry} [options.retry]
+ * @param {AbortSignal} [options.signal] who aborts it does not want to wait for `open` any more
+ */
+export async function openOperator(source, fn, options = {}) {
+  const operator = new AsyncWait(source, fn, options);
+  try {
+    await fn.open?.(options.signal);
+  } catch (error) {
+    await source.return?.();
+    throw error;
+  }
+  return operator;
+}
+
+class AsyncWait {
+  #source;
+  #fn;
+  #capacity;
+  #timeout;
+  #retry;
+  #clock;
+
+  #queue;
+  #used = 0; // slots
+  #waiting; // the element that was read and waits for room
+  #markers = [];
+  #handing; // the results of a record that is coming out
+  #reader; // who waits in next()
+
+  #isAsking = false;
+  #hasEnded = false; // the source
+  #sourceError;
+  #closedSource;
+  #failure;
+  #isOver = false;
+  #left;
+
+  #running = new Map(); // promises of calls, by their attempts
+  #timers = new Set();
+  #abandoned = new Set(); // attempts that run on
+  #abandonedEver = 0;
+
+  constructor(source, fn, { mode = 'ordered', capacity = 100, timeout, retry, clock, queues } = {}) {
+    this.#source = source;
+    this.#fn = fn;
+    this.#capacity = capacity;
+    this.#timeout = timeout;
+    this.#retry = retry;
+    this.#clock = clock ?? realClock;
+    this.#queue = new { ...QUEUES, ...queues }[mode]();
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  /** How many calls were aborted and ran on. */
+  get abandoned() {
+    return this.#abandonedEver;
+  }
+
+  /** The next element; who aborts `signal` does not wait any more, and has lost nothing. */
+  next({ signal } = {}) {
+    if (this.#reader) return Promise.reject(new Error('next() while somebody waits for an element'));
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        this.#reader = undefined;
+        reject(signal.reason);
+      };
+      signal?.addEventListener('abort', giveUp, { once: true });
+      const served = () => signal?.removeEventListener('abort', giveUp);
+      this.#reader = { resolve, reject, served };
+      this.#read();
+      this.#emit();
+    });
+  }
+
+  /** Leave: abort what runs, and wait until it has ended; close the source and the function. */
+  return() {
+    this.#left ??= this.#leave();
+    return this.#left;
+  }
+
+  // ---- in ----
+
+  /** Ask the source for an element, unless one waits already. */
+  #read() {
+    const isFull = this.#waiting || this.#markers.length >= this.#capacity;
+    if (this.#isAsking || isFull || this.#hasEnded || this.#isOver) return;
+    this.#isAsking = true;
+    // What has been answered is noted first: the source may keep us busy past a deadline.
+    queueMicrotask(() => this.#isOver || this.#ask());
+  }
+
+  #ask() {
+    this.#source.next().then(
+      ({ done, value }) => this.#taken(done, value),
+      (error) => {
+        this.#sourceError = { error };
+        this.#taken(true);
+      },
+    );
+  }
+
+  #taken(done, element) {
+    this.#isAsking = false;
+    if (this.#isOver) return;
+    if (done) {
+      this.#hasEnded = true;
+      this.#closeSource();
+    } else if (element.type === 'latency') {
+      this.#markers.push(element);
+    } else {
+      this.#waiting = element;
+      this.#admit();
+    }
+    this.#read();
+    this.#emit();
+  }
+
+  /** Give what waits a slot, if there is one. */
+  #admit() {
+    if (!this.#waiting || this.#used >= this.#capacity) return;
+    const element = this.#waiting;
+    this.#waiting = undefined;
+    this.#used += 1;
+    const isFence = FENCES.has(element.type);
+    const entry = isFence ? { fence: element } : { record: element, attempts: 0 };
+    this.#queue.add(entry);
+    if (!isFence) this.#call(entry);
+  }
+
+  // ---- calls ----
+
+  #call(entry) {
+    if (entry.attempts === 0 && this.#timeout !== undefined) {
+      entry.deadline = this.#clock.now() + this.#timeout;
+      entry.timer = this.#after(this.#timeout, () => this.#late(entry));
+    }
+    entry.attempts += 1;
+    const attempt = new AbortController();
+    entry.attempt = attempt;
+    const answered = (outcome) => this.#answered(entry, attempt, outcome);
+    const promise = this.#begin(entry, attempt).then(
+      (given) => answered(() => collect(entry, given)),
+      (error) => answered(() => failed(entry, error)),
+    );
+    this.#running.set(attempt, promise);
+  }
+
+  #begin({ record }, { signal }) {
+    try {
+      return Promise.resolve(this.#fn.call(record.value, signal));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** A call has ended; its outcome counts if it is the one that its record waits for. */
+  #answered(entry, attempt, outcome) {
+    this.#running.delete(attempt);
+    this.#abandoned.delete(attempt);
+    if (this.#isOver || entry.attempt !== attempt) return;
+    entry.attempt = undefined;
+    if (this.#isLate(entry)) {
+      this.#late(entry);
+      return;
+    }
+    this.#attempt(() => {
+      const [results, wait] = this.#judged(entry, outcome);
+      if (wait === undefined) this.#decide(entry, results);
+      else entry.backOff = this.#after(wait, () => this.#repeat(entry));
+    });
+  }
+
+  /** The back-off of a record is over; a busy loop may have noticed that behind its deadline. */
+  #repeat(entry) {
+    if (this.#isLate(entry)) this.#late(entry);
+    else this.#call(entry);
+  }
+
+  #isLate({ deadline }) {
+    return this.#clock.now() > deadline;
+  }
+
+  /** The results of an outcome, or for how long to back off. */
+  #judged(entry, outcome) {
+    let results;
+    try {
+      results = outcome();
+    } catch (failure) {
+      const wait = afterFailure(this.#retry, entry, failure);
+      if (wait === undefined) throw failure;
+      return [undefined, wait];
+    }
+    return [results, afterResults(this.#retry, entry, results)];
+  }
+
+  /** The deadline of a record has passed. */
+  #late(entry) {
+    this.#cancel(entry.timer);
+    this.#cancel(entry.backOff);
+    if (entry.attempt) this.#abort(entry.attempt);
+    entry.attempt = undefined;
+    this.#attempt(() => this.#decide(entry, collect(entry, this.#standIn(entry))));
+  }
+
+  #standIn({ record, attempts }) {
+    let given;
+    try {
+      given = this.#fn.timeout?.(record.value);
+    } catch (cause) {
+      throw new CallTimedOut(record, 'too late, and its handler raised', { cause, attempts });
+    }
+    if (given === undefined || given === null) {
+      throw new CallTimedOut(record, 'too late, and nothing stands in for it', { attempts });
+    }
+    return given;
+  }
+
+  #abort(attempt) {
+    attempt.abort();
+    this.#after(GRACE, () => {
+      if (!this.#running.has(attempt)) return;
+      this.#abandoned.add(attempt);
+      this.#abandonedEver += 1;
+      if (this.#abandoned.size > this.#capacity) {
+        this.#fail(new TooManyAbandonedCalls(undefined, `${this.#abandoned.size} calls run on`));
+      }
+    });
+  }
+
+  /** Do what decides a record; what that raises fails the operator. */
+  #attempt(decide) {
+    try {
+      decide();
+    } catch (failure) {
+      this.#fail(failure);
+    }
+  }
+
+  #decide(entry, results) {
+    this.#cancel(entry.timer);
+    entry.results = results;
+    this.#queue.finish(entry);
+    this.#emit();
+  }
+
+  // ---- out ----
+
+  /** Give whoever waits what there is. */
+  #emit() {
+    while (this.#reader) {
+      const next = this.#next();
+      if (!next) return;
+      const { resolve, reject, served } = this.#reader;
+      this.#reader = undefined;
+      served();
+      if (this.#failure) reject(this.#failure.error);
+      else resolve(next);
+    }
+  }
+
+  #next() {
+    if (this.#isOver) return END;
+    if (this.#handing) return this.#nextResult();
+    if (this.#markers.length > 0) return this.#out(this.#markers.shift());
+    for (let entry; (entry = this.#queue.shift()); ) {
+      if (entry.fence) return this.#out(entry.fence, this.#free());
+      if (entry.results.length > 0) {
+        this.#handing = { record: entry.record, left: entry.results };
+        return this.#nextResult();
+      }
+      this.#free();
+    }
+    return this.#hasEnded && this.#used === 0 && !this.#waiting ? this.#end() : undefined;
+  }
+
+  #nextResult() {
+    const { record, left } = this.#handing;
+    const result = { ...record, value: left.shift() };
+    if (left.length === 0) {
+      this.#handing = undefined;
+      this.#free();
+    }
+    return this.#out(result);
+  }
+
+  #out(element) {
+    this.#read();
+    return { done: false, value: element };
+  }
+
+  /** Free a slot: somebody may wait for it. */
+  #free() {
+    this.#used -= 1;
+    this.#admit();
+    this.#read();
+  }
+
+  // ---- the end ----
+
+  #end() {
+    if (this.#sourceError) this.#failure = this.#sourceError;
+    this.#stop();
+    return END;
+  }
+
+  #fail(error) {
+    if (this.#isOver) return;
+    this.#failure = { error };
+    this.#stop();
+    this.#emit();
+  }
+
+  /** Begin nothing any more, and abort what runs. */
+  #stop() {
+    this.#isOver = true;
+    for (const timer of this.#timers) this.#clock.clearTimeout(timer);
+    this.#timers.clear();
+    for (const attempt of this.#running.keys()) attempt.abort();
+    this.#closeSource();
+  }
+
+  #closeSource() {
+    this.#closedSource ??= (async () => this.#source.return?.())();
+    this.#closedSource.catch(() => {}); // whoever leaves is told
+  }
+
+  async #leave() {
+    this.#stop();
+    this.#emit();
+    const closing = [this.#closedSource, ...this.#running.values()];
+    const [source] = await Promise.allSettled(closing);
+    const [fn] = await Promise.allSettled([(async () => this.#fn.close?.())()]);
+    const wrong = [source, fn].find(({ status }) => status === 'rejected');
+    if (wrong && !this.#failure) throw wrong.reason;
+    return END;
+  }
+
+  #after(ms, action) {
+    const timer = this.#clock.setTimeout(() => {
+      this.#timers.delete(timer);
+      action();
+    }, ms);
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #cancel(timer) {
+    if (!this.#timers.delete(timer)) return;
+    this.#clock.clearTimeout(timer);
+  }
+}
+
+/** The collection that a call or a handler has given, as an array. */
+function collect({ record, attempts }, given) {
+  const isCollection = typeof given?.[Symbol.iterator] === 'function';
+  if (!isCollection || typeof given === 'string' || ArrayBuffer.isView(given)) {
+    throw new InvalidResult(record, `expected a collection of results, got ${given}`, { attempts });
+  }
+  try {
+    return [...given];
+  } catch (cause) {
+    throw new CallFailed(record, `the results broke: ${cause}`, { cause, attempts });
+  }
+}
+
+function failed({ record, attempts }, cause) {
+  throw new CallFailed(record, `the call failed: ${cause}`, { cause, attempts });
+}

@@ -1,0 +1,29 @@
+"""Vectors: scenarios that prove the rules, with the outcome where there is only one.
+
+They stand as JSON in the folder `data`, for programs that know nothing of this package, too; see
+vectors.md.
+"""
+
+from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.vectors._files import (
+    FORMAT,
+    VectorFile,
+    shipped_vectors,
+    vectors_from_json,
+    vectors_to_json,
+)
+from asyncwait.spec.vectors._outcome import Outcome, outcome_of
+from asyncwait.spec.vectors._vector import Vector
+
+__all__ = [
+    "FORMAT",
+    "Outcome",
+    "Vector",
+    "VectorFile",
+    "outcome_of",
+    "shipped_vectors",
+    "vectors_from_json",
+    "vectors_to_json",
+]
+
+claim_exports(__name__)

@@ -1,0 +1,7 @@
+"""Prints the JSON Schema of files of vectors."""
+
+import sys
+
+from asyncwait.spec.vectors._schema import schema_text
+
+sys.stdout.write(schema_text())

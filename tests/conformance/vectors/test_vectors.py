@@ -1,0 +1,218 @@
+"""Vectors: they are what the examples give now, and every sound operator comes to the same."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+from msgspec.structs import replace
+from node import FOLDER, NODE, node
+from outside import Folder
+
+from asyncwait.conformance.running import open_backend
+from asyncwait.conformance.vectors import has_one_outcome, made_vectors, run_vectors
+from asyncwait.spec import InvalidConfig, Record, Watermark
+from asyncwait.spec.scenario import (
+    Crash,
+    Handler,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SinkStep,
+    Step,
+    Timed,
+)
+from asyncwait.spec.vectors import (
+    Outcome,
+    Vector,
+    shipped_vectors,
+    vectors_from_json,
+    vectors_to_json,
+)
+from asyncwait.spec.vectors._schema import schema_text
+
+DATA = Path(str(files("asyncwait.spec.vectors").joinpath("data")))
+COMMAND = "asyncwait vectors write spec/asyncwait/spec/vectors/data"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def all_vectors() -> list[Vector]:
+    """Those that come with the specification."""
+    return [vector for file in shipped_vectors().values() for vector in file.vectors]
+
+
+def test_the_files_are_what_the_command_writes() -> None:
+    """Nobody edits them, and they are small."""
+    with open_backend("reference-asyncio") as reference:
+        made = {name: vectors_to_json(file) for name, file in made_vectors(reference).items()}
+    found = {file.name: file.read_bytes() for file in DATA.iterdir()}
+
+    assert made == found, f"the vectors are not up to date; run: {COMMAND}"
+    assert sum(map(len, found.values())) < 2_000_000
+
+
+def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None:
+    """Whoever generates code from it can read them."""
+    text = DATA.parent.joinpath("schema.json").read_text(encoding="utf-8")
+    schema = Draft202012Validator(json.loads(text))
+
+    assert text == schema_text(), (
+        "run: python -m asyncwait.spec.vectors > spec/asyncwait/spec/vectors/schema.json"
+    )
+    Draft202012Validator.check_schema(schema.schema)
+    documents = {file.name: json.loads(file.read_bytes()) for file in DATA.iterdir()}
+    assert [name for name, document in documents.items() if not schema.is_valid(document)] == []
+    assert not schema.is_valid({**documents["order.json"], "format": 2})
+
+
+@pytest.mark.parametrize("name", ["pool-trio", "emitter-asyncio"])
+def test_sound_operators_come_to_the_same(name: str) -> None:
+    """They share nothing with the one that the outcomes were taken from."""
+    with open_backend(name) as backend:
+        found = list(run_vectors(backend, all_vectors()))
+
+    assert [(each.vector.name, each.why) for each in found if each.kind != "pass"] == []
+    assert sum(each.vector.outcome is not None for each in found) > len(found) // 2
+
+
+RECORDS = (Timed(0, Record("a")), Timed(0, Watermark(1)), Timed(0, Record("b")))
+SURE = Scenario(inputs=RECORDS, plans=(Plan("a", (Step(after=80, results=("x", "y")),)),))
+LATE = (Plan("a", (Step(after=80),), handler=Handler(results=("late",))),)
+FAILS = (Plan("a", (Step("raise"),)),)
+TWICE = (Plan("a", (Step(results=("x",)), Step(results=("y",)))),)
+EQUAL = (Timed(0, Record("a")), Timed(0, Record("a", key="k")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_one"),
+    [
+        ({}, True),
+        ({"mode": "unordered", "capacity": 1}, True),
+        ({"sink": (SinkStep("pause", 40),)}, True),
+        ({"sink": (SinkStep("leave"),)}, False),
+        ({"sink": (SinkStep("give_up", 40),)}, False),
+        ({"cancel_at": 40}, False),
+        ({"crashes": (Crash(40),)}, False),
+        ({"company": "beside"}, False),
+        ({"hooks": "plain", "hook_error": "close"}, False),
+        ({"timeout": 40, "plans": LATE, "handled": True}, True),
+        ({"timeout": 80, "plans": LATE, "handled": True}, False),
+        ({"timeout": 40, "plans": LATE, "handled": True, "retry": PlannedRetry()}, False),
+        ({"timeout": 40, "plans": LATE, "sink": (SinkStep("block", 90),)}, False),
+        ({"plans": (Plan("a", (Step("never"),)),)}, False),
+        ({"plans": FAILS}, True),
+        ({"plans": FAILS, "source_error": "own"}, False),
+        ({"source_error": "own"}, True),
+        ({"plans": (*FAILS, Plan("b", (Step("misreturn", error="none"),)))}, False),
+        ({"plans": (Plan("a", (Step("raise", error="SystemExit"),)),)}, False),
+        ({"inputs": EQUAL, "plans": TWICE}, True),
+        ({"inputs": EQUAL, "plans": TWICE, "mode": "key-ordered"}, False),
+        ({"inputs": EQUAL, "plans": TWICE, "retry": PlannedRetry()}, False),
+        ({"inputs": EQUAL, "plans": FAILS}, False),
+    ],
+)
+def test_an_outcome_is_one_only_where_that_is_sure(
+    changes: dict[str, object], *, is_one: bool
+) -> None:
+    """Where the clock, a race or the order of calls has a part in it there may be others."""
+    assert has_one_outcome(replace(SURE, **changes)) is is_one
+
+
+def test_an_outcome_is_compared_segment_by_segment() -> None:
+    """Inside one in any order, unless it is given; across fences never."""
+    scenario = replace(SURE, mode="unordered")
+    outcome = Outcome(
+        "finished", "any", ((Record("y"), Record("x")), (Watermark(1),), (Record("b"),))
+    )
+    with open_backend("reference-asyncio", jobs=1) as reference:
+        (trace,) = reference.play([scenario])
+
+    assert outcome.differs(scenario, trace) == ""
+    assert replace(outcome, order="given").differs(scenario, trace) == (
+        'segment 0: expected {"type": "record", "value": "y"}, {"type": "record", "value": "x"}, '
+        'got {"type": "record", "value": "x"}, {"type": "record", "value": "y"}'
+    )
+    assert outcome.output is not None
+    short = replace(outcome, output=outcome.output[:2])
+    assert short.differs(scenario, trace) == "expected 2 segments, got 3"
+    failed = replace(outcome, how="failed")
+    assert failed.differs(scenario, trace) == 'expected how "failed", got "finished"'
+
+
+def test_another_format_is_refused() -> None:
+    """Before anything else of it is read."""
+    with pytest.raises(InvalidConfig) as caught:
+        vectors_from_json(b'{"format": 2, "vectors": "elsewhere"}')
+
+    assert str(caught.value) == "format must be 1, the one that is read here, got 2 (int)"
+
+
+def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
+    """What fails is told by its name, with the rule and with the outcome."""
+    watermarks = str(DATA / "watermarks.json")
+
+    sound = outside.asyncwait("vectors", "run", "pool-asyncio", watermarks)
+    broken = outside.asyncwait("vectors", "run", "--exec", node("broken.js"), watermarks)
+
+    count = len(shipped_vectors()["watermarks.json"].vectors)
+    assert (sound.code, sound.out) == (0, f"pool-asyncio: {count} vectors: {count} pass\n")
+    assert broken.code == 1
+    name = f"exec:{node('broken.js')}"
+    assert f"{name}: empty-segments: fail: WM-2: Record 'b' (input 2) came out" in broken.out
+    assert f"{name}: empty-segments: fail: outcome: segment 0: expected " in broken.out
+
+
+def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
+    """In a line that names it, with the exit code of wrong usage; a backend has to be named."""
+    outside.write("it.json", '{"format": 1}')
+    outside.path.joinpath("empty").mkdir()
+
+    wrong = outside.asyncwait("vectors", "run", "pool-asyncio", "it.json")
+    empty = outside.asyncwait("vectors", "run", "pool-asyncio", "empty")
+    nobody = outside.asyncwait("vectors", "run")
+
+    assert (wrong.code, wrong.err) == (
+        2,
+        "error: it.json: the vectors break their schema: Object missing required field `spec`\n",
+    )
+    assert (empty.code, empty.err) == (2, "error: empty: there is no file with vectors in it\n")
+    assert (nobody.code, nobody.err.splitlines()[-1]) == (
+        2,
+        "Error: name a backend, or give --exec; see: asyncwait backends",
+    )
+
+
+def test_what_can_not_be_played_is_inconclusive(outside: Folder) -> None:
+    """A run without a single vector that passes proves nothing."""
+    few = outside.asyncwait(
+        "vectors", "run", "--exec", node("main.js"), str(DATA / "snapshots.json"), "--jobs", "1"
+    )
+
+    assert few.code == 3
+    assert " not applicable\n" in few.out
+
+
+def test_a_program_plays_vectors_without_the_suite(outside: Folder) -> None:
+    """With a reader of its own; a wrong output is told."""
+    order = DATA / "order.json"
+    wrong = outside.path / "wrong.json"
+    wrong.write_bytes(order.read_bytes().replace(b'"value":"a1"}', b'"value":"a7"}'))
+    program = str(FOLDER / "vectors.js")
+
+    right = outside.run(str(NODE), program, *map(str, sorted(DATA.iterdir())))
+    other = outside.run(str(NODE), program, str(wrong))
+
+    assert (right.code, right.err) == (0, "")
+    assert int(right.out.split()[0]) > 100
+    assert other.code == 1
+    assert "the-last-finishes-first (ORD-1,ORD-2):\n  expected " in other.out
+
+
+def test_values_go_into_files_and_come_back() -> None:
+    """Each file is read as what was written."""
+    for file in shipped_vectors().values():
+        assert vectors_from_json(vectors_to_json(file)) == file
+        assert msgspec.json.decode(vectors_to_json(file))["area"] == file.area

@@ -1,0 +1,282 @@
+"""Reads mutated input of one kind, thousands of times, with little memory; says what went wrong.
+
+    python mutated_input.py KIND FIRST COUNT
+
+A line on standard output for each input that was neither accepted nor refused as it should be, and
+one that counts the others.
+"""
+
+import resource
+import signal
+import struct
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+
+import msgspec
+from click.testing import CliRunner
+from msgspec import Struct
+from mutations import mutated
+from reports import report, verdict
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.generation import generate
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.report import draw
+from asyncwait.conformance.report_files import read_lines, report_to_lines
+from asyncwait.conformance.report_files._junit import to_junit
+from asyncwait.conformance.running import Broken, checked
+from asyncwait.conformance.running._speech import Program, told_from, trace_of
+from asyncwait.conformance.verdict import USAGE_ERROR
+from asyncwait.reference import open_operator
+from asyncwait.spec import (
+    AsyncWaitError,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+    decode_snapshot,
+    encode_snapshot,
+)
+from asyncwait.spec.scenario import (
+    Request,
+    Scenario,
+    Trace,
+    declaration_from_json,
+    protocol_from_json,
+    request_from_json,
+    scenarios_from_json,
+    scenarios_to_json,
+    trace_from_json,
+)
+from asyncwait.spec.vectors import shipped_vectors, vectors_from_json, vectors_to_json
+
+MEMORY = 1 << 30  # bytes
+SECONDS = 20  # of the real clock, for one input; a busy machine takes long for anything
+LONGEST = 2_000  # characters of a message
+MOST_OUTPUT = 1_000_000  # characters of a command
+ACCEPTED, REFUSED = "accepted", "refused"
+
+
+class Kind(Struct, frozen=True):
+    """Input of one kind.
+
+    Args:
+        sound: some that is right.
+        read: reads bytes, or raises an AsyncWaitError.
+        mutate: what becomes of them.
+    """
+
+    sound: Sequence[bytes]
+    read: Callable[[bytes], object]
+    mutate: Callable[[Random, bytes], bytes] = mutated
+
+
+SCENARIOS: list[Scenario] = [
+    *(example.scenario for example in EXAMPLES[::12]),
+    *generate(30, seed=0),
+]
+
+
+def _traces() -> dict[bytes, Scenario]:
+    return {msgspec.json.encode(play(open_operator, each)): each for each in SCENARIOS[::2]}
+
+
+def _judge(scenario: Scenario, trace: Trace) -> Trace | Broken:
+    """Judge a trace as the command does: whatever it says, no check may break."""
+    run = checked(scenario, trace)
+    if isinstance(run, Broken):
+        return run
+    assert_short(draw(scenario, run, None))
+    judged = judge(scenario, run, CHECKS)
+    broken = [f"{rule}: {each.error}" for rule, each in judged.by_rule.items() if each.error]
+    assert not judged.error, judged.error
+    assert not broken, broken
+    assert_short(violation.text for _, violation in judged.violations())
+    return run
+
+
+def assert_short(lines: Iterable[str]) -> None:
+    """What is shown to people must not be flooded by one value."""
+    longest = max(lines, key=len, default="")
+    assert len(longest) <= LONGEST, f"{len(longest)} characters: {longest[:300]}"
+
+
+def _trace_kind(before: bytes, after: bytes, read: Callable[[Scenario, bytes], object]) -> Kind:
+    """Traces with something round them; whoever reads one knows its scenario."""
+    scenarios = {before + trace + after: each for trace, each in _traces().items()}
+    seen: list[Scenario] = []
+
+    def mutate(chance: Random, data: bytes) -> bytes:
+        seen[:] = [scenarios[data]]
+        return mutated(chance, data)
+
+    return Kind(list(scenarios), lambda data: read(seen[0], data), mutate)
+
+
+def _trace(scenario: Scenario, data: bytes) -> object:
+    return _judge(scenario, trace_from_json(data))
+
+
+def _reply(scenario: Scenario, data: bytes) -> object:
+    program = Program("exec:test", ("test",))
+    assert_short([program.astray(data, 7, 2)])
+    return _judge(scenario, program.reply(data))
+
+
+def _first_line(data: bytes) -> object:
+    return protocol_from_json(data), declaration_from_json(data)
+
+
+SNAPSHOT = Snapshot(
+    7,
+    (Record({"k": [1, None, "x"]}, 5, "key"), Watermark(3), WatermarkStatus(True), Record(1.5)),
+    None,
+    Snapshot(6, (Record("b"),), 2),
+)
+
+
+def _mutate_snapshot(chance: Random, data: bytes) -> bytes:
+    """Alter any byte, or the payload alone, with a length and a checksum that are right."""
+    if chance.random() < 0.3:
+        return mutated(chance, data)
+    payload = mutated(chance, data[14:])
+    return struct.pack(">4sHII", b"AWSN", 1, len(payload), zlib.crc32(payload)) + payload
+
+
+def _told(scenario: Scenario, data: bytes) -> object:
+    return _judge(scenario, trace_of(told_from(data)))
+
+
+def _report(data: bytes) -> object:
+    """Read a report, and write it in another form; what is not whole is doubted, in a line."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.jsonl")
+        file.write_bytes(data)
+        read = read_lines(file)
+    to_junit(read)
+    return _refused_or(read.doubt)
+
+
+def _command(*arguments: str) -> str:
+    """Run the command; it ends with a word on what was wrong, or with a judgement.
+
+    Returns:
+        What it says where it refuses its input; else nothing.
+    """
+    done = CliRunner().invoke(asyncwait, arguments)
+    said = done.stdout + done.stderr
+    assert isinstance(done.exception, SystemExit | None), repr(done.exception)
+    assert done.exit_code in {0, 1, 2, 3}, done.exit_code
+    assert "Traceback" not in said
+    assert "bug of asyncwait" not in said
+    assert len(said) <= MOST_OUTPUT, f"{len(said)} characters"
+    if done.exit_code != USAGE_ERROR:
+        return ""
+    assert done.stderr.startswith("error: "), done.stderr[:300]
+    assert_short([done.stderr])
+    return done.stderr.removesuffix("\n")
+
+
+def _refused_or(said: str) -> object:
+    if said:
+        raise AsyncWaitError(said)
+    return None
+
+
+def _play_command(data: bytes) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "scenarios.json")
+        file.write_bytes(data)
+        return _refused_or(_command("play", "--here", "reference-asyncio", str(file)))
+
+
+def _judge_command(scenario: Scenario, data: bytes) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        planned, told = Path(folder, "scenarios.json"), Path(folder, "trace.json")
+        planned.write_bytes(scenarios_to_json((scenario,)))
+        told.write_bytes(data)
+        return _refused_or(_command("judge", str(planned), str(told)))
+
+
+KINDS: dict[str, Callable[[], Kind]] = {
+    "scenarios": lambda: Kind(
+        [scenarios_to_json((each,)) for each in SCENARIOS], scenarios_from_json
+    ),
+    "requests": lambda: Kind(
+        [msgspec.json.encode(Request(each, 7)) for each in SCENARIOS], request_from_json
+    ),
+    "vectors": lambda: Kind(
+        [vectors_to_json(file) for file in shipped_vectors().values()][:3], vectors_from_json
+    ),
+    "reports": lambda: Kind(
+        [report_to_lines(report(verdict("good"), verdict("bad", {"ORD-1": "fail"})))], _report
+    ),
+    "played": lambda: Kind([scenarios_to_json((each,)) for each in SCENARIOS], _play_command),
+    "judged": lambda: _trace_kind(b"", b"", _judge_command),
+    "traces": lambda: _trace_kind(b"", b"", _trace),
+    "replies": lambda: _trace_kind(b'{"trace":', b',"number":7}', _reply),
+    "told": lambda: _trace_kind(b'{"trace":', b"}", _told),
+    "first lines": lambda: Kind(
+        [
+            b'{"protocol": 2, "profiles": ["ordered", "timeouts"], "lacks": ["timed-input"]}',
+            b'{"lacks": ["restore"]}',
+            b"{}",
+        ],
+        _first_line,
+    ),
+    "snapshots": lambda: Kind([encode_snapshot(SNAPSHOT)], decode_snapshot, _mutate_snapshot),
+}
+
+
+def outcome(kind: Kind, number: int) -> str:
+    """Return what came of mutated input: "accepted", "refused", or what is wrong with that."""
+    chance = Random(number)
+    data = kind.mutate(chance, chance.choice(kind.sound))
+    began = time.monotonic()
+    signal.alarm(SECONDS)
+    try:
+        read = kind.read(data)
+        if isinstance(read, Broken):
+            assert_short([read.text])
+            return REFUSED
+    except AsyncWaitError as error:
+        message = str(error)
+        if "\n" in message or not 0 < len(message) <= LONGEST:
+            return f"a message of {len(message)} characters: {message[:300]!r}"
+        return REFUSED
+    except BaseException as error:
+        return f"{type(error).__name__}: {str(error)[:300]} {time.monotonic() - began:.0f} s"
+    finally:
+        signal.alarm(0)
+    return ACCEPTED
+
+
+def _too_slow(*_: object) -> None:
+    raise TimeoutError(f"it took more than {SECONDS} s")
+
+
+def main(name: str, first: int, count: int) -> None:
+    """Read so many inputs of a kind; print what is wrong."""
+    signal.signal(signal.SIGALRM, _too_slow)
+    kind = KINDS[name]()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    found: Counter[str] = Counter()
+    for number in range(first, first + count):
+        said = outcome(kind, number)
+        if said in {ACCEPTED, REFUSED}:
+            found[said] += 1
+        else:
+            print(f"{name} {number}: {said}", flush=True)
+    print(f"{ACCEPTED} {found[ACCEPTED]}, {REFUSED} {found[REFUSED]}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
