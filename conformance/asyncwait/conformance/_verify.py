@@ -1,13 +1,14 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance._convicting import can_convict
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
@@ -54,6 +55,7 @@ class Coverage(Struct, frozen=True):
         patience: seconds of the real clock for one scenario.
         jobs: how many processes play; None for as many as there are cores.
         exhaustive: every scenario of the small scope in place of those that are generated.
+        fails_fast: whether nothing more is played once a MUST is broken.
 
     Raises:
         InvalidConfig: a number is out of its range.
@@ -66,6 +68,7 @@ class Coverage(Struct, frozen=True):
     patience: float = REAL_SECONDS
     jobs: int | None = None
     exhaustive: bool = False
+    fails_fast: bool = False
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -139,10 +142,11 @@ def verify_to_tell(
     rules = chosen("rule", plan.rules)
     settled = settle(terms or Terms(), backend, all_rules(), rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
-    tally = Tally(checks, _applicable(rules, backend), settled.excuses)
+    counted = _applicable(rules, backend)
+    tally = Tally(checks, counted, settled.excuses)
     watch(tally)
-    cases = _Cases(plan, backend)
-    stopped = _judge_all(tally, backend, cases, progress)
+    cases = _Cases(plan, backend, [rules[rule] for rule in counted])
+    stopped = _judge_all(tally, backend, cases, progress, fails_fast=plan.fails_fast)
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
     planned = cases.count + further
     missing = stopped or _unjudged(tally, planned)
@@ -171,8 +175,9 @@ def verify_to_tell(
         stale=settled.stale,
         expired=settled.expired,
         spec=settled.spec,
+        spared=cases.spared,
     )
-    if plan.shrinks and not stopped:
+    if plan.shrinks and (plan.fails_fast or not stopped):
         verdict = _shrunk(verdict, backend, tally, progress)
     if verdict.is_green and not plan.rules:
         seems = seemingly_there(backend.play, backend.capabilities)
@@ -230,25 +235,49 @@ def _applicable(rules: Mapping[str, Rule], backend: Served) -> list[str]:
 class _Cases:
     """The examples, shapes, and generated scenarios, as a backend can play them, each once.
 
-    With the small scope, its scenarios stand for the latter two.
+    With the small scope, its scenarios stand for the latter two. Where few rules are judged by,
+    the examples about them come first, and what can't convict by them is spared.
+
+    Args:
+        plan: what to cover.
+        backend: that plays them.
+        rules: that it is held to.
 
     Attributes:
         asked: those that the backend was asked for so far.
         count: how many there are; exact at the end, when those that came out equal are known.
+        spared: how many are not played because of the rules.
     """
 
-    def __init__(self, plan: Coverage, backend: Served) -> None:
+    def __init__(self, plan: Coverage, backend: Served, rules: Sequence[Rule]) -> None:
         self.asked: list[Case] = []
+        self.spared = 0
         self._others = list(_all_small() if plan.exhaustive else shapes(plan.count, plan.seed))
         self._generated = () if plan.exhaustive else generate(plan.count, plan.seed)
         self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed
         self._fitting = partial(adapted, capabilities=backend.capabilities)
+        self._cases: Iterable[Case] = self._all()
+        if plan.rules:
+            self._spare(rules)
+
+    def _spare(self, rules: Sequence[Rule]) -> None:
+        """Leave out what can't convict by `rules`, and put the examples about them first."""
+        ids = {rule.id for rule in rules}
+        about = {example.name for example in EXAMPLES if ids.intersection(example.rules)}
+        cases = [
+            case
+            for case in self._cases
+            if case.name in about or any(can_convict(rule, case.scenario) for rule in rules)
+        ]
+        self.spared = self.count - len(cases)
+        self.count = len(cases)
+        self._cases = sorted(cases, key=lambda case: case.name not in about)
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield what is played, as soon as it is there."""
         known: set[bytes] = set()
-        for case in self._all():
+        for case in self._cases:
             key = key_of(case.scenario)
             if key not in known:
                 known.add(key)
@@ -271,18 +300,28 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
         yield f"small {number}", scenario
 
 
-def _judge_all(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> str:
+def _judge_all(
+    tally: Tally, backend: Served, cases: _Cases, progress: Progress, *, fails_fast: bool
+) -> str:
     """Play and judge everything; return why the rest was not played, or nothing."""
     lost = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", number, cases.count)
         _add(tally, cases.asked[number], run)
         lost += _is_lost(run)
+        left = cases.count - number - 1
         if lost == GIVE_UP_AFTER:
-            left = cases.count - number - 1
             return f"{lost} runs blocked, died or broke ({_said(run)}); {left:,} not played"
+        if fails_fast and left and (broken := _broken_musts(tally)):
+            return f"{', '.join(broken)} broken; {left:,} not played"
     progress("judged", cases.count, cases.count)
     return ""
+
+
+def _broken_musts(tally: Tally) -> list[str]:
+    """Return the ids of the rules that have convicted the backend so far."""
+    found = (rule for rule, count in tally.counts.items() if count.found.count)
+    return [rule for rule in found if all_rules()[rule].level == "MUST"]
 
 
 def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> int:

@@ -72,8 +72,17 @@ MOST_GENERATED = 1_000_000
     "two keys, calls of up to two ticks, which may fail once or twice, and a deadline of one tick "
     "or none.",
 )
-@click.option("--rule", "only", multiple=True, metavar="ID", help="Judge by this rule only.")
-@click.option("--area", "parts", multiple=True, metavar="ID", help="Judge by these rules only.")
+@click.option(
+    "--rule",
+    "only",
+    multiple=True,
+    metavar="ID",
+    help="Judge by this rule only: play what can show it.",
+)
+@click.option(
+    "--area", "parts", multiple=True, metavar="ID", help="The same for all rules of an area."
+)
+@click.option("--fail-fast", is_flag=True, help="Play nothing more once a MUST is broken.")
 @click.option("--seed", type=int, help="Of the generated scenarios; 0 if nothing else is said.")
 @click.option(
     "--exceptions",
@@ -118,6 +127,7 @@ def verify_command(
     exhaustive: bool,
     only: tuple[str, ...],
     parts: tuple[str, ...],
+    fail_fast: bool,
     seed: int | None,
     exceptions: Path | None,
     updates: bool,
@@ -146,6 +156,7 @@ def verify_command(
         _refuse_contradictions(
             **{"--update-expectations": True, "--rule": bool(only), "--area": bool(parts)}
         )
+        _refuse_contradictions(**{"--update-expectations": True, "--fail-fast": fail_fast})
     named = (*backends, *([] if program is None else [exec_name(program)]))
     others = shipped_backends() if every else ()
     with usage_errors(), ExitStack() as stack:
@@ -162,7 +173,7 @@ def verify_command(
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
         count = count or (FULL if full else (not exhaustive and gate.count) or QUICK)
         seed = (gate.seed or 0) if seed is None else seed
-        plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive)
+        plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive, fail_fast)
         opened = partial(open_backend, patience=patience, jobs=jobs)
         served = lineup.gather(
             lambda name: stack.enter_context(opened(name, folder=gate.folder(name)))

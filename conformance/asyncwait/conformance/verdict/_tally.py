@@ -122,7 +122,7 @@ class Tally:
 
     def add(self, case: Case, trace: Trace) -> None:
         """Judge one trace by every rule."""
-        judged = judge(case.scenario, trace, self._checks)
+        judged = judge(case.scenario, trace, self._checks, self.counts)
         if judged.error:
             self.fail(case, judged.error)
             return

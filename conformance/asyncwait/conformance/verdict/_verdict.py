@@ -118,6 +118,8 @@ class Verdict(Struct, frozen=True):
         stale: exceptions of a file that match nothing, each with the reason.
         expired: rules whose exceptions count no more, each with the day on which it ended.
         spec: the version of the specification that the backend claims; empty for the newest.
+        spared: how many scenarios are left out, because they can't convict by the rules that were
+            asked for.
     """
 
     backend: str
@@ -137,6 +139,7 @@ class Verdict(Struct, frozen=True):
     stale: Mapping[str, str] = {}
     expired: Mapping[str, date] = {}
     spec: str = ""
+    spared: int = 0
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
@@ -208,12 +211,18 @@ class Verdict(Struct, frozen=True):
             *([f"{len(self.errors)} runs in error"] if self.errors else []),
             *exceptions_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
+            *([self._spared] if self.spared else []),
         ]
         only = [result.rule.id for result in self.results]
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
         played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
         told = f"({', '.join(parts)}){self._newer}{self._hint}"
         return f"{self.backend}: {self.claim}{part}{played} {told}"
+
+    @property
+    def _spared(self) -> str:
+        every = self.planned + self.spared
+        return f"{self.planned:,} of {every:,} scenarios can show it"
 
     def _said(self, status: Status) -> str:
         """Return what a status is called, and how many scenarios show what is expected."""

@@ -1,0 +1,75 @@
+"""Which scenarios can convict by a rule: the others need not be played for it.
+
+A rule is seen where what its chapter is about is planned: one about deadlines where there is a
+deadline. What else it needs may be missing where it is broken: who counts retries may count some
+where there are none. A few rules are seen only where the scenario says more than that, and their
+checks look for it first. What is not sure stays: a rule that nothing is known of can be broken
+anywhere.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from asyncwait.spec.rules import Rule
+from asyncwait.spec.scenario import Capability, Scenario
+
+Premise = Callable[[Scenario], bool]
+
+
+def _sink_does(what: str) -> Premise:
+    return lambda scenario: any(step.does == what for step in scenario.sink)
+
+
+def _is_tracked(scenario: Scenario) -> bool:
+    return scenario.tracked
+
+
+def _is_unshielded(scenario: Scenario) -> bool:
+    return scenario.unshielded and scenario.form == "coroutine"
+
+
+PREMISES: Mapping[str, Premise] = {
+    "ELEM-8": _is_tracked,
+    "CAP-7": _is_tracked,
+    "KEY-13": _is_tracked,
+    "FAIL-7": lambda scenario: bool(scenario.source_error),
+    "END-6": lambda scenario: scenario.hooks != "none",
+    "END-9": _sink_does("give_up"),
+    "END-12": lambda scenario: scenario.hook_error == "open",
+    "END-13": lambda scenario: scenario.hook_error == "close" or scenario.close_error,
+    "END-14": _sink_does("intrude"),
+    "END-15": lambda scenario: scenario.company != "none",
+    "END-16": lambda scenario: scenario.source == "scope",
+    "END-18": _sink_does("raise"),
+    "END-19": lambda scenario: bool(scenario.wrong_argument),
+    "CANCEL-1": _is_unshielded,
+    "CANCEL-2": _is_unshielded,
+    "CANCEL-3": _is_unshielded,
+}
+"""What the checks of some rules look for before anything else, by the id of the rule."""
+
+_ALSO = {Capability.TIMEOUTS: (Capability.ATTEMPT_TIMEOUT,)}
+"""What brings deadlines, too."""
+
+
+def can_convict(rule: Rule, scenario: Scenario) -> bool:
+    """Whether a run of `scenario` may break `rule`.
+
+    Args:
+        rule: that somebody is to be held to.
+        scenario: as the backend can play it.
+    """
+    premise = PREMISES.get(rule.id)
+    if premise is not None and not premise(scenario):
+        return False
+    return all(_is_planned(either, scenario) for either in rule.needs[:1])
+
+
+def _is_planned(either: Iterable[Capability], scenario: Scenario) -> bool:
+    """Whether a scenario holds one of the parts of the specification that a rule is about.
+
+    What is no profile says how a backend is run, which is in no scenario.
+    """
+    if not all(each.is_profile for each in either):
+        return True
+    parts = [part for each in either for part in (each, *_ALSO.get(each, ()))]
+    return any(part.without(scenario) is not scenario for part in parts)

@@ -1,0 +1,135 @@
+"""Where few rules are asked for, only what can convict by them is played, and nothing is lost."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from asyncwait.backends.faulty import FAULTY, Faulty
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance._convicting import PREMISES, can_convict
+from asyncwait.conformance._verify import Coverage, verify
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.generation import generate, shapes
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import judge
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import PROFILES, Scenario
+
+SAMPLE = [faulty for faulty in FAULTY if not faulty.blocks][::20]
+"""A twentieth of the gallery, of all areas: the whole takes an hour, and loses nothing either."""
+
+LARGE = 20
+"""Inputs; what a larger example shows, a small one of the same rule does too."""
+
+PLAYED: list[tuple[Scenario, tuple[str, ...]]] = [
+    *((e.scenario, e.rules) for e in EXAMPLES[::3] if len(e.scenario.inputs) <= LARGE),
+    *((scenario, ()) for scenario in generate(60, seed=0)),
+]
+"""Scenarios, each with the rules that it is about."""
+
+
+DRAWN = [*(scenario for _, scenario in shapes(1_000, 0)), *generate(100, 0)]
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Run the command in this process; return its exit code and what it said."""
+    done = CliRunner().invoke(asyncwait, arguments)
+    return done.exit_code, done.stdout
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("faulty", SAMPLE, ids=lambda faulty: faulty.name)
+def test_no_conviction_is_lost(faulty: Faulty) -> None:
+    """Each rule that convicts an operator anywhere does so where it is played alone, too."""
+    found, kept = set(), set()
+    its_own = [(e.scenario, e.rules) for e in EXAMPLES if faulty.rule in e.rules]
+    for scenario, about in (*its_own, *PLAYED):
+        trace = play(faulty.open_operator, scenario, faulty.loop)
+        for rule, _ in judge(scenario, trace, CHECKS).violations():
+            found.add(rule)
+            if rule in about or can_convict(rules()[rule], scenario):
+                kept.add(rule)
+
+    assert faulty.rule in found
+    assert found - kept == set()
+
+
+@pytest.mark.parametrize("rule", PREMISES)
+def test_what_a_check_looks_for_is_there_where_it_is_said_to_be(rule: str) -> None:
+    """A scenario that is left out is none in which the check finds a spot to judge."""
+    spared = [scenario for scenario, _ in PLAYED if not PREMISES[rule](scenario)]
+    check = {rule: CHECKS[rule]}
+    applied = [
+        judge(scenario, play(FAULTY[0].open_operator, scenario), check).by_rule[rule].applied
+        for scenario in spared[::8]
+    ]
+
+    assert len(applied) > len(PLAYED) / 20
+    assert sum(applied) == 0
+
+
+@pytest.mark.parametrize("rule", rules())
+def test_an_example_about_a_rule_is_played_for_it(rule: str) -> None:
+    """And examples about others, and generated ones, where they may show it; of some not all."""
+    examples = [e for e in EXAMPLES if rule in e.rules]
+    there = [scenario for scenario in DRAWN if can_convict(rules()[rule], scenario)]
+
+    assert examples
+    assert there or rule == "END-19"  # wrong arguments are not drawn
+    if any(either <= set(PROFILES) for either in rules()[rule].needs[:1]):
+        assert len(there) < len(DRAWN)
+
+
+def test_judging_by_one_rule_says_what_judging_by_all_says_of_it() -> None:
+    """Whatever else is broken in the same runs."""
+    faulty = next(f for f in FAULTY if f.name == "knows-one-mode")
+    wanted = "ORD-1"
+    for scenario, _ in PLAYED[::4]:
+        trace = play(faulty.open_operator, scenario, faulty.loop)
+        whole = judge(scenario, trace, CHECKS).by_rule[wanted]
+        alone = judge(scenario, trace, CHECKS, [wanted]).by_rule[wanted]
+        assert alone.violations == whole.violations
+
+
+def test_a_rule_is_played_where_it_can_be_shown() -> None:
+    """The verdict says how many scenarios that are, and of how many."""
+    code, out = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "30")
+
+    assert code == 0, out
+    said = re.search(r"\(1 rules pass, (\d+) of (\d+) scenarios can show it\)$", out)
+    assert said is not None, out
+    assert int(said[1]) < 30 < len(EXAMPLES) < int(said[2])
+
+
+def test_the_examples_about_a_rule_come_first() -> None:
+    """So that whoever has broken it hears of it at once."""
+    plan = Coverage(count=1, rules=("ORD-1",), fails_fast=True, jobs=1)
+    verdict = verify("faulty-knows-one-mode", plan)
+
+    (failed,) = verdict.failed
+    assert "ORD-1" in next(e for e in EXAMPLES if e.name == failed.failures[0].case.name).rules
+    assert verdict.scenarios < 10
+
+
+def test_nothing_more_is_played_once_a_must_is_broken() -> None:
+    """The verdict says how much was not."""
+    code, out = run("verify", "faulty-knows-one-mode", "--fail-fast", "--count", "1", "--jobs", "1")
+
+    assert code == 1
+    stopped = r"^faulty-knows-one-mode: stopped: [A-Z0-9, -]+ broken; \d+ not played$"
+    assert re.search(stopped, out, re.MULTILINE)
+    last = out.splitlines()[-1]
+    assert re.match(r"faulty-knows-one-mode: not conformant after \d+ of \d+ scenarios \(", last)
+
+
+def test_a_should_stops_nothing() -> None:
+    """Only what speaks against the backend does."""
+    should = next(f for f in FAULTY if rules()[f.rule].level == "SHOULD" and not f.blocks)
+    code, out = run(
+        "verify", f"faulty-{should.name}", "--rule", should.rule, "--fail-fast", "--count", "1"
+    )
+
+    assert code == 0, out
+    assert "1 fail, 1 of the failures not of a MUST" in out
+    assert "stopped" not in out
