@@ -45,6 +45,7 @@ def _specification() -> list[Any]:
     mailbox = ["spec/mailbox/01-mailbox.md", "spec/mailbox/sources.md"]
     return [
         {"Introduction": "spec/00-introduction.md"},
+        "pictures.md",
         {"All rules": "spec/rules.md"},
         {"Chapters": chapters},
         {"The contract": ["contract.md", {"Sentence by sentence": "spec/contract.md"}]},
