@@ -55,14 +55,24 @@ def related() -> dict[str, Related]:
     return dict(found)
 
 
-RELATED = related()
-WITNESSES_OF = {witness.rule: witness for witness in WITNESSES}
-
-
 def folder_of(rule: str) -> str:
     """Return how the pages of a rule's area are called."""
     area = rule.rpartition("-")[0]
     return "mailbox" if area == "MBX" else areas()[area].folder
+
+
+RELATED = related()
+EVIDENCE = {
+    **{name: page for each in RELATED.values() for page, name in each.examples},
+    **{
+        name: f"faults/{folder_of(rule)}.md"
+        for rule, each in RELATED.items()
+        for name in each.faults
+    },
+}
+"""The page on which an example or a faulty operator stands, by its name."""
+
+WITNESSES_OF = {witness.rule: witness for witness in WITNESSES}
 
 
 def chapter_of(rule: str) -> str:

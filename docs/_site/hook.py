@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from chapters import decorated, rule_link
+from chapters import EVIDENCE, RELATED, decorated, rule_link
 from evidence_pages import example_pages, fault_pages
-from links import code_linked, outside_code, relinked
+from links import code_linked, outside_code, relative, relinked
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -14,12 +14,14 @@ from source_pages import source_pages
 from tables import capabilities_page, contract_page, rules_page
 from where import ELSEWHERE, ROOT
 
-from asyncwait.spec.rules import rules
-
 CHAPTER = re.compile(r"spec/(\d\d-\w+|mailbox/\d\d-\w+)\.md")
-RULES_IN = {"spec/contract.md": -1, "upstream.md": 3, "bugs.md": 3}
-"""Pages with a table in which a column names rules, and which one."""
+TABLES = ("spec/contract.md", "upstream.md", "bugs.md")
+"""Pages whose tables name rules in the third column, and examples or faulty operators behind it."""
+
+RULES_AT = 3
+CELLS = re.compile(r"(?<!\\)\|")
 RULE = re.compile(r"\b[A-Z]+-\d+\b")
+NAME = re.compile(r"`([a-z0-9-]+)`")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -62,20 +64,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     text = relinked(markdown, uri)
     if CHAPTER.fullmatch(uri):
         text = decorated(text, uri)
-    return _rules_linked(text, uri, RULES_IN[uri]) if uri in RULES_IN else text
+    return "\n".join(_row(line, uri) for line in text.split("\n")) if uri in TABLES else text
 
 
-def _rules_linked(text: str, uri: str, column: int) -> str:
-    """Make links of the names of rules in a column of tables."""
+def _row(line: str, uri: str) -> str:
+    """Make links of what a row of a table names."""
 
-    def linked(found: re.Match[str]) -> str:
-        return rule_link(found[0], uri) if found[0] in rules() else found[0]
+    def rule(found: re.Match[str]) -> str:
+        return rule_link(found[0], uri) if found[0] in RELATED else found[0]
 
-    lines = text.split("\n")
-    for place, line in enumerate(lines):
-        if line.startswith("|") and line.endswith("|"):
-            cells = line.split(" | ")
-            if len(cells) > abs(column):
-                cells[column] = outside_code(cells[column], lambda part: RULE.sub(linked, part))
-            lines[place] = " | ".join(cells)
-    return "\n".join(lines)
+    def evidence(found: re.Match[str]) -> str:
+        page = EVIDENCE.get(found[1])
+        return f"[{found[0]}]({relative(page, uri)}#{found[1]})" if page else found[0]
+
+    cells = CELLS.split(line)
+    if line.startswith("|") and len(cells) > RULES_AT + 1:
+        cells[RULES_AT] = outside_code(cells[RULES_AT], lambda part: RULE.sub(rule, part))
+        cells[RULES_AT + 1 :] = [NAME.sub(evidence, cell) for cell in cells[RULES_AT + 1 :]]
+    return "|".join(cells)

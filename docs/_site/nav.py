@@ -1,14 +1,34 @@
 """What leads to the pages: a menu, made of the pages by hand and of the areas of rules."""
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from chapters import chapter_of, folder_of
+from where import ROOT
 
 from asyncwait.spec.rules import areas
 
+DOCS = ROOT / "docs"
+
 
 def menu() -> list[Any]:
-    """Return it as MkDocs wants it."""
+    """Return it as MkDocs wants it; a page that nobody has given a place stands last."""
+    places = _places()
+    by_hand = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.rglob("*.md"))]
+    others = [page for page in by_hand if page not in _pages_in(places)]
+    return [*places, {"More": others}] if others else places
+
+
+def _pages_in(place: Any) -> Iterator[str]:
+    if isinstance(place, str):
+        yield place
+    else:
+        inside = place.values() if isinstance(place, dict) else place
+        yield from chain.from_iterable(map(_pages_in, inside))
+
+
+def _places() -> list[Any]:
     return [
         {"Home": "index.md"},
         {"Tutorials": _TUTORIALS},

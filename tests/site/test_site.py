@@ -148,3 +148,23 @@ def test_a_folder_of_code_is_shown_with_what_is_in_it() -> None:
     assert shown["source/examples.md"].startswith(APART)
     assert "A sliding window in plain asyncio" in shown["source/examples.md"]
     assert "class SlidingWindow" in shown["source/examples/sliding_window.py.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("bugs", {"spec", "faults"}),
+        ("upstream", {"spec", "examples"}),
+        ("spec/contract", {"spec"}),
+    ],
+)
+def test_what_a_table_names_is_linked(
+    name: str, kinds: set[str], site: Path, pages: dict[Path, Page]
+) -> None:
+    """Rules lead to their chapters, and names to where the code or the drawing is."""
+    file = site / f"{name}.html"
+    main = file.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
+    targets = [(file.parent / urldefrag(link)[0]).resolve() for link in Page(main).links]
+
+    assert {target.parent.name for target in targets if target.parent != site} - {""} >= kinds
+    assert len([target for target in targets if target.parent.name in kinds]) > 40
