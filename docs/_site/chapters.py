@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from links import relative
 
-from asyncwait.backends.faulty import FAULTY
-from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES
+from asyncwait.backends.faulty import FAULTY, Faulty
+from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.areas import WITNESSES
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, MailboxExample
@@ -29,6 +29,7 @@ EXAMPLE_PAGES: dict[str, tuple[str, tuple[Example, ...]]] = {
 }
 """The pages of examples: what each is about, and its examples."""
 
+EVERY_FAULT: tuple[Faulty | FaultyMailbox, ...] = (*FAULTY, *FAULTY_MAILBOXES)
 MAILBOX_PAGE = "spec/examples/mailbox.md"
 
 
@@ -50,7 +51,7 @@ def related() -> dict[str, Related]:
         for example in examples:
             for rule in example.rules:
                 found[rule].examples.append((page, example.name))
-    for faulty in (*FAULTY, *FAULTY_MAILBOXES):
+    for faulty in EVERY_FAULT:
         found[faulty.rule].faults.append(faulty.name)
     return dict(found)
 

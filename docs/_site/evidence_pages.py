@@ -5,10 +5,18 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from chapters import EXAMPLE_PAGES, MAILBOX_PAGE, counted, folder_of, rule_link, rule_links
+from chapters import (
+    EVERY_FAULT,
+    EXAMPLE_PAGES,
+    MAILBOX_PAGE,
+    counted,
+    folder_of,
+    rule_link,
+    rule_links,
+)
 from where import ROOT
 
-from asyncwait.backends.faulty import FAULTY, ODD, Variation
+from asyncwait.backends.faulty import FAULTY, ODD, Faulty
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.harness import play
@@ -71,7 +79,7 @@ def _gallery(uri: str) -> Iterator[str]:
     yield "sound: the suite lets them pass. `asyncwait verify faulty-NAME` shows what it says.\n\n"
     yield "| operator | breaks | what it does | bug that had it |\n|---|---|---|---|\n"
     bugs = bugs_by_operator()
-    for faulty in (*FAULTY, *FAULTY_MAILBOXES):
+    for faulty in EVERY_FAULT:
         link = f"[{faulty.name}]({folder_of(faulty.rule)}.md#{faulty.name})"
         bug = bugs.get(faulty.name, ("", ""))[0]
         yield f"| {link} | {rule_link(faulty.rule, uri)} | {_cell(faulty.sentence)} | {bug} |\n"
@@ -80,7 +88,7 @@ def _gallery(uri: str) -> Iterator[str]:
         yield f"| `odd-{odd.name}` | {_cell(odd.sentence)} |\n"
 
 
-def _faults(faults: Iterable[Variation | FaultyMailbox], uri: str) -> Iterator[str]:
+def _faults(faults: Iterable[Faulty | FaultyMailbox], uri: str) -> Iterator[str]:
     bugs = bugs_by_operator()
     for faulty in faults:
         yield f"## {faulty.name} {{ #{faulty.name} }}\n\n{faulty.sentence}\n\n"

@@ -101,6 +101,47 @@ def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{file.name}: {link}"
 
 
+@pytest.mark.parametrize(
+    ("link", "is_broken"),
+    [
+        ("#there", False),
+        ("#gone", True),
+        ("b.html", True),
+        ("data.json", False),
+        ("https://example.org/a", False),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_seen(
+    link: str,
+    is_broken: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """Where the page is missing, or the part of it."""
+    file = tmp_path / "a.html"
+    file.write_text(f'<p id="there"><a href="{link}">it</a></p>')
+    (tmp_path / "data.json").write_text("{}")
+
+    assert list(broken_links({file: page(file)})) == ([f"a.html: {link}"] if is_broken else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loaded"),
+    [
+        ('<script src="https://example.org/a.js"></script>', True),
+        ('<link rel="stylesheet" href="//example.org/a.css">', True),
+        ('<link rel="preconnect" href="https://example.org">', True),
+        ('<img src="a.png">', False),
+        ('<a href="https://example.org">elsewhere</a>', False),
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_seen(
+    text: str,
+    is_loaded: bool,  # noqa: FBT001
+) -> None:
+    """A link to elsewhere loads nothing."""
+    assert any(map(is_foreign, Page(text).loads)) is is_loaded
+
+
 @pytest.mark.parametrize("rule", [*rules(), *mailbox_rules()])
 def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
     rule: str, site: Path, pages: dict[Path, Page]
