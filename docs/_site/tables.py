@@ -1,0 +1,105 @@
+"""Pages that tell what the package defines: its rules, its capabilities, its contract."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from importlib import resources
+
+from chapters import RELATED, folder_of, rule_link, rule_links
+
+from asyncwait import spec
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
+from asyncwait.spec.scenario import Capability, needs
+
+CONTRACT = {
+    "_operator": ("OpenOperator", "OperatorResults", "SnapshotOnDemand", "Statistics"),
+    "_config": ("OperatorConfig",),
+    "_retry": ("Retry",),
+    "_function": ("CallbackFunction", "ResultFuture"),
+    "_elements": ("Record", "Watermark", "WatermarkStatus", "LatencyMarker", "Barrier", "Snapshot"),
+}
+"""What an author of an operator meets, in the order in which one reads it, by module."""
+
+
+def rules_page(uri: str) -> str:
+    """Return the list of all rules."""
+    return "".join(_rules_page(uri))
+
+
+def _rules_page(uri: str) -> Iterator[str]:
+    yield f"# All rules\n\n{len(rules())} hold operators, {len(mailbox_rules())} mailboxes. "
+    yield "`asyncwait rules` prints the list, `asyncwait rules ID` a rule.\n"
+    for area in areas().values():
+        of_area = [rule for rule in rules().values() if rule.area == area.id]
+        yield f"\n## {area.title}\n\n{''.join(_rules(of_area, uri))}"
+    yield f"\n## The task mailbox\n\n{''.join(_rules(mailbox_rules().values(), uri))}"
+
+
+def _rules(of_area: Iterable[Rule], uri: str) -> Iterator[str]:
+    yield "| rule | | what holds | needs | examples | faulty operators |\n"
+    yield "|---|---|---|---|---|---|\n"
+    for rule in of_area:
+        examples, faults = RELATED[rule.id]
+        needed = ", ".join(rule.missing(frozenset()))
+        broken = f"[{len(faults)}](../faults/{folder_of(rule.id)}.md#{faults[0]})"
+        yield f"| {rule_link(rule.id, uri)} | {rule.level} | {rule.title} | {needed} "
+        yield f"| {len(examples)} | {broken} |\n"
+
+
+def capabilities_page(uri: str) -> str:
+    """Return the page on what an operator may do without."""
+    return "".join(_capabilities_page(uri))
+
+
+def _capabilities_page(uri: str) -> Iterator[str]:
+    yield """\
+# Capabilities
+
+An operator says what it has, and is held to the rules of that and to no others:
+
+```
+stream_backend(open_operator, profiles=["ordered", "timeouts"])
+stream_backend(open_operator, lacks=["snapshots", "restore"])
+```
+
+The large ones are *profiles*. The core and one mode are an operator already; with `profiles` it has
+those that are named, without it all of them. `lacks` takes any away, the finer ones too. Scenarios
+are adapted to what is there, and a rule that needs what is missing is not applicable. What is
+declared and does not hold is a failure; what holds and is not declared, the verdict tells of.
+"""
+    fine = [each for each in Capability if not each.is_profile]
+    profiles = [each for each in Capability if each.is_profile]
+    yield f"\n## Profiles\n\n{''.join(_capabilities(profiles, uri))}"
+    yield f"\n## Finer abilities\n\n{''.join(_capabilities(fine, uri))}"
+
+
+def _capabilities(kinds: Iterable[Capability], uri: str) -> Iterator[str]:
+    yield "| name | brings | part of | examples | rules that need it |\n|---|---|---|---|---|\n"
+    for kind in kinds:
+        played = sum(kind in needs(example.scenario) for example in EXAMPLES)
+        held = [rule.id for rule in rules().values() if any(kind in of for of in rule.needs)]
+        told = rule_links(held, uri) or "-"
+        yield f"| `{kind.value}` | {kind.brings} | {kind.part_of or ''} | {played} | {told} |\n"
+
+
+def contract_page() -> str:
+    """Return the page that shows the contract as it stands in the code."""
+    return "".join(_contract_page())
+
+
+def _contract_page() -> Iterator[str]:
+    yield """\
+# The contract
+
+What an operator is given, what it gives, and what it promises: the docstrings of `asyncwait.spec`,
+as they stand in the code. [Which rules hold an operator to which sentence](spec/contract.md) is
+told apart.
+"""
+    for module, names in CONTRACT.items():
+        source = resources.files(spec).joinpath(f"{module}.py").read_text(encoding="utf-8")
+        classes = {
+            node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)
+        }
+        for name in names:
+            told = ast.get_source_segment(source, classes[name], padded=True)
+            yield f"\n## {name}\n\n```python\n{told}\n```\n"

@@ -1,0 +1,55 @@
+"""The pictures in docs are what the suite draws of their runs now, and show what the page says."""
+
+import re
+
+import pytest
+from pictures import FOLDER, PICTURES, picture
+from where import ROOT
+
+from asyncwait.conformance.harness import play
+from asyncwait.reference import open_operator
+from asyncwait.spec import Record, Snapshot
+from asyncwait.spec.scenario import SinkTook
+
+PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
+
+
+def output(name: str) -> list[object]:
+    """What comes out in a picture: values of records, and other elements."""
+    (leg,) = play(open_operator, PICTURES[name], "asyncio").legs
+    elements = [event.element for event in leg.events if isinstance(event, SinkTook)]
+    return [each.value if isinstance(each, Record) else each for each in elements]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_what_is_drawn_now(name: str) -> None:
+    """`python docs/_site/pictures.py` writes them."""
+    assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == picture(name)
+
+
+def test_every_picture_stands_in_the_page() -> None:
+    """In the order in which they are drawn, and no other."""
+    assert re.findall(r"\(pictures/(.*?)\.svg\)", PAGE) == list(PICTURES)
+    assert sorted(file.stem for file in FOLDER.iterdir()) == sorted(PICTURES)
+
+
+def test_the_modes_differ_as_the_page_says() -> None:
+    """In order one waits for the other."""
+    assert output("ordered") == ["a1", "b1", "c1"]
+    assert output("unordered") == ["b1", "c1", "a1"]
+
+
+def test_nothing_crosses_the_watermark() -> None:
+    """What is behind it comes last, though it is ready before the first."""
+    (b, a, watermark, c) = output("segments")
+
+    assert (b, a, c) == ("b1", "a1", "c1")
+    assert not isinstance(watermark, str)
+
+
+def test_the_snapshot_holds_what_the_page_says() -> None:
+    """Two inputs: one whose call runs, one that is decided and held."""
+    snapshot = output("snapshot")[0]
+
+    assert isinstance(snapshot, Snapshot)
+    assert snapshot.in_flight == (Record("a"), Record("b"))

@@ -1,0 +1,211 @@
+"""The site is whole, loads nothing from elsewhere, and every link in it leads somewhere."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from chapters import RELATED, chapter_of, folder_of
+from source_pages import APART, source_pages
+
+from asyncwait.backends.faulty import FAULTY
+from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.upstream import upstream_tests
+from asyncwait.spec.rules import mailbox_rules, rules
+from asyncwait.spec.scenario import Capability
+
+LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
+"""What has a browser load something, and where it says what."""
+
+LOADING_LINKS = {"stylesheet", "preload", "icon", "preconnect", "dns-prefetch", "manifest"}
+
+
+class Page(HTMLParser):
+    """What a page loads, what it links to, and where it can be linked to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.anchors = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag in LOADS and LOADS[tag] in given:
+            self.loads.append(given[LOADS[tag]])
+        if tag == "link" and LOADING_LINKS & set(given.get("rel", "").split()):
+            self.loads.append(given["href"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+
+
+@cache
+def page(file: Path) -> Page:
+    """Read a page, once."""
+    return Page(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(name="pages", scope="session")
+def read_pages(site: Path) -> dict[Path, Page]:
+    """Every page of the site, but for the one for what is not there: its links are absolute."""
+    return {file: page(file) for file in site.rglob("*.html") if file.name != "404.html"}
+
+
+def is_foreign(link: str) -> bool:
+    """Whether a link leads away from the site."""
+    parts = urlsplit(link)
+    return bool(parts.netloc) or parts.scheme not in {"", "data"}
+
+
+def test_no_page_loads_anything_from_elsewhere(pages: dict[Path, Page]) -> None:
+    """Scripts, styles, fonts and pictures stand on the site: it can be read without a network."""
+    loads = [link for each in pages.values() for link in each.loads]
+
+    assert len(loads) > 3 * len(pages)
+    assert [link for link in loads if is_foreign(link)] == []
+
+
+def test_no_style_loads_anything_from_elsewhere(site: Path) -> None:
+    """Nor do the styles load fonts."""
+    texts = [file.read_text(encoding="utf-8") for file in site.rglob("*.css")]
+    found = [
+        re.findall(r"url\(['\"]?(.*?)['\"]?\)|@import ['\"](.*?)['\"]", each) for each in texts
+    ]
+    links = ["".join(either) for of_text in found for either in of_text]
+
+    assert texts
+    assert [link for link in links if is_foreign(link)] == []
+
+
+def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+    """To a file of the site, and there to what is named behind the #."""
+    assert list(broken_links(pages)) == []
+
+
+def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
+    """Tell of links within the site that lead nowhere."""
+    for file, read in pages.items():
+        for link in read.links:
+            path, anchor = map(unquote, urldefrag(link))
+            target = (file.parent / path).resolve() if path else file
+            if is_foreign(link) or (target.suffix != ".html" and target.is_file()):
+                continue
+            if not target.is_file() or anchor not in page(target).anchors:
+                yield f"{file.name}: {link}"
+
+
+@pytest.mark.parametrize(
+    ("link", "is_broken"),
+    [
+        ("#there", False),
+        ("#gone", True),
+        ("b.html", True),
+        ("data.json", False),
+        ("https://example.org/a", False),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_seen(
+    link: str,
+    is_broken: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """Where the page is missing, or the part of it."""
+    file = tmp_path / "a.html"
+    file.write_text(f'<p id="there"><a href="{link}">it</a></p>')
+    (tmp_path / "data.json").write_text("{}")
+
+    assert list(broken_links({file: page(file)})) == ([f"a.html: {link}"] if is_broken else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loaded"),
+    [
+        ('<script src="https://example.org/a.js"></script>', True),
+        ('<link rel="stylesheet" href="//example.org/a.css">', True),
+        ('<link rel="preconnect" href="https://example.org">', True),
+        ('<img src="a.png">', False),
+        ('<a href="https://example.org">elsewhere</a>', False),
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_seen(
+    text: str,
+    is_loaded: bool,  # noqa: FBT001
+) -> None:
+    """A link to elsewhere loads nothing."""
+    assert any(map(is_foreign, Page(text).loads)) is is_loaded
+
+
+@pytest.mark.parametrize("rule", [*rules(), *mailbox_rules()])
+def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
+    rule: str, site: Path, pages: dict[Path, Page]
+) -> None:
+    """Its chapter links to each example and each faulty operator of it."""
+    chapter = site / chapter_of(rule).replace(".md", ".html")
+    links = {link.rpartition("#")[2] for link in pages[chapter].links}
+
+    assert rule.lower() in pages[chapter].anchors
+    assert {name for _, name in RELATED[rule].examples} <= links
+    assert set(RELATED[rule].faults) <= links
+
+
+def test_the_gallery_has_everything(site: Path, pages: dict[Path, Page]) -> None:
+    """Each faulty operator has a section with its rule, and a row in the table."""
+    table = {link.partition("#")[2] for link in pages[site / "faults" / "index.html"].links}
+    for faulty in (*FAULTY, *FAULTY_MAILBOXES):
+        of_area = pages[site / "faults" / f"{folder_of(faulty.rule)}.html"]
+        assert faulty.name in of_area.anchors
+        assert faulty.rule.lower() in {link.partition("#")[2] for link in of_area.links}
+        assert faulty.name in table
+
+
+def test_every_example_is_drawn(site: Path) -> None:
+    """Each stands on a page of examples, with what the reference makes of it."""
+    texts = "".join(file.read_text() for file in (site / "spec" / "examples").glob("*.html"))
+
+    assert [each.name for each in EXAMPLES if f'<h2 id="{each.name}">' not in texts] == []
+    assert texts.count("What happens") == len(EXAMPLES)
+
+
+def test_tables_hold_all_that_is_defined(site: Path) -> None:
+    """Capabilities, and upstream's tests, stand there as the package has them."""
+    capabilities = (site / "capabilities.html").read_text(encoding="utf-8")
+    upstream = (site / "upstream.html").read_text(encoding="utf-8")
+
+    assert [each for each in Capability if f"<code>{each.value}</code>" not in capabilities] == []
+    assert [each.name for each in upstream_tests() if each.name not in upstream] == []
+
+
+def test_a_folder_of_code_is_shown_with_what_is_in_it() -> None:
+    """Each module has a page, and its first sentence stands in the list."""
+    shown = dict(source_pages(["examples"]))
+
+    assert shown["source/examples.md"].startswith(APART)
+    assert "A sliding window in plain asyncio" in shown["source/examples.md"]
+    assert "class SlidingWindow" in shown["source/examples/sliding_window.py.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("bugs", {"spec", "faults"}),
+        ("upstream", {"spec", "examples"}),
+        ("spec/contract", {"spec"}),
+    ],
+)
+def test_what_a_table_names_is_linked(
+    name: str, kinds: set[str], site: Path, pages: dict[Path, Page]
+) -> None:
+    """Rules lead to their chapters, and names to where the code or the drawing is."""
+    file = site / f"{name}.html"
+    main = file.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
+    targets = [(file.parent / urldefrag(link)[0]).resolve() for link in Page(main).links]
+
+    assert {target.parent.name for target in targets if target.parent != site} - {""} >= kinds
+    assert len([target for target in targets if target.parent.name in kinds]) > 40
