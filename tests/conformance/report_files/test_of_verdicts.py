@@ -1,13 +1,22 @@
 """What of a verdict stands in a report."""
 
+from pathlib import Path
+
 import msgspec
 from reports import CASE, FAILURE, SCENARIO, THEN, report, result, verdict
 
 from asyncwait.conformance.report import draw
-from asyncwait.conformance.report_files import Evidence, report_of, report_to_lines, timeline_lines
+from asyncwait.conformance.report_files import (
+    Evidence,
+    read_lines,
+    report_of,
+    report_to_lines,
+    timeline_lines,
+    write_lines,
+)
 from asyncwait.conformance.verdict import Case, Cause, Failure, Verdict
 from asyncwait.spec import Record
-from asyncwait.spec.rules import rules
+from asyncwait.spec.rules import rules, spec_version
 from asyncwait.spec.scenario import Scenario, Timed, declared
 
 
@@ -21,6 +30,7 @@ def test_a_report_holds_what_the_verdict_says() -> None:
     assert run.footer is not None
     assert (run.word, run.line, run.exit_code) == (said.word, said.line, 1)
     assert (told.word, told.exit_code) == ("not conformant", 1)
+    assert (told.header.spec, told.header.created) == (spec_version(), THEN)
     assert run.footer.counts == {
         "pass": len(rules()) - 3,
         "fail": 1,
@@ -160,3 +170,22 @@ def test_what_could_not_be_verified_leaves_a_report_inconclusive() -> None:
         "inconclusive",
         "spark: not verified: pyspark is not installed",
     )
+
+
+def test_a_newer_rule_that_does_not_decide_leaves_the_report_as_it_is(tmp_path: Path) -> None:
+    """Whatever became of it; it is told."""
+    newer = [
+        msgspec.structs.replace(result(rule, status), is_newer=True)
+        for rule, status in (("ORD-1", "fail"), ("ORD-2", "untested"))
+    ]
+    said = Verdict("mine", (*newer, result("ORD-3", "pass")), 2, 2)
+
+    write_lines(report(said), tmp_path / "r.jsonl")
+
+    told = read_lines(tmp_path / "r.jsonl")
+    assert (told.word, told.doubt) == ("conformant", "")
+    assert [(r.status, r.forgiven) for r in told.runs[0].results] == [
+        ("fail", True),
+        ("untested", True),
+        ("pass", False),
+    ]

@@ -36,7 +36,7 @@ from asyncwait.conformance.verdict import (
     Status,
     Verdict,
 )
-from asyncwait.spec.rules import Rule, areas, rules
+from asyncwait.spec.rules import Rule, areas, rules, spec_version
 from asyncwait.spec.scenario import profiles_of
 
 MOST_OF_ONE = 60_000
@@ -82,7 +82,8 @@ def header_of(created: str, left_out: Mapping[str, str] = MappingProxyType({})) 
     """
     own, machine = version("asyncwait"), platform.platform()
     doubt = "; ".join(f"{name}: not verified: {why}" for name, why in left_out.items())
-    return Header(FORMAT, own, "", created, platform.python_version(), machine, doubt)
+    python = platform.python_version()
+    return Header(FORMAT, own, spec_version(), created, python, machine, doubt)
 
 
 def _text_of(rule: Rule) -> RuleText:
