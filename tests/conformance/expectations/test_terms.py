@@ -190,6 +190,7 @@ def test_nothing_that_a_newer_rule_says_decides() -> None:
     found = verdict(settled(spec="0.1"), ORD_1="pass", CAP_1="untested")
 
     assert (found.word, found.is_decided) == ("conformant", True)
+    assert [result.is_forgiven for result in found.results] == [False, True]
     assert found.line.endswith("it is not judged by 1: CAP-1")
 
 
@@ -198,6 +199,7 @@ def test_whoever_keeps_all_newer_rules_may_claim_the_newest() -> None:
     found = verdict(settled(spec="0.1"), ORD_1="pass", CAP_1="pass")
 
     assert found.line.endswith("; advisory: of 1 rules newer than 0.1 it keeps all: claim 0.2")
+    assert not any(result.is_forgiven for result in found.results)
 
 
 def test_an_exception_for_a_newer_rule_that_holds_decides() -> None:

@@ -87,7 +87,7 @@ class RuleResult(Struct, frozen=True):
         than what the backend claims nothing decides, except an exception that is none.
         """
         if self.is_advisory:
-            return True
+            return self.status not in {"pass", "not-applicable"}
         return self.rule.level != "MUST" and self.status == "fail"
 
     @property
