@@ -32,7 +32,7 @@ LIST = "--list"
 
 BREAKPOINT = (
     "breakpoint() was reached in a child process, where nobody can type; "
-    "play the scenario in the process of the command: --here"
+    "play the scenario with asyncwait replay, in the process of the command"
 )
 
 MOST_FURTHER = 2
