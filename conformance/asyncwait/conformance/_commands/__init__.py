@@ -6,6 +6,8 @@ from asyncwait.conformance._commands import (
     _play,
     _replay,
     _report,
+    _show,
+    _shrink,
     _verify,
     _verify_mailbox,
 )
@@ -19,6 +21,8 @@ _REGISTERED = (
     _play,
     _replay,
     _report,
+    _show,
+    _shrink,
     _verify,
     _verify_mailbox,
 )  # each has added its subcommands to the group
