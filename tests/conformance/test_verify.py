@@ -120,10 +120,8 @@ def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
 
     verdict = verify("gate:backend", Coverage(1, rules=("SNAP-8", "SNAP-9", "SNAP-1")))
 
-    assert (
-        verdict.line
-        == "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rules pass, 2 not-applicable)"
-    )
+    line = "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rules pass, 2 not-applicable, "
+    assert verdict.line.startswith(line)
 
 
 def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> None:
@@ -237,7 +235,7 @@ def test_the_verdict_says_why_the_rest_was_not_played(gate: Folder) -> None:
     """And how much there was."""
     write(gate, "import os; os._exit(3)")
 
-    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-5",)))
 
     left = PLANNED - 3
     assert verdict.stopped == (
@@ -262,7 +260,7 @@ def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
     write(gate)
     told: list[tuple[str, int, int]] = []
 
-    verify("gate:backend", Coverage(1, rules=("ORD-1",)), lambda *figures: told.append(figures))
+    verify("gate:backend", Coverage(1, rules=("ORD-5",)), lambda *figures: told.append(figures))
 
     total = PLANNED
     assert told == [
