@@ -1,20 +1,38 @@
 """Where few rules are asked for, only what can convict by them is played, and nothing is lost."""
 
 import re
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance._convicting import PREMISES, can_convict
+from asyncwait.conformance._convicting import ANYWHERE, PREMISES, can_convict
 from asyncwait.conformance._verify import Coverage, verify
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
+from asyncwait.spec import LatencyMarker, Mode, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import PROFILES, Scenario
+from asyncwait.spec.scenario import (
+    PROFILES,
+    CallCancelled,
+    CallStarted,
+    Ending,
+    Event,
+    Leg,
+    Plan,
+    Scenario,
+    SinkTook,
+    SinkWaits,
+    SourceAsked,
+    Step,
+    Taken,
+    Timed,
+    Trace,
+)
 
 SAMPLE = [faulty for faulty in FAULTY if not faulty.blocks][::20]
 """A twentieth of the gallery, of all areas: the whole takes an hour, and loses nothing either."""
@@ -77,8 +95,45 @@ def test_an_example_about_a_rule_is_played_for_it(rule: str) -> None:
 
     assert examples
     assert there or rule == "END-19"  # wrong arguments are not drawn
-    if any(either <= set(PROFILES) for either in rules()[rule].needs[:1]):
+    if rule not in ANYWHERE and any(n <= set(PROFILES) for n in rules()[rule].needs[:1]):
         assert len(there) < len(DRAWN)
+
+
+def test_what_breaks_a_rule_by_hand_can_convict_by_it() -> None:
+    """Its own witness, and those of other rules that break it, too."""
+    lost = [
+        (witness.rule, rule)
+        for witness in WITNESSES
+        for run in [witness.violating]
+        for rule, _ in judge(run.scenario, run.trace, CHECKS).violations()
+        if not can_convict(rules()[rule], run.scenario)
+    ]
+
+    assert lost == []
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered", "key-ordered"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *map(partial(SinkTook, 20), (Watermark(3), WatermarkStatus(True), LatencyMarker(1))),
+        *map(partial(SinkTook, 20), (Snapshot(1), Snapshot(1, (Record("z"),)), Record("x"))),
+        CallCancelled(20, 0),
+        CallStarted(20, 1, "a"),
+        CallStarted(20, 1, "z"),
+    ],
+    ids=repr,
+)
+def test_what_nobody_has_planned_can_convict(odd: Event, mode: Mode) -> None:
+    """A rule on fences, snapshots or deadlines can be broken where there are none."""
+    plain = Scenario(mode, inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40),)),))
+    events = (SourceAsked(0), Taken(0, 0), CallStarted(0, 0, "a"), SinkWaits(0), odd)
+    trace = Trace((Leg(Ending("finished", 40), events, abandoned=1),))
+
+    found = [rule for rule, _ in judge(plain, trace, CHECKS).violations()]
+
+    assert found
+    assert [rule for rule in found if not can_convict(rules()[rule], plain)] == []
 
 
 def test_judging_by_one_rule_says_what_judging_by_all_says_of_it() -> None:

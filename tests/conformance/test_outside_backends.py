@@ -145,10 +145,8 @@ def backend""",
     done = outside.asyncwait("verify", "gate:backend", "--count", "1", "--rule", "ORD-1")
 
     assert done.code == 1
-    assert (
-        done.out.splitlines()[-1]
-        == "gate:backend: not conformant as to ORD-1 (0 rules pass, 1 fail)"
-    )
+    last = done.out.splitlines()[-1]
+    assert last.startswith("gate:backend: not conformant as to ORD-1 (0 rules pass, 1 fail, ")
     assert "gate:backend: ORD-1 Ordered results come in input order: fail in" in done.out
     assert "  MUST: In ordered mode" in done.out
     assert re.search(r"^ +ms  input +calls +output$", done.out, re.MULTILINE)

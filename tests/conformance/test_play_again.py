@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -79,19 +78,6 @@ def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(gate: Folder) -> 
     assert "anywhere: " not in shown
 
 
-def test_a_run_in_this_process_prints_and_stops_at_breakpoints(gate: Folder) -> None:
-    """As its author is used to."""
-    gate.write("gate.py", GATE.replace('print("opened")', 'print("opened"); breakpoint()'))
-    command = "p config.capacity\nc\n"
-
-    done = gate.asyncwait("play", "gate:backend", '{"capacity": 3}', "--here", stdin=command)
-
-    assert done.code == 0, done.err
-    assert done.out.startswith("opened\n> ")
-    assert "(Pdb) 3\n" in done.out
-    assert done.out.endswith("no rule is broken\n")
-
-
 def test_an_example_is_played_by_its_name() -> None:
     """Without a file."""
     done = run("play", "reference-asyncio", EXAMPLES[0].name)
@@ -110,16 +96,6 @@ def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
     assert (shown.exit_code, written.exit_code, written.output) == (0, 0, "")
     assert scenarios_from_json(shown.stdout_bytes) == (EXAMPLES[0].scenario,)
     assert file.read_bytes() == shown.stdout_bytes
-
-
-def test_a_program_is_not_played_in_this_process() -> None:
-    """It has one of its own."""
-    done = run("play", f"exec:{sys.executable} -V", "{}", "--here")
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"error: exec:{sys.executable} -V is a program: it can't be played --here, only by itself\n"
-    )
 
 
 def test_an_unknown_scenario_is_a_usage_error() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from asyncwait.conformance.running import Broken
-from asyncwait.conformance.shrinking import Search
+from asyncwait.conformance.shrinking import Search, TryOut
 from asyncwait.conformance.verdict import Case, Failure, RuleResult
 from asyncwait.spec.scenario import Scenario, Trace
 
@@ -36,6 +36,18 @@ def shrink(
         is_over: whether the time is over; asked after each run.
         say: told how many failures of how many are shrunk.
     """
+    search = Search(trials(run, adapt, fails), is_over)
+    shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
+    for done, result in enumerate(shrinkable):
+        say(done, len(shrinkable))
+        smallest = search.smallest(result.rule.id, result.failures[0])
+        others = [failure for failure in result.failures if failure is not smallest]
+        yield msgspec.structs.replace(result, failures=(smallest, *others))
+    say(len(shrinkable), len(shrinkable))
+
+
+def trials(run: Run, adapt: Adapt, fails: Fails) -> TryOut:
+    """Return what plays candidates and says what they break; see `shrink`."""
 
     def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
         cases = [Case("shrunk", c, adapt(c), generated=True) for c in candidates]
@@ -45,11 +57,4 @@ def shrink(
             else:
                 yield fails(case, trace)
 
-    search = Search(try_out, is_over)
-    shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
-    for done, result in enumerate(shrinkable):
-        say(done, len(shrinkable))
-        smallest = search.smallest(result.rule.id, result.failures[0])
-        others = [failure for failure in result.failures if failure is not smallest]
-        yield msgspec.structs.replace(result, failures=(smallest, *others))
-    say(len(shrinkable), len(shrinkable))
+    return try_out

@@ -106,8 +106,8 @@ def again(case: Case, kept: frozenset[str] = frozenset()) -> list[str]:
 
 
 HINT = (
-    "with --here a scenario is played in the command's own process: print and breakpoint() work; "
-    "with --json - it is written as JSON"
+    "asyncwait replay plays a scenario in the command's own process: print and breakpoint() work, "
+    "and --trace prints each event; asyncwait play --json - writes it as JSON"
 )
 GENERATED = Case("generated 7 of seed 0", SCENARIO, SCENARIO, generated=True)
 

@@ -28,8 +28,8 @@ FAULTY: tuple[Faulty, ...] = (
 
 def gallery() -> Mapping[str, Callable[[], Backend]]:
     """Return a factory of each backend by its name: "faulty-..." or "odd-..."."""
-    faulty = {f"faulty-{variation.name}": variation.backend for variation in FAULTY}
-    odd = {f"odd-{variation.name}": variation.backend for variation in ODD}
+    faulty = {f"faulty-{variation.name}": variation for variation in FAULTY}
+    odd = {f"odd-{variation.name}": variation for variation in ODD}
     return {**faulty, **odd}
 
 

@@ -45,6 +45,10 @@ class Variation(Struct, frozen=True):
         """The function that opens such an operator."""
         return varied(self.change, *self.also)
 
+    def __call__(self) -> StreamBackend:
+        """Return it as a backend: a member of a family is a factory that may say what it is."""
+        return self.backend()
+
     def backend(self) -> StreamBackend:
         """Return it as a backend."""
         lacks = getattr(self.change, "lacks", ())

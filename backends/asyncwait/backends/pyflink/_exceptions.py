@@ -50,6 +50,7 @@ KNOWN = (
             "ELEM-1",
             "ELEM-2",
             "ELEM-4",
+            "FAIL-8",
             "ORD-1",
             "ORD-2",
             "ORD-3",

@@ -60,7 +60,7 @@ def open_here(name: str, *, folder: str) -> Generator[Here]:
         InvalidConfig: it is a program.
     """
     if name.startswith(exec_name("")):
-        raise InvalidConfig(f"{name} is a program: it can't be played --here, only by itself")
+        raise InvalidConfig(f"{name} is a program: see it with asyncwait play, in its own process")
     if folder not in sys.path:
         sys.path.append(folder)
     yield Here(load_backend(name))

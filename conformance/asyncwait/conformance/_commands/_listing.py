@@ -31,24 +31,17 @@ def backends_command() -> None:
 @click.argument("wanted", nargs=-1, metavar="[ID|AREA]...")
 @click.option("--backend", metavar="NAME", help="Say which of them do not apply to it, and why.")
 def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
-    """List the rules, all or of an AREA such as RETRY, or show those with ID whole.
+    """List the rules: all, those with ID, or those of an AREA such as RETRY.
 
-    Those of the task mailbox, MBX, are a book of their own: no operator is held to them.
+    Those of the task mailbox, MBX, are a book of their own: no operator is held to them. What there
+    is to know of one is told by `asyncwait show`.
     """
     with usage_errors():
         shown = _wanted_rules(wanted, is_for_backend=backend is not None)
     can, lacking = (ALL_CAPABILITIES, {}) if backend is None else _said_by(backend)
     for rule in shown.values():
         apart = _apart(rule, can, lacking, is_for_backend=backend is not None)
-        if set(wanted) <= {MAILBOX, *areas()}:
-            click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
-        else:
-            needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
-            click.echo(f"{rule.id} {rule.title}{apart}\n{rule.level}, since {rule.since}\n")
-            click.echo(f"{rule.sentence}\n\nWhy: {rule.why}\n")
-            if rule.hint:
-                click.echo(f"If it fails: {rule.hint}\n")
-            click.echo(f"Needs: {needs}\n\nSource: {rule.source}\n")
+        click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
 
 
 def _apart(

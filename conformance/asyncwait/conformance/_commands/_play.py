@@ -7,12 +7,11 @@ import click
 import msgspec
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._here import open_here
-from asyncwait.conformance._commands._run import show_run
+from asyncwait.conformance._commands._run import show_run, show_runs
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance.replay import find_scenarios
 from asyncwait.conformance.running import adapted, checked, open_backend
-from asyncwait.conformance.verdict import EXIT_CODES, Case, Word, worst
+from asyncwait.conformance.verdict import EXIT_CODES, Case
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
@@ -27,19 +26,13 @@ from asyncwait.spec.scenario import (
 @click.argument("backend")
 @click.argument("scenario")
 @click.option(
-    "--here",
-    is_flag=True,
-    help="Play in this process: what is printed comes out at once, and breakpoint() works. "
-    "Nothing ends a scenario that blocks.",
-)
-@click.option(
     "--json",
     "file",
     type=click.Path(dir_okay=False, writable=True, allow_dash=True),
     metavar="FILE",
     help="Write the scenarios into FILE as JSON, to standard output for -, and play nothing.",
 )
-def play_command(backend: str, scenario: str, here: bool, file: str | None) -> None:
+def play_command(backend: str, scenario: str, file: str | None) -> None:
     """Play SCENARIO on BACKEND once more; draw and judge what happens.
 
     SCENARIO is the id of a scenario that failed, the name of an example, a file, - for standard
@@ -50,7 +43,8 @@ def play_command(backend: str, scenario: str, here: bool, file: str | None) -> N
     copy the whole command, with the JSON.
 
     It is adapted to what BACKEND can do, and judged as `asyncwait verify` judges it. A file may
-    hold a list of scenarios; they are played one after the other.
+    hold a list of scenarios; they are played one after the other. `asyncwait replay` plays them in
+    its own process, for a debugger.
     """
     with usage_errors():
         planned = find_scenarios(scenario)
@@ -58,13 +52,10 @@ def play_command(backend: str, scenario: str, here: bool, file: str | None) -> N
             _write(file, scenarios_to_json(planned) + b"\n")
             return
         folder = str(Path.cwd())
-        with (open_here if here else open_backend)(backend, folder=folder) as opened:
+        with open_backend(backend, folder=folder) as opened:
             cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
             played = list(opened.play([case.scenario for case in cases]))
-    by = {name: rule for name, rule in rules().items() if rule.applies_to(opened.capabilities)}
-    pairs = zip(cases, played, strict=True)
-    words: list[Word] = [show_run(case, run, by, opened.exceptions) for case, run in pairs]
-    sys.exit(EXIT_CODES[worst(words)])
+    sys.exit(EXIT_CODES[show_runs(cases, played, opened)])
 
 
 def _write(file: str, data: bytes) -> None:

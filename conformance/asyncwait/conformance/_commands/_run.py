@@ -1,6 +1,7 @@
 """What is said of a single run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import click
 from rich.text import Text
@@ -11,8 +12,24 @@ from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
 from asyncwait.conformance.running import Broken, Excuses
 from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out, worst
-from asyncwait.spec.rules import Rule
-from asyncwait.spec.scenario import Trace
+from asyncwait.spec.rules import Rule, rules
+from asyncwait.spec.scenario import Capability, Trace
+
+
+class Player(Protocol):
+    """What has played: a backend, wherever it runs."""
+
+    capabilities: frozenset[Capability]
+    exceptions: Excuses
+
+
+def show_runs(cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Player) -> Word:
+    """Print one run of each case; return the worst verdict."""
+    can = backend.capabilities
+    by = {name: rule for name, rule in rules().items() if rule.applies_to(can)}
+    pairs = zip(cases, runs, strict=True)
+    words: list[Word] = [show_run(case, run, by, backend.exceptions) for case, run in pairs]
+    return worst(words)
 
 
 def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Excuses) -> Word:

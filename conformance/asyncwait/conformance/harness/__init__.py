@@ -11,6 +11,7 @@ from asyncwait.conformance.harness._clock import (
 from asyncwait.conformance.harness._consumer import PATIENCE, Consumer
 from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
+from asyncwait.conformance.harness._listening import Listener, heard_by
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import (
@@ -39,6 +40,7 @@ __all__ = [
     "REDELIVERIES",
     "TRIES",
     "Consumer",
+    "Listener",
     "LoopName",
     "OutsideRealLoop",
     "OutsideVirtualLoop",
@@ -51,6 +53,7 @@ __all__ = [
     "WatchedSource",
     "describe_failure",
     "given_as",
+    "heard_by",
     "in_real_time",
     "line_of",
     "loop_blocker",

@@ -22,6 +22,7 @@ from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._consumer import Consumer
 from asyncwait.conformance.harness._function import planned_copy, planned_function
 from asyncwait.conformance.harness._host import Host
+from asyncwait.conformance.harness._listening import is_heard, tell_overdue
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
@@ -46,6 +47,9 @@ _ERRAND_ENDS = 10.0
 
 _TURNS = 20
 """Turns of the loop after which a read that has nothing to give waits, whoever runs it."""
+
+_IN_TIME = 0.001
+"""Seconds, before a leg is ended, at which whoever listens is told where it stands."""
 
 _LEAVING = "while it is left"
 
@@ -146,6 +150,8 @@ class _LegPlayer:
             if self._recorder.is_on_grid:
                 self._helpers.start_soon(self._recorder.measure_lateness)
             limit = self._consumer.limit / 1000
+            if is_heard():
+                self._helpers.start_soon(self._tell_in_time, limit)
             self._bound = anyio.current_time() + limit
             host = Host(self._loop, spin, limit, self._overdue)
             is_over = await host.run(self._live)
@@ -165,7 +171,13 @@ class _LegPlayer:
         self._consumer.interrupted(error)
         return self._consumer.leg()
 
+    async def _tell_in_time(self, limit: float) -> None:
+        """Tell that the leg hangs: on trio nobody can once it is cancelled."""
+        await anyio.sleep(limit - _IN_TIME)
+        tell_overdue("hung")
+
     def _overdue(self, how: EndingKind) -> None:
+        tell_overdue(how)
         self._consumer.overdue(how, self._doing)
 
     async def _live(self) -> None:

@@ -11,6 +11,7 @@ import anyio
 from asyncwait.conformance.harness._call_tasks import CallTasks, outlast
 from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._failures import describe_failure
+from asyncwait.conformance.harness._listening import events_of
 from asyncwait.conformance.harness._telling import portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec import OperatorError
@@ -19,7 +20,6 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
-    Event,
     FailureAsked,
     FiguresRead,
     HandlerAsked,
@@ -77,7 +77,7 @@ class Recorder:
         blocker: Callable[[float], object] = time.sleep,
         shares_objects: bool = True,
     ) -> None:
-        self.events: list[Event] = []
+        self.events = events_of(scenario)
         self.late_by: float = 0
         self.refused = ""
         self.company = ""

@@ -5,10 +5,11 @@ from asyncwait.conformance.report._besides import besides, printed
 from asyncwait.conformance.report._excerpt import excerpt
 from asyncwait.conformance.report._failures import failure_lines, rule_lines, rule_text_lines
 from asyncwait.conformance.report._report import STYLES, area_cell, area_table, print_report
-from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.report._timeline import HEAD, describe_scenario, draw, event_line
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "HEAD",
     "STYLES",
     "again_anywhere",
     "again_here",
@@ -17,6 +18,7 @@ __all__ = [
     "besides",
     "describe_scenario",
     "draw",
+    "event_line",
     "excerpt",
     "failure_lines",
     "print_report",

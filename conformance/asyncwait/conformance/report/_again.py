@@ -11,8 +11,8 @@ LONGEST_JSON = 4_000
 """Characters of a scenario that stand in a report; a longer one would bury it."""
 
 HINT = (
-    "with --here a scenario is played in the command's own process: print and breakpoint() work; "
-    "with --json - it is written as JSON"
+    "asyncwait replay plays a scenario in the command's own process: print and breakpoint() work, "
+    "and --trace prints each event; asyncwait play --json - writes it as JSON"
 )
 
 

@@ -9,6 +9,7 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
     Crash,
     Event,
     FailureAsked,
@@ -25,6 +26,7 @@ from asyncwait.spec.scenario import (
     SinkTook,
     SinkWaits,
     SnapshotAsked,
+    SourceAsked,
     SourceClosed,
     SourceEnded,
     Step,
@@ -86,16 +88,17 @@ def _bounded(line: str) -> str:
 
 
 def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iterator[str]:
-    yield _row("ms", "input", "calls", "output")
+    yield HEAD
     marked = violation is None
     last = ""
+    last_wait = _last_wait(leg)
     for event in leg.events:
         if not marked and violation is not None and event.at > violation.at:
             yield f"{violation.at:>6g}  {MARK} {violation.text}"
             marked = True
-        cells = _cells(scenario, event, leg)
-        if cells is None:
+        if isinstance(event, _UNTOLD) and event is not last_wait:
             continue
+        cells = _cells(scenario, event)
         at = f"{event.at:g}"
         yield _row("" if at == last else at, *cells)
         last = at
@@ -109,9 +112,24 @@ def _row(at: str, source: str, calls: str, sink: str) -> str:
     return f"{at:>6}  {source:<{WIDTHS[0]}}{calls:<{WIDTHS[1]}}{sink}".rstrip()
 
 
-def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] | None:
-    """Return what an event puts into the columns; None for what only the checks need."""
+HEAD = _row("ms", "input", "calls", "output")
+"""The names of the columns."""
+
+
+def event_line(scenario: Scenario, event: Event) -> str:
+    """Return the line of a timeline that an event has for itself, whatever it is."""
+    return _row(f"{event.at:g}", *_cells(scenario, event))
+
+
+_UNTOLD = (SourceAsked, SinkWaits, Closed)
+"""What a timeline leaves out: it is plain from what comes of it."""
+
+
+def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
+    """Return what an event puts into the columns."""
     match event:
+        case SourceAsked():
+            return "(asked)", "", ""
         case Taken():
             return show(scenario.inputs[event.index].element), "", ""
         case SourceEnded():
@@ -146,10 +164,10 @@ def _cells(scenario: Scenario, event: Event, leg: Leg) -> tuple[str, str, str] |
             return "", "", "(gave up waiting)"
         case SinkLeft():
             return "", "", "(left, raising)" if event.raising else "(left)"
-        case SinkWaits() if event is _last_wait(leg):
+        case SinkWaits():
             return "", "", "(waits)"
-        case _:
-            return None
+        case Closed():
+            return "", "", "(context left)"
 
 
 def _figures(event: FiguresRead) -> str:

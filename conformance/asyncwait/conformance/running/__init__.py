@@ -27,6 +27,7 @@ from asyncwait.conformance.running._excuses import Excuse, Excuses, Kind, excuse
 from asyncwait.conformance.running._imports import imported
 from asyncwait.conformance.running._lacks import Lacking, Lacks, missing_text
 from asyncwait.conformance.running._names import (
+    Fault,
     UnknownBackend,
     broken_families,
     known_backends,
@@ -52,6 +53,7 @@ __all__ = [
     "ChildProcess",
     "Excuse",
     "Excuses",
+    "Fault",
     "Kind",
     "Lacking",
     "Lacks",

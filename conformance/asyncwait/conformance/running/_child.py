@@ -20,6 +20,7 @@ from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
     known_backends,
+    known_faults,
     load_backend,
 )
 from asyncwait.conformance.running._process import MARK, mark_of
@@ -32,7 +33,7 @@ LIST = "--list"
 
 BREAKPOINT = (
     "breakpoint() was reached in a child process, where nobody can type; "
-    "play the scenario in the process of the command: --here"
+    "play the scenario with asyncwait replay, in the process of the command"
 )
 
 MOST_FURTHER = 2
@@ -54,7 +55,7 @@ def main(name: str, folders: Sequence[str] = ()) -> None:
     sys.path.extend(folder for folder in folders if folder not in sys.path)
     line.say(None)
     if name == LIST:
-        line.say(Listed(tuple(sorted(known_backends())), broken_families()))
+        line.say(Listed(tuple(sorted(known_backends())), broken_families(), known_faults()))
         return
     try:
         backend = load_backend(name)

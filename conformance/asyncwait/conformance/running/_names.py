@@ -5,6 +5,8 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
+from msgspec import Struct
+
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import Backend, require_capabilities
@@ -17,7 +19,12 @@ GROUP = "asyncwait.backends"
 APART = "asyncwait.backends_apart"
 """The same for backends that need an environment of their own: not among those that are shipped."""
 FAMILIES = "asyncwait.backend_families"
-"""Entry points: name -> function that returns a mapping of names to factories."""
+"""Entry points: name -> function that returns a mapping of names to factories.
+
+A factory of what is made to break a rule may say so: it has the id of the rule as its `rule`, and a
+sentence on what is wrong as its `sentence`."""
+MAILBOX_FAMILIES = "asyncwait.mailbox_families"
+"""The same of mailboxes, whose names are those that `asyncwait verify-mailbox` takes."""
 DISTRIBUTION = "asyncwait"
 """Whose entry points are shipped; all others are someone else's."""
 
@@ -35,6 +42,32 @@ def known_backends() -> dict[str, Callable[[], Backend]]:
     return known | _registered()
 
 
+class Fault(Struct, frozen=True):
+    """Something that is made to break a rule.
+
+    Args:
+        name: of the backend, or of the mailbox.
+        rule: id of the rule.
+        how: what is wrong in it, in a sentence.
+    """
+
+    name: str
+    rule: str
+    how: str
+
+
+def known_faults() -> tuple[Fault, ...]:
+    """Return what families say of themselves; one that can't be loaded says nothing."""
+    families = [*_families().values(), *_families(MAILBOX_FAMILIES).values()]
+    members = (each for each in families if not isinstance(each, str))
+    return tuple(
+        Fault(name, str(factory.rule), str(getattr(factory, "sentence", "")))
+        for each in members
+        for name, factory in each.items()
+        if hasattr(factory, "rule")
+    )
+
+
 def broken_families() -> dict[str, str]:
     """Return why each family that can't be loaded can't, by its name."""
     return {name: why for name, why in _families().items() if isinstance(why, str)}
@@ -49,10 +82,10 @@ def _registered() -> dict[str, Callable[[], Backend]]:
     }
 
 
-def _families() -> dict[str, Mapping[str, Callable[[], Backend]] | str]:
+def _families(group: str = FAMILIES) -> dict[str, Mapping[str, Any] | str]:
     """Load each family: its members by name, or why it has none."""
-    found: dict[str, Mapping[str, Callable[[], Backend]] | str] = {}
-    for entry in entry_points(group=FAMILIES):
+    found: dict[str, Mapping[str, Any] | str] = {}
+    for entry in entry_points(group=group):
         try:
             found[entry.name] = dict(entry.load()())
         except (Exception, SystemExit) as error:

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from asyncwait.conformance.running._excuses import Excuses
 from asyncwait.conformance.running._lacks import Lacks
-from asyncwait.conformance.running._names import UnknownBackend
+from asyncwait.conformance.running._names import Fault, UnknownBackend
 from asyncwait.spec import AsyncWaitError, MissingExtra
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario
 
@@ -95,7 +95,9 @@ class Listed(Struct, frozen=True):
     Args:
         names: of backends.
         broken: families that can't be loaded, each with the reason.
+        faults: what families say that they are made to break, mailboxes included.
     """
 
     names: tuple[str, ...]
     broken: Mapping[str, str]
+    faults: tuple[Fault, ...] = ()

@@ -43,6 +43,10 @@ class Search:
                 break
         return self._smallest[rule]
 
+    def best(self, rule: str) -> Failure:
+        """Return the smallest failure of `rule` so far, in a search that was cut short."""
+        return self._smallest[rule]
+
     def _play_smaller_than(self, best: Failure, rule: str) -> None:
         """Play reductions of `best`, until one breaks the rule or none is left."""
         untried = self._untried(reductions(best.case.planned))

@@ -1,5 +1,6 @@
 """Faulty mailboxes: each breaks one rule of MBX, which convicts it by name."""
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 from asyncwait.backends.faulty.mailbox import _asking, _batches, _ending, _loop, _sending
@@ -18,6 +19,12 @@ FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = (
 OPEN = SimpleNamespace(**{each.change.__name__: each.open_processor for each in FAULTY_MAILBOXES})
 """What opens each, by the name of its class: `asyncwait verify-mailbox` takes `...:OPEN.NAME`."""
 
-__all__ = ["FAULTY_MAILBOXES", "OPEN", "FaultyMailbox", "processor_with"]
+
+def gallery() -> Mapping[str, FaultyMailbox]:
+    """Return all of them by what `asyncwait verify-mailbox` takes."""
+    return {f"{__name__}:OPEN.{each.change.__name__}": each for each in FAULTY_MAILBOXES}
+
+
+__all__ = ["FAULTY_MAILBOXES", "OPEN", "FaultyMailbox", "gallery", "processor_with"]
 
 claim_exports(__name__)

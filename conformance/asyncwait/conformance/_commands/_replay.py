@@ -1,0 +1,58 @@
+"""Subcommand `replay`."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._here import open_here
+from asyncwait.conformance._commands._run import show_runs
+from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance.harness import heard_by
+from asyncwait.conformance.replay import Watcher, find_scenarios
+from asyncwait.conformance.running import Broken, adapted
+from asyncwait.conformance.verdict import EXIT_CODES, Case
+from asyncwait.spec.scenario import Trace
+
+_ELSEWHERE = (
+    "its events are recorded in other processes or on another machine: none could be told "
+    "while it happened"
+)
+
+
+@asyncwait.command("replay")
+@click.argument("backend")
+@click.argument("scenario")
+@click.option(
+    "--trace", "traces", is_flag=True, help="Print each event of the contract when it happens."
+)
+def replay_command(backend: str, scenario: str, traces: bool) -> None:
+    """Play SCENARIO on BACKEND in this process; draw and judge what happens.
+
+    What is printed comes out at once, and breakpoint() works, in the operator and in all that it
+    calls. Where the operator comes to no end, the stacks of its tasks are shown. Nothing ends a
+    scenario that blocks: press Ctrl-C, which shows the stacks, too.
+
+    SCENARIO is as for `asyncwait play`, which plays it in a process of its own.
+    """
+    with usage_errors():
+        planned = find_scenarios(scenario)
+        with open_here(backend, folder=str(Path.cwd())) as opened:
+            cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
+            watcher = Watcher(_say, tells=traces)
+            with heard_by(watcher), watcher.interruptible():
+                played = list(opened.play([case.scenario for case in cases]))
+    if traces and not watcher.heard and _has_events(played):
+        click.echo(_ELSEWHERE, err=True)
+    sys.exit(EXIT_CODES[show_runs(cases, played, opened)])
+
+
+def _say(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()
+
+
+def _has_events(played: Sequence[Trace | Broken]) -> bool:
+    return any(isinstance(run, Trace) and any(leg.events for leg in run.legs) for run in played)

@@ -1,0 +1,157 @@
+"""A scenario is played in the process of the command: an author looks on, and stops it anywhere."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from outside import Folder
+from remains import wait_until
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.areas import EXAMPLES
+
+OPERATOR = """
+import asyncio
+import time
+from contextlib import asynccontextmanager
+
+from asyncwait.conformance import stream_backend
+from asyncwait.reference import open_operator as sound
+
+
+@asynccontextmanager
+async def open_operator(config, fn, elements, restore=None):
+    async def watched(value):
+        if value == "a":
+            {trouble}
+        return await fn(value)
+
+    async with sound(config, watched, elements, restore) as results:
+        yield results
+
+
+def backend():
+    return stream_backend(open_operator)
+
+
+def on_trio():
+    return stream_backend(open_operator, loop="trio")
+"""
+ONE = '{"inputs": [{"at": 0, "element": {"type": "record", "value": "a"}}]}'
+
+
+def run(*arguments: str) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(asyncwait, arguments)
+
+
+def gate(outside: Folder, trouble: str) -> Folder:
+    """A folder with an operator that does something else before it calls for an 'a'."""
+    outside.write("gate.py", OPERATOR.replace("{trouble}", trouble))
+    return outside
+
+
+def test_a_breakpoint_stops_it_with_what_happened_in_front_of_it(outside: Folder) -> None:
+    """Events, what the author prints, and the debugger stand in the order of the time."""
+    folder = gate(outside, "print('mine'); breakpoint()")
+
+    done = folder.asyncwait("replay", "gate:backend", ONE, "--trace", stdin="p value\nc\n")
+
+    assert done.code == 0, done.err
+    told, stopped, after = re.split(r"\(Pdb\) ", done.out)
+    assert told.splitlines()[:5] == [
+        "    ms  input                   calls                             output",
+        "     0                                                            (waits)",
+        "     0  (asked)",
+        "     0  'a'",
+        "mine",
+    ]
+    assert stopped == "'a'\n"
+    assert after.startswith("     0                          #0 'a' called\n")
+    assert after.endswith("no rule is broken\n")
+
+
+@pytest.mark.parametrize("backend", ["backend", "on_trio"])
+def test_where_it_hangs_is_shown(outside: Folder, backend: str) -> None:
+    """The stacks of its tasks, as they are when the harness gives it up; no rule is needed."""
+    folder = gate(outside, "import anyio; await anyio.sleep_forever()")
+
+    done = folder.asyncwait("replay", f"gate:{backend}", ONE)
+
+    assert done.code == 1
+    head, stacks = done.out.split("\n", 1)
+    assert head == "hung: it stands here"
+    assert "in watched\n      import anyio; await anyio.sleep_forever()\n" in stacks
+    assert stacks.count("in __anext__\n") == 1
+    assert "conformance/harness" not in stacks
+    assert "END-8 broken: " in stacks
+
+
+@pytest.mark.parametrize("backend", ["backend", "on_trio"])
+def test_an_interruption_shows_where_it_stands(outside: Folder, backend: str) -> None:
+    """One that blocks its loop is ended by its author, who learns at which line."""
+    there = outside.path / "there"
+    folder = gate(outside, f"open({str(there)!r}, 'w').close(); time.sleep(600)")
+
+    command = [str(Path(sys.executable).with_name("asyncwait")), "replay", f"gate:{backend}", ONE]
+    with subprocess.Popen(
+        command,
+        cwd=folder.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(folder.path)},
+    ) as process:
+        wait_until(there.exists)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+
+    assert (process.returncode, err) == (130, "")
+    assert out.startswith("interrupted: it stands here (press again to end at once)\n")
+    assert out.rstrip().endswith("time.sleep(600)")
+    assert "thread 'MainThread':\n" in out
+
+
+def test_each_leg_is_traced_for_itself() -> None:
+    """A scenario with a crash has more than one."""
+    crashing = next(e for e in EXAMPLES if e.scenario.crashes)
+
+    done = run("replay", "reference-asyncio", crashing.name, "--trace")
+
+    assert done.exit_code == 0, done.output
+    traced = done.stdout.partition(": ordered, capacity")[0]
+    assert traced.count("leg 2\n    ms  input ") == 1
+    assert "(context left)" in traced
+
+
+def test_without_trace_events_are_drawn_at_the_end_alone() -> None:
+    """As by play."""
+    played = run("play", "reference-asyncio", "the-last-finishes-first")
+    replayed = run("replay", "reference-asyncio", "the-last-finishes-first")
+
+    assert replayed.stdout == played.stdout
+    assert (played.exit_code, replayed.exit_code) == (0, 0)
+
+
+def test_a_backend_in_threads_is_traced() -> None:
+    """Its events come from other threads; the harness hears of them all the same."""
+    done = run("replay", "threads", "the-last-finishes-first", "--trace")
+
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^ +120 +#0 gave 'a1'$", done.stdout, re.MULTILINE)
+
+
+def test_a_program_is_not_replayed() -> None:
+    """It has a process of its own."""
+    done = run("replay", f"exec:{sys.executable} -V", "{}")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: exec:{sys.executable} -V is a program: "
+        "see it with asyncwait play, in its own process\n"
+    )

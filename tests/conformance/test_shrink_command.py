@@ -1,0 +1,119 @@
+"""A scenario that fails is made smaller on demand, and kept to be played again."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from asyncwait.conformance._commands import _shrink, asyncwait
+from asyncwait.conformance.replay import find_scenarios
+from asyncwait.spec.scenario import id_of, scenarios_from_json
+
+BACKEND = "faulty-knows-one-mode"
+EXAMPLE = "the-last-finishes-first"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(asyncwait, arguments)
+
+
+def test_nothing_can_be_left_out_of_what_it_finds() -> None:
+    """Two records are the fewest of which one can overtake the other."""
+    done = run("shrink", BACKEND, EXAMPLE)
+
+    *_, said, json, again = done.stdout.splitlines()
+    (smallest,) = scenarios_from_json(json.encode())
+    assert done.exit_code == 1, done.output
+    assert len(smallest.inputs) == 2
+    assert smallest.plans[0].steps[0].after == 40
+    assert re.fullmatch(
+        r"326 characters of JSON before, 174 now; \d+ tried; nothing more can be left out", said
+    )
+    assert done.stdout.startswith(f"{id_of(smallest)}: ordered, ")
+    assert ">>> results of Record 'a' (input 0) came after those of Record 'b'" in done.stdout
+    assert again == f"again: asyncwait replay {BACKEND} {id_of(smallest)} --trace"
+    assert find_scenarios(id_of(smallest)) == (smallest,)
+
+
+def test_when_the_time_is_over_the_smallest_so_far_is_shown() -> None:
+    """And how more may be had."""
+    done = run("shrink", BACKEND, EXAMPLE, "--seconds", "1e-9")
+
+    said = done.stdout.splitlines()[-3]
+    assert done.exit_code == 1, done.output
+    assert re.fullmatch(
+        r"326 characters of JSON before, 326 now; 0 tried; "
+        r"the time is over: --seconds 2e-09 may find more",
+        said,
+    )
+
+
+def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has seen enough loses nothing."""
+    tried = 0
+
+    def is_over(_: object) -> bool:
+        nonlocal tried
+        tried += 1
+        if tried > 20:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(_shrink._Shrinking, "_is_over", is_over)
+
+    done = run("shrink", BACKEND, EXAMPLE)
+
+    assert done.exit_code == 1, done.output
+    assert re.search(r"before, \d+ now; \d+ tried; interrupted$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("pool-asyncio", EXAMPLE),
+            "this scenario breaks no rule on pool-asyncio: it can't be shrunk",
+        ),
+        (
+            (BACKEND, EXAMPLE, "--rule", "END-1"),
+            f"END-1 is not broken by this scenario on {BACKEND}: it breaks ORD-1",
+        ),
+        (
+            ("pool-asyncio", EXAMPLE, "--rule", "END-1"),
+            "END-1 is not broken by this scenario on pool-asyncio: it breaks no rule",
+        ),
+        (
+            (BACKEND, "[{}, {}]"),
+            "scenario must be one, not a list of several, got 2 (int)",
+        ),
+    ],
+)
+def test_what_can_not_be_shrunk_is_a_usage_error(arguments: tuple[str, ...], said: str) -> None:
+    """It says what is broken instead, if something is."""
+    done = run("shrink", *arguments)
+
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {said}\n")
+
+
+def test_what_can_not_be_judged_can_not_be_shrunk(tmp_path: Path) -> None:
+    """A backend that breaks is no operator that breaks a rule."""
+    tmp_path.joinpath("gate.py").write_text(
+        "from asyncwait.conformance.running import StreamBackend\n"
+        "class Broken(StreamBackend, frozen=True):\n"
+        "    def run(self, scenarios): raise OSError('disk')\n"
+        "def backend(): return Broken(None)\n"
+    )
+
+    done = run("shrink", "gate:backend", EXAMPLE)
+
+    sys.modules.pop("gate", None)
+    assert done.exit_code == 3, done.output
+    assert done.stderr.startswith("error: the backend raised OSError: disk (")
