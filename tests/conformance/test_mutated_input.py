@@ -26,6 +26,7 @@ COUNTS = {
     "snapshots": 1_300,
     "reports": 600,
     "vectors": 100,
+    "exceptions": 600,
     "played": 150,
     "judged": 150,
 }

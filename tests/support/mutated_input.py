@@ -26,6 +26,7 @@ from reports import report, verdict
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.expectations import read_entries
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -155,6 +156,29 @@ def _told(scenario: Scenario, data: bytes) -> object:
     return _judge(scenario, trace_of(told_from(data)))
 
 
+EXCEPTIONS = b"""
+[[exception]]
+rule = "ORD-1"
+kind = "regression"
+reason = "a queue too many"
+link = "https://example.org/issues/7"
+expires = 2027-01-31
+seldom = true
+
+[[exception]]
+rule = "CAP-5"
+kind = "future"
+reason = "comes with 2.0"
+"""
+
+
+def _exceptions(data: bytes) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "exceptions.toml")
+        file.write_bytes(data)
+        return read_entries(file)
+
+
 def _report(data: bytes) -> object:
     """Read a report, and write it in another form; what is not whole is doubted, in a line."""
     with tempfile.TemporaryDirectory() as folder:
@@ -213,6 +237,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "requests": lambda: Kind(
         [msgspec.json.encode(Request(each, 7)) for each in SCENARIOS], request_from_json
     ),
+    "exceptions": lambda: Kind([EXCEPTIONS], _exceptions),
     "vectors": lambda: Kind(
         [vectors_to_json(file) for file in shipped_vectors().values()][:3], vectors_from_json
     ),

@@ -10,7 +10,7 @@ from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.running import Broken, Served
 from asyncwait.conformance.vectors._unique import has_one_outcome
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.rules import areas, rules
+from asyncwait.spec.rules import areas, rules, spec_version
 from asyncwait.spec.scenario import Capability, Trace, needs
 from asyncwait.spec.vectors import FORMAT, Outcome, Vector, VectorFile, outcome_of
 
@@ -32,7 +32,7 @@ def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
             raise AsyncWaitError(f"{reference.name} plays no {example.name}: {run.text}")
         found[known[example.rules[0]].area].append(_vector(example, run))
     return {
-        f"{areas()[area].folder}.json": VectorFile(FORMAT, _spec_version(), area, tuple(vectors))
+        f"{areas()[area].folder}.json": VectorFile(FORMAT, spec_version(), area, tuple(vectors))
         for area, vectors in found.items()
     }
 
@@ -55,12 +55,3 @@ def _outcome(example: Example, run: Trace) -> Outcome | None:
         return None
     is_whole = outcome.how == "finished" or outcome.error == "PlannedSourceError"
     return outcome if is_whole else replace(outcome, output=None)
-
-
-def _spec_version() -> str:
-    """Return the version of the specification: that of its newest rule."""
-    return max((rule.since for rule in rules().values()), key=_numbers)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
