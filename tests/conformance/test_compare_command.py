@@ -24,6 +24,27 @@ def known():
     return stream_backend(open_operator, exceptions={"ORD-1": "six are out of order"})
 """
 
+DIES = """
+import os
+from pathlib import Path
+
+from asyncwait.conformance import stream_backend
+from asyncwait.reference import open_operator as sound
+
+MARK = Path(__file__).with_name("mark")
+
+
+def open_operator(config, fn, elements, restore=None):
+    if not MARK.exists():
+        MARK.touch()
+        os._exit(9)
+    return sound(config, fn, elements, restore)
+
+
+def backend():
+    return stream_backend(open_operator)
+"""
+
 
 def test_two_sound_operators_differ_in_ties_only(outside: Folder) -> None:
     """The pool and the reference share no code."""
@@ -58,6 +79,19 @@ def test_a_known_departure_explains_what_differs(outside: Folder) -> None:
     assert "six are out of order" in done.out
     assert ", 0 unexplained (" in done.out.splitlines()[-1]
     assert done.code == 0, done.out
+
+
+def test_a_run_that_came_to_no_end_of_its_own_is_an_error(outside: Folder) -> None:
+    """Nothing can be said of how it differs: it is no difference that nobody explains."""
+    outside.write("gate.py", DIES)
+
+    done = outside.asyncwait(
+        "compare", "gate:backend", "reference-asyncio", "--count", "1", "--jobs", "1"
+    )
+
+    assert "gate:backend: died: " in done.out
+    assert ", 0 unexplained, 1 in error (" in done.out.splitlines()[-1]
+    assert done.code == 3
 
 
 def test_an_unknown_backend_is_wrong_usage(outside: Folder) -> None:

@@ -16,7 +16,7 @@ from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expectations import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
 from asyncwait.conformance.report import printed
-from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
+from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, lost, open_backend
 from asyncwait.conformance.verdict import (
     Case,
     Tally,
@@ -304,14 +304,15 @@ def _judge_all(
     tally: Tally, backend: Served, cases: _Cases, progress: Progress, *, fails_fast: bool
 ) -> str:
     """Play and judge everything; return why the rest was not played, or nothing."""
-    lost = 0
+    gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", number, cases.count)
         _add(tally, cases.asked[number], run)
-        lost += _is_lost(run)
+        why = lost(run)
+        gone += bool(why)
         left = cases.count - number - 1
-        if lost == GIVE_UP_AFTER:
-            return f"{lost} runs blocked, died or broke ({_said(run)}); {left:,} not played"
+        if gone == GIVE_UP_AFTER:
+            return f"{gone} runs blocked, died or broke ({why}); {left:,} not played"
         if fails_fast and left and (broken := _broken_musts(tally)):
             return f"{', '.join(broken)} broken; {left:,} not played"
     progress("judged", cases.count, cases.count)
@@ -340,19 +341,6 @@ def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
         tally.fail(case, "\n".join((run.text, *printed(run.output))))
     else:
         tally.add(case, run)
-
-
-def _said(run: Trace | Broken) -> str:
-    """Return the words on the end of a lost run."""
-    if isinstance(run, Broken):
-        return run.text
-    ending = run.legs[-1].ending
-    return f"{ending.how}: {ending.detail}"
-
-
-def _is_lost(run: Trace | Broken) -> bool:
-    """Whether a run ended without the operator's own doing coming to an end."""
-    return isinstance(run, Broken) or run.legs[-1].ending.how in {"blocked", "died"}
 
 
 def _shrunk(verdict: Verdict, backend: Served, tally: Tally, progress: Progress) -> Verdict:

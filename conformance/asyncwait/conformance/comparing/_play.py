@@ -8,7 +8,7 @@ from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.comparing._compare import Comparison, Pair, compare_runs
 from asyncwait.conformance.comparing._sides import Side
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.running import Broken, Served, adapted
+from asyncwait.conformance.running import Broken, Served, adapted, lost
 from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Case, Failure
 from asyncwait.spec.scenario import Capability, Scenario, key_of
@@ -83,11 +83,11 @@ class Comparing:
         for number, (one, other) in enumerate(zip(first, second, strict=True)):
             case = asked[number]
             broken = [
-                f"{side.name}: {run.text}"
+                f"{side.name}: {why}"
                 for side, run in zip(self.sides, (one, other), strict=True)
-                if isinstance(run, Broken)
+                if (why := lost(run))
             ]
-            if isinstance(one, Broken) or isinstance(other, Broken):
+            if broken or isinstance(one, Broken) or isinstance(other, Broken):
                 yield case, "; ".join(broken)
             else:
                 yield case, compare_runs(case, one, other, self.sides)

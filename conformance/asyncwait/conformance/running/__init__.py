@@ -35,7 +35,7 @@ from asyncwait.conformance.running._names import (
     shipped_backends,
 )
 from asyncwait.conformance.running._process import ChildProcess
-from asyncwait.conformance.running._runs import Broken, Play, checked
+from asyncwait.conformance.running._runs import Broken, Play, checked, lost
 from asyncwait.conformance.running._served import (
     REAL_SECONDS,
     Served,
@@ -72,6 +72,7 @@ __all__ = [
     "known_backends",
     "listed_backends",
     "load_backend",
+    "lost",
     "missing_text",
     "open_backend",
     "shipped_backends",

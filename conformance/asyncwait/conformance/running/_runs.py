@@ -47,3 +47,11 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
 def _shortened(text: str) -> str:
     """Leave the end of `text` out if it is long: it may hold whatever a program has said."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def lost(run: Trace | Broken) -> str:
+    """Return why a run ended without the operator's own doing coming to an end; empty if not so."""
+    if isinstance(run, Broken):
+        return run.text
+    ending = run.legs[-1].ending
+    return f"{ending.how}: {ending.detail}" if ending.how in {"blocked", "died"} else ""
