@@ -36,6 +36,11 @@ def _insert(chance: Random, data: bytes) -> bytes:
     return data[:at] + chance.choice((chance.randbytes(4), *WORDS)) + data[at:]
 
 
+def _lengthen(chance: Random, data: bytes) -> bytes:
+    at = _place(chance, data)
+    return data[:at] + b"x" * LONG + data[at:]
+
+
 def _lose(chance: Random, data: bytes) -> bytes:
     at = _place(chance, data)
     return data[:at] + data[at + chance.randint(1, 40) :]
@@ -133,6 +138,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     _cut,
     _flip,
     _insert,
+    _lengthen,
     _lose,
     _repeat,
     _swap,

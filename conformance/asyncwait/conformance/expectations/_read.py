@@ -16,6 +16,10 @@ TABLE = "exception"
 REQUIRED = ("rule", "kind", "reason")
 
 
+LONGEST = 1_000
+"""Characters of what is said of an entry: a key, or the name of a rule, may be of any length."""
+
+
 def read_entries(file: Path) -> tuple[Entry, ...]:
     """Return the entries of a file.
 
@@ -50,7 +54,8 @@ def entries_of(text: str, name: str) -> tuple[Entry, ...]:
     for key in tables:
         if key != TABLE:
             near = nearest(key, [TABLE])
-            raise InvalidConfig(f"{name}: expected tables [[{TABLE}]] only, got {key!r}{near}")
+            got = f"{key[:LONGEST]!r}{near}"
+            raise InvalidConfig(f"{name}: expected tables [[{TABLE}]] only, got {got}")
     found = tables.get(TABLE, [])
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise InvalidConfig(f"{name}: expected tables [[{TABLE}]], in double brackets")
@@ -62,7 +67,7 @@ def entries_of(text: str, name: str) -> tuple[Entry, ...]:
 def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
     where = f"{name}: entry {place} ({table.get('rule', 'of no rule')})"
     for problem in _problems(table):
-        raise InvalidConfig(f"{where}: {problem}")
+        raise InvalidConfig(f"{where}: {problem}"[:LONGEST])
     return Entry(**table)
 
 
