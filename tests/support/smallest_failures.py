@@ -1,17 +1,11 @@
 """Failures as pages show them: the smallest scenario that is found, drawn, and how to play it."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from asyncwait.conformance.report import describe_scenario, draw
 from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
-
-
-def kind_of(failure: Failure) -> str:
-    """Return how something is broken, whatever the values and the times."""
-    return re.sub(r"'[^']*'|\d+|\(.*?\)|@ -?", "#", failure.violation.text)
 
 
 def search(
