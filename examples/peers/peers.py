@@ -84,6 +84,7 @@ PEERS = (
             "When one of its tasks fails, all others and its body are cancelled, in each wait.",
             "`fail_after` waits for what it cancels.",
         ),
+        varies="It keeps tasks in a set: they are cancelled in any order.",
         outside={"ELEM-3": _UNHURRIED, "ELEM-4": _UNHURRIED, "ORD-3": _UNHURRIED},
     ),
     Peer(
