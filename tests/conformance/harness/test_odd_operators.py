@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 from judged import broken_rules
@@ -48,6 +49,26 @@ def ending_of(operator: Any) -> Ending:
 def complaints(operator: OpenOperator) -> dict[str, list[str]]:
     """What the rules find wrong."""
     return broken_rules(Run(SCENARIO, play(operator, SCENARIO)))
+
+
+@asynccontextmanager
+async def throwing_out(config: Any, fn: Any, elements: Any, restore: Any) -> AsyncIterator[Any]:
+    """A body that is cancelled by its operator, which says nothing of it on leaving."""
+    async with open_operator(config, fn, elements, restore) as results:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            yield results
+
+
+def test_a_consumer_that_is_thrown_out_without_a_word_has_seen_a_failure() -> None:
+    """Its stream has ended in the middle of a read, for no reason that it could see."""
+    ending = ending_of(throwing_out)
+
+    assert (ending.how, ending.error) == ("failed", "ReadCutShort")
+    assert ending.detail == "leaving the context hid what by"
+    assert complaints(throwing_out)["FAIL-8"] == [
+        "nothing failed that explains ReadCutShort: leaving the context hid what by"
+    ]
 
 
 class Changed:

@@ -43,6 +43,14 @@ class PlannedBodyError(Exception):
     """The error that the consumer raises in the body of the context."""
 
 
+class ReadCutShort(Exception):
+    """Stands for the error that an operator keeps to itself when it throws its consumer out.
+
+    As a task group does that cancels its body: to the consumer the stream is over in the middle of
+    a read, without a word.
+    """
+
+
 class Consumer:
     """The consumer of one leg.
 

@@ -19,7 +19,7 @@ from asyncwait.conformance.harness._cancelling import (
 from asyncwait.conformance.harness._census import Census
 from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
-from asyncwait.conformance.harness._consumer import Consumer
+from asyncwait.conformance.harness._consumer import Consumer, ReadCutShort
 from asyncwait.conformance.harness._function import planned_copy, planned_function
 from asyncwait.conformance.harness._host import Host
 from asyncwait.conformance.harness._listening import is_heard, tell_overdue
@@ -185,6 +185,8 @@ class _LegPlayer:
         try:
             with self._cancelling.around():
                 await self._use()
+            if consumer.ending is None:
+                consumer.failed(ReadCutShort("leaving the context hid what by"))
             if self._cancelling.swallowed and self._recorder.now() > self._cancelled_at:
                 self._recorder.misused("swallowed", "leaving let it go on")
         except BaseException as error:

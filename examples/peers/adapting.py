@@ -1,0 +1,149 @@
+"""What stands round each peer: the same few lines, and nothing that a peer would have to do.
+
+The function of the operator becomes one of a record; results become elements again; the hooks of
+the function are run, and the source is closed. When something is read, called, given, cancelled or
+waited for is up to the peer.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any, Self, TypeAlias
+
+from asyncwait.conformance import StreamBackend, stream_backend
+from asyncwait.spec import (
+    CallTimedOut,
+    FunctionParts,
+    OperatorConfig,
+    Record,
+    Snapshot,
+    Statistics,
+    awaitable_of,
+    call_failed,
+    check_arguments,
+    collect_results,
+    join_errors,
+    run_hook,
+)
+
+
+class Function:
+    """The function of the operator, as a peer calls it.
+
+    Args:
+        parts: of the function.
+        timeout: seconds for each call, for peers that have deadlines; None for none.
+    """
+
+    def __init__(self, parts: FunctionParts, timeout: float | None) -> None:
+        self._parts = parts
+        self.timeout = timeout
+
+    async def call(self, record: Record) -> list[Record]:
+        """Call the function for one record; an error names it."""
+        assert self._parts.call is not None
+        try:
+            returned = await awaitable_of(record, self._parts.call(record.value))
+        except Exception as error:
+            raise call_failed(record, error) from error
+        return _records(record, returned)
+
+    def late(self, record: Record) -> list[Record]:
+        """Return what stands in for a record whose time is over, or raise CallTimedOut."""
+        try:
+            results = None if self._parts.timeout is None else self._parts.timeout(record.value)
+        except Exception as error:
+            raise CallTimedOut(record, f"too late, and its handler raised {error!r}") from error
+        if results is None:
+            raise CallTimedOut(record, "too late, and nothing stands in for it")
+        return _records(record, results)
+
+
+def _records(record: Record, returned: Any) -> list[Record]:
+    results = collect_results(record, returned)
+    return [Record(result, record.timestamp, record.key) for result in results]
+
+
+class Source:
+    """The input, as a peer reads it; closing it is left to `open_peer`."""
+
+    def __init__(self, elements: Any) -> None:
+        self._elements = aiter(elements)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Record:
+        return await anext(self._elements)
+
+
+class Results:
+    """What comes out of a peer, one result after the other."""
+
+    def __init__(self, results: AsyncIterator[list[Record]]) -> None:
+        self._results = aiter(results)
+        self._begun = deque[Record]()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Record:
+        while not self._begun:
+            self._begun.extend(await anext(self._results))
+        return self._begun.popleft()
+
+    def statistics(self) -> Statistics:
+        """Return no figures."""
+        return Statistics()
+
+
+Peer: TypeAlias = Callable[[Source, Function, int], Any]
+"""Gives an async generator of the results of each record, or a context of an async iterator; the
+number is that of calls at a time."""
+
+
+@asynccontextmanager
+async def open_peer(
+    peer: Peer, config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
+) -> AsyncIterator[Results]:
+    """Open a peer, and close what it leaves to its users."""
+    parts = check_arguments(config, fn, elements, restore, "a peer")
+    async with _at_last(lambda: _close(elements)):
+        await run_hook(parts.open)
+        async with _at_last(lambda: run_hook(parts.close)):
+            given = peer(Source(elements), Function(parts, config.timeout), config.capacity)
+            async with given if hasattr(given, "__aenter__") else aclosing(given) as results:
+                yield Results(results)
+
+
+@asynccontextmanager
+async def _at_last(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Do `work` on the way out; its error is a note on what the body has raised."""
+    raised: BaseException | None = None
+    try:
+        yield
+    except BaseException as error:
+        raised = error
+        raise
+    finally:
+        try:
+            await work()
+        except Exception as error:
+            if join_errors(raised, error) is error:
+                raise
+
+
+async def _close(elements: Any) -> None:
+    if hasattr(elements, "aclose"):
+        await elements.aclose()
+
+
+def peer_backend(peer: Peer, *profiles: str) -> StreamBackend:
+    """Return a peer as the suite takes it.
+
+    Args:
+        peer: see `Peer`.
+        profiles: what it has besides the core, by its own words.
+    """
+    return stream_backend(partial(open_peer, peer), profiles=profiles)

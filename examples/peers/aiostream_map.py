@@ -1,0 +1,27 @@
+"""`aiostream.stream.map`, in order and as results are there.
+
+asyncwait verify aiostream_map:ordered aiostream_map:unordered
+"""
+
+from functools import partial
+from typing import Any
+
+from adapting import Function, Source, peer_backend
+from aiostream import stream
+
+from asyncwait.conformance import StreamBackend
+
+
+def mapped(records: Source, function: Function, capacity: int, *, in_order: bool) -> Any:
+    """Map a stream; the streamer is the context that its results are read in."""
+    return stream.map(records, function.call, ordered=in_order, task_limit=capacity).stream()
+
+
+def ordered() -> StreamBackend:
+    """Say what it has: results in the order of the input."""
+    return peer_backend(partial(mapped, in_order=True), "ordered")
+
+
+def unordered() -> StreamBackend:
+    """Say what it has: results as they are there."""
+    return peer_backend(partial(mapped, in_order=False), "unordered")

@@ -1,0 +1,29 @@
+"""A window of tasks that slides over the input, as many people write it in plain asyncio.
+
+asyncwait verify asyncio_window:backend
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+
+from adapting import Function, Source, peer_backend
+
+from asyncwait.conformance import StreamBackend
+from asyncwait.spec import Record
+
+
+async def window(records: Source, function: Function, capacity: int) -> AsyncIterator[list[Record]]:
+    """Begin calls until the window is full, then wait for the first of them."""
+    tasks = deque[asyncio.Task[list[Record]]]()
+    async for record in records:
+        tasks.append(asyncio.create_task(function.call(record)))
+        if len(tasks) == capacity:
+            yield await tasks.popleft()
+    while tasks:
+        yield await tasks.popleft()
+
+
+def backend() -> StreamBackend:
+    """Say what it has: results in the order of the input."""
+    return peer_backend(window, "ordered")

@@ -1,0 +1,47 @@
+"""Failures as pages show them: the smallest scenario that is found, drawn, and how to play it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.shrinking import Search
+from asyncwait.conformance.verdict import Failure
+from asyncwait.spec.scenario import Scenario, scenarios_to_json
+
+
+def search(
+    play: Callable[[Scenario], Mapping[str, Failure]], is_over: Callable[[], bool]
+) -> Search:
+    """Return a search for smaller failures that plays one scenario after the other.
+
+    Args:
+        play: gives what a scenario shows broken, each under a name that stays when it is smaller.
+        is_over: whether the search has to end; asked whenever something was played.
+    """
+
+    def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
+        return map(play, candidates)
+
+    return Search(try_out, is_over)
+
+
+def drawn(failure: Failure) -> list[str]:
+    """Return a scenario and what happened in it, as pages show them."""
+    scenario = failure.case.scenario
+    timeline = draw(scenario, failure.trace, failure.violation)
+    return [line.rstrip() for line in (*describe_scenario(scenario), *timeline)]
+
+
+def evidence(backend: str, failure: Failure) -> Iterator[str]:
+    """Yield the lines of a page that draw a failure, and say how it is had again."""
+    yield "```text"
+    yield from drawn(failure)
+    yield "```"
+    yield ""
+    yield "```"
+    yield f"asyncwait play {backend} '{scenarios_to_json((failure.case.planned,)).decode()}'"
+    yield "```"
+    yield ""
+
+
+EVIDENCE = r"^```text\n(?P<drawn>.*?)\n```.*?^asyncwait play (?P<name>\S+) '(?P<json>.*?)'$"
+"""What `evidence` writes, for a test that reads a page; multi-line, and the dot takes all."""
