@@ -35,7 +35,7 @@ from asyncwait.spec.scenario import (
 )
 
 SAMPLE = [faulty for faulty in FAULTY if not faulty.blocks][::20]
-"""A twentieth of the gallery, of all areas: the whole takes an hour, and loses nothing either."""
+"""A twentieth of the gallery, of all areas: the whole takes an hour."""
 
 LARGE = 20
 """Inputs; what a larger example shows, a small one of the same rule does too."""

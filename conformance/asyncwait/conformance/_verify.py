@@ -1,7 +1,7 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -146,7 +146,8 @@ def verify_to_tell(
     tally = Tally(checks, counted, settled.excuses)
     watch(tally)
     cases = _Cases(plan, backend, [rules[rule] for rule in counted])
-    stopped = _judge_all(tally, backend, cases, progress, fails_fast=plan.fails_fast)
+    ends = [rule for rule in counted if rules[rule].level == "MUST" and rule not in settled.newer]
+    stopped = _judge_all(tally, backend, cases, progress, ends if plan.fails_fast else ())
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
     planned = cases.count + further
     missing = stopped or _unjudged(tally, planned)
@@ -301,9 +302,13 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
 
 
 def _judge_all(
-    tally: Tally, backend: Served, cases: _Cases, progress: Progress, *, fails_fast: bool
+    tally: Tally, backend: Served, cases: _Cases, progress: Progress, ends: Collection[str]
 ) -> str:
-    """Play and judge everything; return why the rest was not played, or nothing."""
+    """Play and judge everything, until one of the rules `ends` is broken.
+
+    Returns:
+        Why the rest was not played, or nothing.
+    """
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", number, cases.count)
@@ -313,16 +318,11 @@ def _judge_all(
         left = cases.count - number - 1
         if gone == GIVE_UP_AFTER:
             return f"{gone} runs blocked, died or broke ({why}); {left:,} not played"
-        if fails_fast and left and (broken := _broken_musts(tally)):
+        broken = [rule for rule in ends if tally.counts[rule].found.count]
+        if broken and left:
             return f"{', '.join(broken)} broken; {left:,} not played"
     progress("judged", cases.count, cases.count)
     return ""
-
-
-def _broken_musts(tally: Tally) -> list[str]:
-    """Return the ids of the rules that have convicted the backend so far."""
-    found = (rule for rule, count in tally.counts.items() if count.found.count)
-    return [rule for rule in found if all_rules()[rule].level == "MUST"]
 
 
 def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> int:
