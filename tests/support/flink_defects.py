@@ -15,17 +15,16 @@ from pathlib import Path
 
 from flink_runs import SCENARIOS, run_of
 from msgspec import Struct
+from smallest_failures import EVIDENCE, drawn, evidence, search
 
 from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
 from asyncwait.backends.pyflink._exceptions import KNOWN as KNOWN_PYTHON
 from asyncwait.backends.pyflink.conformance import backend as pyflink_backend
-from asyncwait.conformance.report import describe_scenario, draw
 from asyncwait.conformance.running import StreamBackend
-from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.rules import departures, rules
-from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
+from asyncwait.spec.scenario import Scenario, scenarios_from_json
 
 SECONDS = 8.0
 """How long a smaller scenario is looked for, each time."""
@@ -99,13 +98,10 @@ def smallest(operator: Operator, known: Known, example: str) -> Defect:
     found = operator.departs(scenario, known.flink)
     how = next(how for rule in (*known.rules, *known.seldom) for how in found if _is(how, rule))
     ends = time.monotonic() + SECONDS
-
-    def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
-        for candidate in candidates:
-            yield operator.departs(candidate, known.flink)
-
-    search = Search(try_out, lambda: time.monotonic() > ends)
-    return Defect(operator, known, how.split(maxsplit=1)[0], search.smallest(how, found[how]))
+    looking = search(
+        lambda each: operator.departs(each, known.flink), lambda: time.monotonic() > ends
+    )
+    return Defect(operator, known, how.split(maxsplit=1)[0], looking.smallest(how, found[how]))
 
 
 def _is(how: str, rule: str) -> bool:
@@ -116,7 +112,6 @@ def section(defect: Defect) -> Iterator[str]:
     """Yield the lines on one defect."""
     known, failure, rule = defect.known, defect.failure, rules()[defect.rule]
     left = next(each for each in departures() if each.flink == known.flink)
-    case = failure.case
     yield f"## {known.flink}: {known.shows}"
     yield ""
     theirs = left.theirs if left.theirs.startswith("PyFlink:") else f"Flink: {left.theirs}"
@@ -124,21 +119,7 @@ def section(defect: Defect) -> Iterator[str]:
     yield ""
     yield f"It breaks {rule.id}: {rule.sentence}"
     yield ""
-    yield "```text"
-    yield from drawn(failure)
-    yield "```"
-    yield ""
-    yield "```"
-    yield f"asyncwait play {defect.operator.name} '{scenarios_to_json((case.planned,)).decode()}'"
-    yield "```"
-    yield ""
-
-
-def drawn(failure: Failure) -> list[str]:
-    """Return a scenario and what happened in it, as the page shows them."""
-    scenario = failure.case.scenario
-    timeline = draw(scenario, failure.trace, failure.violation)
-    return [line.rstrip() for line in (*describe_scenario(scenario), *timeline)]
+    yield from evidence(defect.operator.name, failure)
 
 
 class Listed(Struct, frozen=True):
@@ -205,8 +186,7 @@ class Page(Struct, frozen=True):
 
 
 SECTION = re.compile(
-    r"^## (?P<flink>[A-Z]+-\d+): .*?^It breaks (?P<rule>[A-Z]+-\d+): .*?"
-    r"^```text\n(?P<drawn>.*?)\n```.*?^asyncwait play (?P<name>\S+) '(?P<json>.*?)'$",
+    rf"^## (?P<flink>[A-Z]+-\d+): .*?^It breaks (?P<rule>[A-Z]+-\d+): .*?{EVIDENCE}",
     re.MULTILINE | re.DOTALL,
 )
 
