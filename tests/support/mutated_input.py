@@ -219,7 +219,7 @@ def _play_command(data: bytes) -> object:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "scenarios.json")
         file.write_bytes(data)
-        return _refused_or(_command("play", "--here", "reference-asyncio", str(file)))
+        return _refused_or(_command("replay", "reference-asyncio", str(file)))
 
 
 def _judge_command(scenario: Scenario, data: bytes) -> object:
