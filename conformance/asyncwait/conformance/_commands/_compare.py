@@ -11,13 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import console, usage_errors
+from asyncwait.conformance._commands._shared import (
+    console,
+    jobs_option,
+    patience_option,
+    usage_errors,
+)
 from asyncwait.conformance._commands._verify import MOST_GENERATED
 from asyncwait.conformance.comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
 from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import describe_scenario, draw, excerpt
-from asyncwait.conformance.running import REAL_SECONDS, open_backend
+from asyncwait.conformance.running import open_backend
 
 _SHOWN = 5
 """Errors, and reasons why a pair is not explained."""
@@ -40,13 +45,8 @@ _SHOWN = 5
     help="Show the first unexplained difference as it is. Else a smaller scenario is looked for, "
     f"for {SHRINK_SECONDS:g} seconds at most.",
 )
-@click.option(
-    "--patience",
-    default=REAL_SECONDS,
-    show_default=True,
-    help="Seconds after which a scenario that blocks its loop is ended.",
-)
-@click.option("--jobs", type=click.IntRange(1), help="Processes of each that play.")
+@patience_option
+@jobs_option
 def compare_command(
     first: str,
     second: str,

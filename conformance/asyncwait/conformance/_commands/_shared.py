@@ -8,8 +8,24 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import AsyncWaitError
+
+patience_option = click.option(
+    "--patience",
+    default=REAL_SECONDS,
+    show_default=True,
+    help="Seconds after which a scenario that blocks its loop is ended.",
+)
+"""Of the commands that play on backends in processes of their own."""
+
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    help="Processes that play, for each backend; else one for each core.",
+)
+"""Of the same."""
 
 
 @contextmanager

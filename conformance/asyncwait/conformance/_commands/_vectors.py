@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import usage_errors
-from asyncwait.conformance.running import REAL_SECONDS, exec_name, open_backend
+from asyncwait.conformance._commands._shared import jobs_option, patience_option, usage_errors
+from asyncwait.conformance.running import exec_name, open_backend
 from asyncwait.conformance.vectors import Found, made_vectors, run_vectors
 from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
 from asyncwait.spec import InvalidConfig
@@ -52,8 +52,8 @@ def write_command(folder: Path) -> None:
 @click.argument("backend", required=False)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option("--exec", "program", metavar="COMMAND", help="Run a program that speaks JSON lines.")
-@click.option("--patience", default=REAL_SECONDS, show_default=True, help="See asyncwait verify.")
-@click.option("--jobs", type=click.IntRange(1), help="Processes that play; else one for each core.")
+@patience_option
+@jobs_option
 def run_command(
     backend: str | None,
     files: tuple[Path, ...],

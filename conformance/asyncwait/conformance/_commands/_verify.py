@@ -18,7 +18,13 @@ from asyncwait.conformance._commands._expectations import (
 )
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import Board
-from asyncwait.conformance._commands._shared import console, say_written, usage_errors
+from asyncwait.conformance._commands._shared import (
+    console,
+    jobs_option,
+    patience_option,
+    say_written,
+    usage_errors,
+)
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
@@ -34,7 +40,6 @@ from asyncwait.conformance.report_files import (
     write_report,
 )
 from asyncwait.conformance.running import (
-    REAL_SECONDS,
     exec_name,
     open_backend,
     shipped_backends,
@@ -103,13 +108,8 @@ MOST_GENERATED = 1_000_000
     help="Show failures of generated scenarios as they are. Else smaller ones are looked for, "
     f"for {SHRINK_SECONDS:g} seconds at most.",
 )
-@click.option(
-    "--patience",
-    default=REAL_SECONDS,
-    show_default=True,
-    help="Seconds after which a scenario that blocks its loop is ended.",
-)
-@click.option("--jobs", type=click.IntRange(1), help="Processes that play; else one for each core.")
+@patience_option
+@jobs_option
 @click.option(
     "--report",
     "folder",
