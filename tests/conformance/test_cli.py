@@ -799,5 +799,5 @@ def test_the_shipped_subcommands_are_listed() -> None:
     listed = run("--help").stdout
 
     names = ["backends", "compare", "journal", "judge", "play", "replay", "report", "rules"]
-    names += ["show", "shrink", "verify", "verify-mailbox"]
+    names += ["show", "shrink", "vectors", "verify", "verify-mailbox"]
     assert [line.split()[0] for line in listed.partition("Commands:\n")[2].splitlines()] == names

@@ -13,7 +13,7 @@ from asyncwait.conformance._commands import _progress
 from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import Judgement
-from asyncwait.conformance.verdict import Failure, Tally, Verdict
+from asyncwait.conformance.verdict import Failure, Tally
 from asyncwait.spec.rules import areas, rules
 
 NAMES = ("first", "second", "third")
@@ -33,7 +33,7 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> Callable[[Board, str, Callable[
     """Verify a backend of that name that breaks ORD-1, and look while that goes on."""
 
     def verify(board: Board, name: str, look: Callable[[], None]) -> None:
-        def verify_served(_backend: Any, _plan: Any, show: Any, watch: Any) -> Verdict:
+        def verify_to_tell(_backend: Any, _plan: Any, show: Any, watch: Any, *, terms: Any) -> Any:
             tally = Tally(CHECKS, [rule for rule in rules() if rules()[rule].area != "KEY"])
             watch(tally)
             tally.counts["ORD-1"].found.add(Failure(CASE, FAILURE.trace, FAILURE.violation))
@@ -41,10 +41,10 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> Callable[[Board, str, Callable[
                 tally.counts[rule].add(Judgement(1))
             show("judged", 5, 40)
             look()
-            return verdict(name, {"ORD-1": "fail"})
+            return SimpleNamespace(verdict=verdict(name, {"ORD-1": "fail"}))
 
-        monkeypatch.setattr(_progress, "verify_served", verify_served)
-        board.verify(SimpleNamespace(name=name), None)  # type: ignore[arg-type]
+        monkeypatch.setattr(_progress, "verify_to_tell", verify_to_tell)
+        board.verify(SimpleNamespace(name=name), None, None)  # type: ignore[arg-type]
 
     return verify
 
@@ -86,17 +86,17 @@ def test_without_a_terminal_nothing_is_drawn(
 ) -> None:
     """A log has a line for each quarter."""
 
-    def verify_served(_backend: Any, _plan: Any, say: Any) -> Verdict:
+    def verify_to_tell(_backend: Any, _plan: Any, say: Any, *, terms: Any) -> Any:
         for done in range(9):
             say("judged", done, 8)
         say("shrunk", 0, 2)
-        return verdict("first")
+        return SimpleNamespace(verdict=verdict("first"))
 
-    monkeypatch.setattr(_progress, "verify_served", verify_served)
+    monkeypatch.setattr(_progress, "verify_to_tell", verify_to_tell)
     drawn = StringIO()
 
     with Board(NAMES, Console(file=drawn, force_terminal=False)) as board:
-        board.verify(SimpleNamespace(name="first"), None)  # type: ignore[arg-type]
+        board.verify(SimpleNamespace(name="first"), None, None)  # type: ignore[arg-type]
 
     assert drawn.getvalue() == ""
     assert capsys.readouterr().err.splitlines() == [
