@@ -187,7 +187,7 @@ def test_what_was_not_tested_says_why() -> None:
 
 
 def test_the_table_counts_by_area_what_passes_of_what_applies() -> None:
-    """With a column for each backend."""
+    """With a column for each backend, and a row for each area that is judged."""
     first = Verdict(
         "first", (result("ORD-1", "pass"), result("ORD-2", "fail"), result("CAP-1", "pass")), 9, 9
     )
@@ -196,10 +196,9 @@ def test_the_table_counts_by_area_what_passes_of_what_applies() -> None:
     table = area_table([first, second])
 
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
-    row = list(areas()).index("ORD")
     assert [column.header for column in table.columns] == ["area", "first", "second"]
-    assert [column[row] for column in cells] == [f"ORD  {areas()['ORD'].title}", "1/2", "1/1"]
-    assert [column[list(areas()).index("CAP")] for column in cells][1:] == ["1/1", "-"]
+    assert [column[0] for column in cells] == [f"ORD  {areas()['ORD'].title}", "1/2", "1/1"]
+    assert [column[1] for column in cells][1:] == ["1/1", "-"]
     assert [column[-1] for column in cells] == ["verdict", "not conformant", "conformant"]
 
 
@@ -209,7 +208,7 @@ def test_the_table_counts_nothing_as_passed_if_a_part_was_played() -> None:
 
     cells = [str(cell) for cell in area_table([verdict]).columns[1].cells]
 
-    assert cells[list(areas()).index("ORD")] == "1 held so far of 2"
+    assert cells[0] == "1 held so far of 2"
 
 
 def test_a_report_ends_with_one_line_for_each_backend() -> None:

@@ -39,12 +39,13 @@ def print_report(
 
 
 def area_table(verdicts: Sequence[Verdict]) -> Table:
-    """Return the table: how many rules of each area pass, of those that apply."""
+    """Return the table: how many rules of each area that is judged pass, of those that apply."""
     table = Table(title="rules passed / applicable", title_justify="left")
     table.add_column("area", no_wrap=True, overflow="ellipsis")
     for verdict in verdicts:
         table.add_column(verdict.backend, justify="right", overflow="fold")
-    for area in areas().values():
+    judged = {result.rule.area for verdict in verdicts for result in verdict.results}
+    for area in (area for area in areas().values() if area.id in judged):
         table.add_row(f"{area.id}  {area.title}", *(area_cell(v, area.id) for v in verdicts))
     table.add_section()
     table.add_row("scenarios", *(f"{verdict.scenarios:,}" for verdict in verdicts))

@@ -94,9 +94,9 @@ def _said(run: Run, result: Result) -> str:
 def _add_whole(suite: ET.Element, run: Run) -> None:
     """Add the case that fails where the verdict does, and no rule says so."""
     case = _case(suite, run, "verdict", WHOLE)
-    errors = run.footer.errors if run.footer else ()
+    errors: tuple[str, ...] = run.footer.errors if run.footer else ()
     if run.word == "inconclusive" or errors:
-        message = _clean(run.line if run.word == "inconclusive" else errors[0])
+        message = _clean(run.line if run.word == "inconclusive" else next(iter(errors)))
         said = ET.SubElement(case, "error", type="inconclusive", message=message)
         said.text = _clean("\n".join([*([run.doubt] if run.doubt else []), *errors]))
     elif run.word == "not conformant" and not suite.findall("testcase/failure"):
