@@ -27,10 +27,10 @@ from asyncwait.spec.rules import areas, rules  # noqa: E402
 from asyncwait.spec.scenario import Scenario  # noqa: E402
 
 DOCS = ROOT / "docs"
-GENERATED = 100
+GENERATED = 300
 """Scenarios beside the examples of the rules and the shapes."""
 
-PLAYED = 30
+PLAYED = 150
 """Scenarios in which a smaller failure of a rule is looked for: no clock decides what is found."""
 
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8")

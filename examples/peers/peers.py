@@ -49,6 +49,7 @@ _AS_COMPLETED = {"Results come as soon as they are there": ("ORD-3",)}
 _GIVEN_UP = "only where a wait for a result was given up, of which it says nothing"
 _UNHURRIED = "only where a call went on behind its time, which `fail_after` waits for"
 _BLOCKED = "only where the loop was blocked while a timer was due"
+_SCOPED = "only where two tasks enter and leave a cancel scope round the yields of the source"
 _ALL_READ = "only where the input has not ended, and it promises this of what it was given"
 
 PEERS = (
@@ -65,6 +66,7 @@ PEERS = (
         package="aiostream",
         promises=_ALL | _AS_COMPLETED,
         otherwise=("Its generators are closed one behind the other when their context is left.",),
+        outside={"ORD-3": _SCOPED},
     ),
     Peer(
         title="aiometer, `amap`",
@@ -97,7 +99,13 @@ PEERS = (
             "To dispose of a subscription is to ask for no more; nothing is waited for.",
             "`timeout` counts from the subscription, and looks when the loop comes to it.",
         ),
-        outside={"ELEM-3": _BLOCKED, "ELEM-4": _BLOCKED, "ORD-3": _BLOCKED, "ORD-5": _GIVEN_UP},
+        outside={
+            "CAP-2": _BLOCKED,
+            "ELEM-3": _BLOCKED,
+            "ELEM-4": _BLOCKED,
+            "ORD-3": _BLOCKED,
+            "ORD-5": _GIVEN_UP,
+        },
     ),
     Peer(
         title="asyncio, `as_completed` and a semaphore",

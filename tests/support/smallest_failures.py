@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.report import describe_scenario, draw, excerpt
 from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
+
+LONGEST = 100
+"""Lines; of what is longer there is as much as a person reads."""
 
 
 def search(
@@ -28,7 +31,8 @@ def drawn(failure: Failure) -> list[str]:
     """Return a scenario and what happened in it, as pages show them."""
     scenario = failure.case.scenario
     timeline = draw(scenario, failure.trace, failure.violation)
-    return [line.rstrip() for line in (*describe_scenario(scenario), *timeline)]
+    lines = [line.rstrip() for line in (*describe_scenario(scenario), *timeline)]
+    return lines if len(lines) <= LONGEST else list(excerpt(lines))
 
 
 def evidence(backend: str, failure: Failure) -> Iterator[str]:
