@@ -126,6 +126,16 @@ def test_a_verification_writes_what_it_found(outside: Folder) -> None:
     assert outside.path.joinpath("step").read_text(encoding="utf-8").startswith("# Conformance")
 
 
+def test_wrong_usage_leaves_the_report_of_the_last_run(tmp_path: Path) -> None:
+    """It is cleared away when there is something to play, and not by a slip of the pen."""
+    (tmp_path / "report.jsonl").write_text("the last one", encoding="utf-8")
+
+    done = run("verify", "reference-asyncio", "--rule", "ORD-99", "--report", tmp_path)
+
+    assert done.exit_code == 2
+    assert (tmp_path / "report.jsonl").read_text(encoding="utf-8") == "the last one"
+
+
 def test_a_folder_that_can_not_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
     """Nobody waits for a report that comes to nothing."""
     tmp_path.joinpath("file").touch()

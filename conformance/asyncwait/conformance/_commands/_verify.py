@@ -160,8 +160,6 @@ def verify_command(
     named = (*backends, *([] if program is None else [exec_name(program)]))
     others = shipped_backends() if every else ()
     with usage_errors(), ExitStack() as stack:
-        if folder is not None:
-            clear_folder(_REPORT, folder)
         gate = gate_of((*named, *others), Path.cwd(), exceptions, creates=updates)
         lineup = _Lineup(named or (() if every else gate.names), others)
         if not lineup.names:
@@ -180,6 +178,8 @@ def verify_command(
         )
         for name in served:  # before anything is played
             settle(gate.terms(name), served[name], all_rules(), {})
+        if folder is not None:
+            clear_folder(_REPORT, folder)
         with Board(tuple(served)) as board:
             played = lineup.gather(lambda name: board.verify(served[name], plan, gate.terms(name)))
         if updates:
