@@ -68,6 +68,8 @@ def test_a_difference_that_nothing_explains_is_drawn_as_two_timelines(outside: F
     assert done.out.count("    ms  input                   calls") == 2
     assert ">>> only gate:backend: " in done.out
     assert ">>> only reference-asyncio: " in done.out
+    assert "  again: asyncwait play gate:backend " in done.out
+    assert "  again: asyncwait play reference-asyncio " in done.out
 
 
 def test_a_known_departure_explains_what_differs(outside: Folder) -> None:

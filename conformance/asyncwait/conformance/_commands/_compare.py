@@ -1,5 +1,6 @@
 """Subcommand `compare`."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,7 +122,8 @@ def _drawn(pair: Pair, names: tuple[str, str]) -> Iterator[str]:
     for name, run, mark in runs:
         yield f"  {name}"
         yield from (f"  {line}" for line in excerpt(draw(pair.case.scenario, run, mark)))
-    yield f"  again: asyncwait play {names[0]} {pair.case.id}"
+    for name in names:
+        yield f"  again: asyncwait play {shlex.quote(name)} {pair.case.id}"
     yield ""
 
 

@@ -116,7 +116,7 @@ MOST_GENERATED = 1_000_000
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Write the verdict with all evidence into this folder: as JSON lines (see `asyncwait "
-    "report`), JUnit XML, a badge, a row and a page of Markdown.",
+    "report`), a page for a browser, JUnit XML, a badge, a row and a page of Markdown.",
 )
 def verify_command(
     backends: tuple[str, ...],
