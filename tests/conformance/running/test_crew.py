@@ -332,6 +332,7 @@ WRONG = "it answered the wrong scenario: the reply must have number 1, and has "
             "the reply is no trace: JSON is malformed: invalid character (byte 0)",
         ),
         ("if number == 1: os._exit(3)", "the program died: exit code 3"),
+        # Nobody waits for that minute: the program is ended after half a second of patience.
         ("if number == 1: time.sleep(60)", "the program is late: no answer for 0.5 s"),
     ],
     ids=["another", "none", "garbage", "dies", "hangs"],

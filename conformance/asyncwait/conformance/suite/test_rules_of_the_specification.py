@@ -14,6 +14,7 @@ def test_rule(asyncwait_rule: str, asyncwait_verdict: Verdict) -> None:
     if result.is_forgiven and result.status != "pass":
         why = result.failures[0].violation.text if result.failures else result.note
         only = f"since {result.rule.since}" if result.is_advisory else f"{result.rule.level} only"
+        # It is told, and leaves the verdict as it is: the command and pytest say the same.
         pytest.xfail(f"{only}: {result.status}: {why}")
     if result.status != "pass":
         pytest.fail("\n".join(rule_lines(asyncwait_verdict.backend, result)), pytrace=False)

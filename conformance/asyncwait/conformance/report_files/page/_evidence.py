@@ -93,7 +93,9 @@ def _picture(played: Played, evidence: Evidence, title: str) -> Markup:
     try:
         timeline = lay_out(played.as_played, played.trace, evidence.violation)
     except Exception:
-        return Markup("")  # A file that nobody has judged here may hold any trace.
+        # A file that nobody has judged here may hold a trace that no layout knows what to do with.
+        # Nothing is hidden: the same evidence stands beside it in words, with scenario and trace.
+        return Markup("")
     return Markup(svg_of(timeline, title=title, alone=False))  # noqa: S704 - it escapes its texts
 
 
