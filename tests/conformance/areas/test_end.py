@@ -1,7 +1,9 @@
 """What the checks of the end say where a witness says something else."""
 
+from typing import Any, cast
+
 import pytest
-from judged import texts
+from judged import broken_rules, texts
 
 from asyncwait.conformance.evidence import (
     answered,
@@ -53,6 +55,26 @@ def test_hooks_that_never_run_are_none() -> None:
     )
 
     assert texts("END-6", finished) == ["expected open, then close, got none"]
+
+
+@pytest.mark.parametrize("argument", ["config", "fn", "elements", "restore"])
+def test_an_operator_that_took_a_wrong_argument_is_told_of_nothing_else(argument: str) -> None:
+    """It was not given what the scenario says, so what it makes of it speaks of no other rule."""
+    wrong = Scenario(
+        inputs=(Timed(0, Record("a")),), hooks="plain", wrong_argument=cast("Any", argument)
+    )
+    hung = run(wrong, leg(ends("hung", 0), waits(0)))
+
+    said = f"expected InvalidConfig, as `{argument}` is a text, and the leg hung"
+    assert broken_rules(hung) == {"END-19": [said]}
+
+
+def test_an_operator_that_refuses_a_wrong_argument_is_held_to_what_it_leaves() -> None:
+    """A task that was started before is one too many."""
+    wrong = Scenario(inputs=(Timed(0, Record("a")),), wrong_argument="fn")
+    refused = run(wrong, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),), tasks_left=1))
+
+    assert broken_rules(refused) == {"END-4": ["1 tasks are left"]}
 
 
 @pytest.mark.parametrize(

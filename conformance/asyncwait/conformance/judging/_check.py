@@ -68,17 +68,21 @@ class Check(Struct, frozen=True):
         return self.function(history)
 
 
-def leg_check(rule: str) -> Callable[[LegCheck], Check]:
+def leg_check(rule: str, *, judges_wrong_arguments: bool = False) -> Callable[[LegCheck], Check]:
     """Make a check of a function that looks at one leg at a time.
 
     Args:
         rule: id of the rule that it judges.
+        judges_wrong_arguments: also a leg that was opened with a wrong argument and went on.
+            That leg was not given what its scenario says, and shows nothing of any other rule.
     """
 
     def make(function: LegCheck) -> Check:
         def judge_legs(history: History) -> Judgement:
             applied, violations = 0, []
             for number, leg in enumerate(history.legs):
+                if leg.went_on_wrongly and not judges_wrong_arguments:
+                    continue
                 for finding in function(leg):
                     applied += 1
                     if finding is not None:

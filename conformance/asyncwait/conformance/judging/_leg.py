@@ -16,7 +16,7 @@ from asyncwait.conformance.judging._keys import pairs_of_keys
 from asyncwait.conformance.judging._rest import Rest, rests
 from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
 from asyncwait.conformance.judging._ties import Asked
-from asyncwait.spec import Record, Snapshot
+from asyncwait.spec import InvalidConfig, Record, Snapshot
 from asyncwait.spec.scenario import (
     Ending,
     Event,
@@ -96,6 +96,12 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def key_ordered(self) -> bool:
         """Whether it is in key-ordered mode."""
         return self.facts.leg.mode == "key-ordered"
+
+    @property
+    def went_on_wrongly(self) -> bool:
+        """Whether it was opened with an argument that is none, and that was not refused."""
+        refused = (self.ending.how, self.ending.error) == ("failed", InvalidConfig.__name__)
+        return bool(self.scenario.wrong_argument) and not refused
 
     @property
     def capacity(self) -> int:

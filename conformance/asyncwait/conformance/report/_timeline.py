@@ -229,7 +229,7 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
     if scenario.shields:
         yield "the consumer shields its reads from being cancelled"
     if scenario.wrong_argument:
-        yield f"the operator is opened with a wrong {scenario.wrong_argument}"
+        yield f"the operator is opened with a text as `{scenario.wrong_argument}`"
     if scenario.company != "none":
         yield f"another operator runs {scenario.company} this one"
 

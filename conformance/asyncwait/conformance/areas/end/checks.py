@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
-from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
     Blocked,
     CallEnded,
@@ -347,17 +346,17 @@ def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-19")
+@leg_check("END-19", judges_wrong_arguments=True)
 def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
     """Opened with what is no such argument, the leg fails with InvalidConfig before anything."""
     wrong = leg.scenario.wrong_argument
     if not wrong:
         return
-    if (leg.ending.how, leg.ending.error) != ("failed", InvalidConfig.__name__):
-        text = f"expected InvalidConfig for a wrong {wrong}, the leg {_said(leg.ending)}"
+    if leg.went_on_wrongly:
+        text = f"expected InvalidConfig, as `{wrong}` is a text, and the leg {_said(leg.ending)}"
         yield text, leg.end_at
     elif leg.calls or any(leg.seen(kind) for kind in (SourceAsked, HookRun)):
-        yield f"the wrong {wrong} was refused when work had begun", leg.end_at
+        yield f"`{wrong}` is a text, and was refused when work had begun", leg.end_at
     else:
         yield None
 

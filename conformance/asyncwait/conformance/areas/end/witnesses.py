@@ -501,7 +501,8 @@ WITNESSES: tuple[Witness, ...] = (
             leg(ends("failed", 0, error="AttributeError"), waits(0), (Closed(0),)),
         ),
         legal=run(_WRONG_INPUT, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),))),
-        text="expected InvalidConfig for a wrong elements, the leg failed with AttributeError",
+        text="expected InvalidConfig, as `elements` is a text, and the leg failed with "
+        "AttributeError",
     ),
     Witness(
         "END-20",
