@@ -1,6 +1,7 @@
 """The command: exit codes, and one clear error for everything that a user can mend."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -531,6 +532,27 @@ def test_what_is_wrong_with_a_foreign_program_is_an_error(
     assert said in done.out
     assert "out of order" in done.out
     assert "inconclusive as to ORD-1" in done.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "hello", ["echo", """echo '{"protocol": 2}'"""], ids=["version 1", "version 2"]
+)
+def test_a_foreign_program_that_hangs_at_its_first_scenario_is_an_error(
+    outside: Folder, hello: str
+) -> None:
+    """As one is that hangs later: it was had, and nothing is known of its operator."""
+    command = shlex.quote(f"{hello}; sleep 60")
+
+    done = outside.asyncwait(
+        "verify", "--exec", f"sh -c {command}", "--count", "1", "--patience", "0.2", "--jobs", "1"
+    )
+
+    assert done.code == 3, done
+    assert (
+        "the program is late: it answered the handshake, and then gave no answer to the first "
+        'scenario, {"scenario":{}}, within 0.6 s, three times --patience; a longer one might help'
+    ) in done.out
+    assert done.out.splitlines()[-1].startswith(f"exec:sh -c {command}: inconclusive after 0 of ")
 
 
 def test_a_foreign_program_that_talks_nonsense_is_no_backend(outside: Folder) -> None:
