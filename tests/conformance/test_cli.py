@@ -1,6 +1,7 @@
 """The command: exit codes, and one clear error for everything that a user can mend."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -132,11 +133,11 @@ def test_a_backend_that_cant_be_had_is_a_usage_error(
 @pytest.mark.parametrize("command", [("verify", "reference-asyncio", "--rule"), ("rules",)])
 def test_an_unknown_rule_is_told_the_nearest(command: tuple[str, ...]) -> None:
     """A rule that is not there can't be judged by, nor read."""
-    done = run(*command, "ord-1")
+    done = run(*command, "ORD-100")
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        "error: rule must be the id of a rule; see: asyncwait rules, got 'ord-1' (str); "
+        "error: rule must be the id of a rule; see: asyncwait rules, got 'ORD-100' (str); "
         "did you mean ORD-1 or "
     )
 
@@ -148,7 +149,28 @@ def test_a_name_that_is_like_none_has_no_suggestion() -> None:
     assert done.stderr.endswith("got 'xyz' (str)\n")
 
 
-@pytest.mark.parametrize("area", ["ORD", "order"])
+@pytest.mark.parametrize("typed", ["end-3", "End-3", "END-3"])
+def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
+    """Nobody looks up how ids are written."""
+    listed = run("rules", typed)
+    judged = run("verify", "reference-asyncio", "--rule", typed, "--count", "1")
+    shrunk = run("shrink", "reference-asyncio", "the-last-finishes-first", "--rule", typed)
+
+    assert (listed.exit_code, listed.stdout) == (0, run("rules", "END-3").stdout)
+    assert judged.stdout.splitlines()[-1].endswith("conformant as to END-3 (1 rules pass)")
+    assert shrunk.stderr.startswith("error: END-3 is not broken by this scenario ")
+
+
+@pytest.mark.parametrize("typed", ["mbx", "end", "watermarks"])
+def test_the_rules_of_an_area_are_listed_in_any_letters(typed: str) -> None:
+    """By the name of its chapter, too."""
+    wanted = {"watermarks": "WM"}.get(typed, typed.upper())
+
+    assert run("rules", typed).stdout == run("rules", wanted).stdout
+    assert run("rules", typed).stdout.startswith(f"{wanted}-1 ")
+
+
+@pytest.mark.parametrize("area", ["ORD", "order", "ord", "Order"])
 def test_an_area_is_judged_by_its_rules(area: str) -> None:
     """Named as in the ids, or as the chapter."""
     done = run("verify", "reference-asyncio", "--area", area, "--rule", "END-8", "--count", "1")
@@ -160,14 +182,21 @@ def test_an_area_is_judged_by_its_rules(area: str) -> None:
     )
 
 
-def test_an_unknown_area_is_told_the_known_ones() -> None:
-    """There are few."""
-    done = run("verify", "reference-asyncio", "--area", "ORDR")
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("ORDR", "; did you mean ORD?"),
+        ("retri", "; did you mean RETRY or REST?"),
+        ("xyz", ""),
+    ],
+)
+def test_an_unknown_area_is_told_the_known_ones(typed: str, near: str) -> None:
+    """There are few; the nearest by id or chapter, each by its id."""
+    done = run("verify", "reference-asyncio", "--area", typed)
 
     assert done.exit_code == 2
     assert done.stderr == (
-        f"error: area must be one of {', '.join(areas())}, got 'ORDR' (str); "
-        "did you mean order or ORD?\n"
+        f"error: area must be one of {', '.join(areas())}, got {typed!r} (str){near}\n"
     )
 
 
@@ -531,6 +560,27 @@ def test_what_is_wrong_with_a_foreign_program_is_an_error(
     assert said in done.out
     assert "out of order" in done.out
     assert "inconclusive as to ORD-1" in done.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "hello", ["echo", """echo '{"protocol": 2}'"""], ids=["version 1", "version 2"]
+)
+def test_a_foreign_program_that_hangs_at_its_first_scenario_is_an_error(
+    outside: Folder, hello: str
+) -> None:
+    """As one is that hangs later: it was had, and nothing is known of its operator."""
+    command = shlex.quote(f"{hello}; sleep 60")
+
+    done = outside.asyncwait(
+        "verify", "--exec", f"sh -c {command}", "--count", "1", "--patience", "0.2", "--jobs", "1"
+    )
+
+    assert done.code == 3, done
+    assert (
+        "the program is late: it answered the handshake, and then gave no answer to the first "
+        'scenario, {"scenario":{}}, within 0.6 s, three times --patience; a longer one might help'
+    ) in done.out
+    assert done.out.splitlines()[-1].startswith(f"exec:sh -c {command}: inconclusive after 0 of ")
 
 
 def test_a_foreign_program_that_talks_nonsense_is_no_backend(outside: Folder) -> None:

@@ -1,5 +1,6 @@
 """A scenario is played in the process of the command: an author looks on, and stops it anywhere."""
 
+import bdb
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from remains import wait_until
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.replay import DebuggerLeft, ended_by_debugger
 
 OPERATOR = """
 import asyncio
@@ -74,6 +76,54 @@ def test_a_breakpoint_stops_it_with_what_happened_in_front_of_it(outside: Folder
     assert stopped == "'a'\n"
     assert after.startswith("     0                          #0 'a' called\n")
     assert after.endswith("no rule is broken\n")
+
+
+def left_by(folder: Folder, backend: str, typed: str) -> str:
+    """Play, and leave the debugger by what is typed; return what is printed."""
+    files = {path for path in folder.path.iterdir() if path.name != "__pycache__"}
+
+    done = folder.asyncwait("replay", f"gate:{backend}", ONE, stdin=typed)
+
+    assert (done.code, done.err) == (130, "stopped by the debugger: no verdict\n")
+    assert "broken" not in done.out
+    assert {path for path in folder.path.iterdir() if path.name != "__pycache__"} == files
+    return done.out
+
+
+@pytest.mark.parametrize("backend", ["backend", "on_trio"])
+@pytest.mark.parametrize("typed", ["q\n", "exit\n", "n\nquit\n", ""], ids=repr)
+def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend: str) -> None:
+    """However it is left, at the end of the input, too: nothing is judged, nothing is broken."""
+    out = left_by(gate(outside, "breakpoint()"), backend, typed)
+
+    assert out.count("(Pdb) ") == 1 + typed.startswith("n")
+
+
+HOLDS_ON = """
+            try:
+                breakpoint()
+                pass
+            except BaseException:
+                breakpoint()
+                raise ValueError("mine") from None"""
+
+
+@pytest.mark.parametrize("trouble", [HOLDS_ON, "import pdb; pdb.set_trace()"], ids=["all", "pdb"])
+def test_leaving_the_debugger_ends_the_run_whatever_the_operator_does(
+    outside: Folder, trouble: str
+) -> None:
+    """It may take that for an error of its call, and it may have called the debugger by name."""
+    assert left_by(gate(outside, trouble), "backend", "q\n").count("(Pdb) ") == 1
+
+
+def test_a_debugger_is_as_it_was_after_the_run() -> None:
+    """Whoever leaves it later leaves it as ever."""
+    before = bdb.Bdb.set_quit, sys.breakpointhook
+
+    with pytest.raises(DebuggerLeft), ended_by_debugger():
+        bdb.Bdb().set_quit()
+
+    assert (bdb.Bdb.set_quit, sys.breakpointhook) == before
 
 
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])

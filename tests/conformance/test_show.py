@@ -9,7 +9,9 @@ from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import EXAMPLES, WITNESSES
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, MAILBOX_WITNESSES
-from asyncwait.spec.rules import rules
+from asyncwait.spec.rules import mailbox_rules, rules
+
+BOTH = [*rules().values(), *mailbox_rules().values()]
 
 
 def run(*arguments: str) -> Result:
@@ -93,7 +95,7 @@ def test_a_rule_that_does_not_apply_to_a_backend_is_shown_without_a_run() -> Non
     assert "on threads:\n  not applicable: it needs cancel-calls\n" in done.stdout
 
 
-@pytest.mark.parametrize(("wrong", "near"), [("ord-1", "ORD-1 or "), ("MBX-400", "MBX-40 or ")])
+@pytest.mark.parametrize(("wrong", "near"), [("ORD-100", "ORD-1 or "), ("MBX-400", "MBX-40 or ")])
 def test_an_unknown_rule_is_told_the_nearest(wrong: str, near: str) -> None:
     """Of either book."""
     done = run("show", wrong)
@@ -103,6 +105,25 @@ def test_an_unknown_rule_is_told_the_nearest(wrong: str, near: str) -> None:
         f"error: rule must be the id of a rule; see: asyncwait rules, got {wrong!r} (str); "
         f"did you mean {near}"
     )
+
+
+def test_a_rule_is_shown_in_any_letters() -> None:
+    """Nobody looks up how ids are written."""
+    assert run("show", "cap-6").stdout == run("show", "CAP-6").stdout
+    assert run("show", "Mbx-4").stdout == run("show", "MBX-4").stdout
+
+
+@pytest.mark.parametrize("area", ["END", "end", "End", "MBX", "mbx"])
+def test_an_area_is_listed_with_a_sentence_on_each_rule(area: str) -> None:
+    """And how there is more to see of one."""
+    done = run("show", area)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    expected = [rule for rule in BOTH if rule.area == area.upper()]
+    *listed, nothing, more = done.stdout.removesuffix("\n\n").split("\n")
+    assert listed == [f"{r.id:8} {r.level:6} {r.title}: {r.sentence}" for r in expected]
+    assert nothing == ""
+    assert more == f"all there is to know of one: asyncwait show {area.upper()}-1"
 
 
 def test_what_others_have_made_to_break_a_rule_is_listed(outside: Folder) -> None:

@@ -115,6 +115,9 @@ def at_call(name: str, code: str, words: str) -> Hostile:
 
 ENDED = "not become ready to play: its process ended: "
 LATE = "not become ready to play: a longer --patience might help: no answer for "
+AT_FIRST = "it answered the handshake, and "
+LATE_AT_FIRST = f"the program is late: {AT_FIRST}then gave no answer to the first scenario, "
+ENDED_AT_FIRST = f"the program died: {AT_FIRST}ended before it answered the first scenario, .*: "
 IMPORTED = "can't import it: "
 BROKEN = "fail|error|inconclusive"
 DIED = "the process died: "
@@ -365,11 +368,11 @@ PROGRAMS = (
     in_shell("says yes", "yes", NO_WORD),
     in_shell("says much", "cat /dev/zero", f"{LATE}|a line of more than"),
     in_shell("says bytes", "printf '\\377\\n'; sleep 3600", NO_WORD),
-    in_shell("is ready and leaves", "echo; exit 0", f"{ENDED}exit code 0"),
-    in_shell("is ready and sleeps", "echo; sleep 3600", LATE),
+    in_shell("is ready and leaves", "echo; exit 0", f"{ENDED_AT_FIRST}exit code 0"),
+    in_shell("is ready and sleeps", "echo; sleep 3600", LATE_AT_FIRST),
     in_shell("is ready and says yes", "echo; yes", NO_TRACE),
     in_shell("closes its output", "exec 1>&-; sleep 3600", "closed its output and went on"),
-    in_shell("closes its input", "exec 0<&-; echo; sleep 3600", LATE),
+    in_shell("closes its input", "exec 0<&-; echo; sleep 3600", LATE_AT_FIRST),
     in_shell("floods its words", "yes >&2", LATE),
     in_shell("hides", "setsid sleep 3600 & exit 0", f"{ENDED}exit code 0"),
     in_shell("hides and holds its pipes", "setsid sleep 3600 & sleep 3600", LATE),
@@ -384,7 +387,7 @@ PROGRAMS = (
     in_python("is no Python", "def", f"{ENDED}exit code 1: SyntaxError"),
     in_python("crashes", "import ctypes; ctypes.string_at(0)", f"{ENDED}ended by SIGSEGV"),
     in_python("nests", "print('[' * 99999)", f"{NO_WORD}|levels"),
-    answering("says nothing", "pass", LATE),
+    answering("says nothing", "pass", LATE_AT_FIRST),
     answering("says no JSON", "print('fine')", NO_TRACE),
     answering("says other JSON", "print('[]')", NO_TRACE),
     answering("says nothing of it", "print('{}')", NO_TRACE),
@@ -399,9 +402,9 @@ PROGRAMS = (
     answering(
         "never ends its line",
         "[print('x' * 9999, end='') for _ in iter(int, 1)]",
-        f"{LATE}|more than",
+        f"{LATE_AT_FIRST}|more than",
     ),
-    answering("leaves", "os._exit(0)", f"{ENDED}exit code 0"),
+    answering("leaves", "os._exit(0)", f"{ENDED_AT_FIRST}exit code 0"),
     answering(
         "answers twice", f"print('{EMPTY_TRACE}' + chr(10) + '{EMPTY_TRACE}')", "impossible|fail"
     ),

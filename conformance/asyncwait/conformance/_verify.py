@@ -223,7 +223,7 @@ def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
     for area in wanted:
         if area not in names:
             wrong = InvalidConfig.of("area", area, f"one of {', '.join(areas())}")
-            raise InvalidConfig(f"{wrong}{nearest(area, names)}")
+            raise InvalidConfig(f"{wrong}{nearest(area, names, names.__getitem__)}")
     found = {names[area] for area in wanted}
     return tuple(rule.id for rule in all_rules().values() if rule.area in found)
 

@@ -212,6 +212,43 @@ def test_a_program_that_never_speaks_is_no_backend(command: list[str], said: str
     assert str(caught.value).startswith(expected)
 
 
+FIRST = 'the first scenario, {"scenario":{}}'
+HAD = "it answered the handshake, and"
+LONGER = "within 0.6 s, three times --patience; a longer one might help"
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        (
+            "sleep 60",
+            f"the program is late: {HAD} then gave no answer to {FIRST}, {LONGER}",
+        ),
+        (
+            "echo no heap >&2; exit 3",
+            f"the program died: {HAD} ended before it answered {FIRST}: exit code 3: no heap",
+        ),
+    ],
+    ids=["hangs", "dies"],
+)
+def test_a_program_lost_at_its_first_scenario_is_an_error(then: str, said: str) -> None:
+    """As it is later: whoever has answered the handshake is a backend."""
+    with crew(["sh", "-c", f"echo; {then}"], 0.2) as children:
+        assert children.hello.protocol == 1
+        assert endings(children.play([SCENARIO] * 2)) == [("error", said)] * 2
+
+
+def test_an_endless_answer_to_the_first_scenario_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As it is later."""
+    monkeypatch.setattr(_process, "LONGEST_LINE", 1_000_000)
+    with crew(["sh", "-c", "echo; cat /dev/zero"]) as children:
+        assert endings(children.play([SCENARIO])) == [
+            ("error", f"the answer to {FIRST}, is wrong: a line of more than 1000000 bytes")
+        ]
+
+
 def test_a_program_need_not_speak_before_it_is_asked() -> None:
     """Its first line may be an answer: to an empty scenario, which nobody judges."""
     silent = program('print(\'{"error": "%d"}\' % number)')

@@ -6,14 +6,12 @@ from pathlib import Path
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._ids import MAILBOX, any_case
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.running import Lacking, listed_backends, missing_text, open_backend
 from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
-
-MAILBOX = "MBX"
-"""The area of the mailbox's rules."""
 
 
 @asyncwait.command("backends")
@@ -28,7 +26,7 @@ def backends_command() -> None:
 
 
 @asyncwait.command("rules")
-@click.argument("wanted", nargs=-1, metavar="[ID|AREA]...")
+@click.argument("wanted", nargs=-1, type=any_case, metavar="[ID|AREA]...")
 @click.option("--backend", metavar="NAME", help="Say which of them do not apply to it, and why.")
 def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     """List the rules: all, those with ID, or those of an AREA such as RETRY.

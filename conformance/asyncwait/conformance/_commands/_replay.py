@@ -10,8 +10,14 @@ from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._here import open_here
 from asyncwait.conformance._commands._run import show_runs
 from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance._guard import INTERRUPTED
 from asyncwait.conformance.harness import heard_by
-from asyncwait.conformance.replay import Watcher, find_scenarios
+from asyncwait.conformance.replay import (
+    DebuggerLeft,
+    Watcher,
+    ended_by_debugger,
+    find_scenarios,
+)
 from asyncwait.conformance.running import Broken, adapted
 from asyncwait.conformance.verdict import EXIT_CODES, Case
 from asyncwait.spec.scenario import Trace
@@ -36,14 +42,21 @@ def replay_command(backend: str, scenario: str, traces: bool) -> None:
     scenario that blocks: press Ctrl-C, which shows the stacks, too.
 
     SCENARIO is as for `asyncwait play`, which plays it in a process of its own.
+
+    Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive,
+    130 no verdict, because Ctrl-C or leaving the debugger has ended the run.
     """
     with usage_errors():
         planned = find_scenarios(scenario)
         with open_here(backend, folder=str(Path.cwd())) as opened:
             cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
             watcher = Watcher(_say, tells=traces)
-            with heard_by(watcher), watcher.interruptible():
-                played = list(opened.play([case.scenario for case in cases]))
+            try:
+                with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
+                    played = list(opened.play([case.scenario for case in cases]))
+            except DebuggerLeft:
+                click.echo("stopped by the debugger: no verdict", err=True)
+                sys.exit(INTERRUPTED)
     if traces and not watcher.heard and _has_events(played):
         click.echo(_ELSEWHERE, err=True)
     sys.exit(EXIT_CODES[show_runs(cases, played, opened)])

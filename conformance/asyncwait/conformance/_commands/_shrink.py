@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._run import show_run
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._shrink import trials
@@ -32,7 +33,11 @@ SECONDS = 60.0
 @click.argument("backend")
 @click.argument("scenario")
 @click.option(
-    "--rule", "wanted", metavar="ID", help="That stays broken; else the first that is broken."
+    "--rule",
+    "wanted",
+    type=any_case,
+    metavar="ID",
+    help="That stays broken; else the first that is broken.",
 )
 @click.option(
     "--seconds",

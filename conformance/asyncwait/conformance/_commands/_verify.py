@@ -17,6 +17,7 @@ from asyncwait.conformance._commands._expectations import (
     update_exceptions,
 )
 from asyncwait.conformance._commands._group import asyncwait
+from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance._commands._shared import (
     console,
@@ -81,11 +82,17 @@ MOST_GENERATED = 1_000_000
     "--rule",
     "only",
     multiple=True,
+    type=any_case,
     metavar="ID",
     help="Judge by this rule only: play what can show it.",
 )
 @click.option(
-    "--area", "parts", multiple=True, metavar="ID", help="The same for all rules of an area."
+    "--area",
+    "parts",
+    multiple=True,
+    type=any_case,
+    metavar="ID",
+    help="The same for all rules of an area.",
 )
 @click.option("--fail-fast", is_flag=True, help="Play nothing more once a MUST is broken.")
 @click.option("--seed", type=int, help="Of the generated scenarios; 0 if nothing else is said.")

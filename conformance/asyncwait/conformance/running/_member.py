@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess, LineTooLong
-from asyncwait.conformance.running._speech import Greeting, Speech
+from asyncwait.conformance.running._speech import START_PATIENCE, Greeting, Speech
 from asyncwait.conformance.running._talk import Hello
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.scenario import EndingKind, Trace
@@ -103,13 +103,19 @@ class Member:
         self._patience = patience
         self._memory = memory
         self._greeting: Greeting | None = None
+        self._owes_first = False
+        """Whether it has said what it is, but has not answered what it was sent first."""
         self._sent = 0
         self._wait = Wait(0)
 
     @property
     def is_owed(self) -> bool:
         """Whether it is the child's turn to say something."""
-        return self.child is not None and (self._greeting is not None or self._sent > 0)
+        return self.child is not None and (not self._is_ready or self._sent > 0)
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._greeting is None and not self._owes_first
 
     @property
     def seconds_left(self) -> float:
@@ -127,7 +133,7 @@ class Member:
         """Ask for what is wanted, if it is time to."""
         if self.orders and self.child is None:
             self.start()
-        if self.child is None or self._greeting is not None or self.hello is None:
+        if self.child is None or not self._is_ready or self.hello is None:
             return
         batch = self.hello.batch
         if batch and not self.is_complete:
@@ -172,6 +178,9 @@ class Member:
             return
         assert self.child is not None
         assert self.hello is not None
+        if self._owes_first:  # Nobody judges it.
+            self._become_ready(self.hello)
+            return
         order = self.orders[0]
         if astray := self._speech.astray(line, order.number, self.hello.protocol):
             yield from self._lose("error", astray)
@@ -196,6 +205,13 @@ class Member:
             yield from self._lose("error", f"the backend was {self.hello}, and now it is {hello}")
             return
         self.hello, self._greeting = hello, None
+        if hello.owes:
+            self._owes_first, self._wait = True, Wait(START_PATIENCE * self._patience)
+        else:
+            self._become_ready(hello)
+
+    def _become_ready(self, hello: Hello) -> None:
+        self._owes_first = False
         self._wait = Wait(self._patience * (BATCH_PATIENCE if hello.batch else 1))
         assert self.child is not None
         self.child.words.take()
@@ -205,6 +221,8 @@ class Member:
         assert self.child is not None
         output = self.child.words.take()
         greeting, owed = self._greeting is not None, self.is_owed
+        if self._owes_first:
+            detail = self._speech.lost_at_first(how, detail, self._patience)
         self.drop()
         if greeting:
             how, detail = "error", f"it did not become ready to play: {_NOT_READY[how]}{detail}"
@@ -225,4 +243,4 @@ class Member:
         """End the child."""
         if self.child is not None:
             self.child.kill()
-        self.child, self._greeting, self._sent = None, None, 0
+        self.child, self._greeting, self._owes_first, self._sent = None, None, False, 0

@@ -91,6 +91,10 @@ class Speech(Protocol):
         """Return what stands for a run whose process was lost."""
         ...
 
+    def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:
+        """Return in words how a process was lost that still owed the answer to the opening."""
+        ...
+
 
 class InPython(Struct, frozen=True):
     """A backend that a factory in Python makes, served by our own child; see `_child`.
@@ -141,6 +145,10 @@ class InPython(Struct, frozen=True):
         """See `Speech`: it is the operator that blocks our child, or ends it."""
         return failed(how, detail)
 
+    def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:  # noqa: ARG002 - ours is sent nothing first
+        """See `Speech`."""
+        return detail
+
 
 def python_command(name: str, folder: str = "") -> tuple[str, ...]:
     """Return the command of a child of ours; see `_child.main`."""
@@ -167,7 +175,7 @@ class Program(Struct, frozen=True):
         return msgspec.json.encode(Request(Scenario())) + b"\n"
 
     def greeting(self, patience: float) -> Greeting:
-        """See `Speech`: it may declare what it has, then comes its answer to the opening."""
+        """See `Speech`: it may declare what it has, before it answers the opening."""
         line = yield START_PATIENCE * patience
         try:
             protocol = protocol_from_json(line)
@@ -176,8 +184,7 @@ class Program(Struct, frozen=True):
             raise UnknownBackend(f"backend {self.name!r}: {error}") from error
         if capabilities is None:
             return Hello()
-        yield START_PATIENCE * patience
-        return Hello(capabilities, protocol=protocol)
+        return Hello(capabilities, protocol=protocol, owes=True)
 
     def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
         """See `Speech`."""
@@ -211,6 +218,17 @@ class Program(Struct, frozen=True):
     def lost(self, how: EndingKind, detail: str) -> Trace:
         """See `Speech`: nobody knows whether it was the operator."""
         return failed("error", f"{_LOST.get(how, '')}{detail}")
+
+    def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:
+        """See `Speech`: it was had, so that this is no wrong usage."""
+        first = f"the first scenario, {self.opening.decode().strip()}"
+        answered = "it answered the handshake, and"
+        if how == "blocked":
+            within = f"within {START_PATIENCE * patience:g} s, three times --patience"
+            return f"{answered} then gave no answer to {first}, {within}; a longer one might help"
+        if how == "died":
+            return f"{answered} ended before it answered {first}: {detail}"
+        return f"the answer to {first}, is wrong: {detail}"
 
 
 class _Numbered(Struct):

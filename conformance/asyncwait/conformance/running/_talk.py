@@ -27,6 +27,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
         spec: the version of the specification that it claims; empty for the newest.
         lacking: what it says of abilities that it does not have.
         protocol: the version of JSON lines that a foreign program speaks.
+        owes: the answer to what a foreign program was sent first is still to come.
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
@@ -36,6 +37,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     spec: str = ""
     lacking: Mapping[Capability, Lacks] = {}
     protocol: int = 1
+    owes: bool = False
 
 
 class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
