@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
 from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
@@ -25,7 +26,7 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas, mailbox_rules
+from asyncwait.spec.rules import Rule, areas
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import Scenario, Trace, key_of
 
@@ -202,14 +203,8 @@ def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     """
     known = all_rules()
     for rule in wanted:
-        if rule in mailbox_rules():
-            raise InvalidConfig(
-                f"{name}: {rule} is a rule of the task mailbox, to which no operator is held; "
-                "see: asyncwait verify-mailbox"
-            )
-        if rule not in known:
-            wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
-            raise InvalidConfig(f"{wrong}{nearest(rule, known)}")
+        if slip := slip_in(name, rule, known):
+            raise InvalidConfig(slip)
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 

@@ -26,7 +26,7 @@ from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import ALL_CAPABILITIES, Ending, Leg, Scenario, Trace
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
 
 TODAY = date(2026, 5, 1)
 CASE = Case("late", Scenario(), Scenario())
@@ -34,9 +34,15 @@ TRACE = Trace((Leg(Ending("finished")),))
 WRONG = 'said "no"\tat \\ all'
 
 
-def played(text: str, *broken: str, backend: str = "mine", generated: bool = False) -> Played:
+def played(
+    text: str,
+    *broken: str,
+    backend: str = "mine",
+    generated: bool = False,
+    can: frozenset[Capability] = ALL_CAPABILITIES,
+) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
-    said: Any = SimpleNamespace(name=backend, capabilities=ALL_CAPABILITIES, exceptions={}, spec="")
+    said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
     settled = settle(terms, cast("Served", said), rules(), rules())
     tally = Tally(CHECKS, rules())
@@ -151,9 +157,12 @@ def test_what_only_generated_scenarios_show_is_seldom() -> None:
 
 def test_an_entry_that_matches_nothing_goes() -> None:
     """It speaks against the backend."""
-    text = OLD.replace("CAP-1", "CAP-99")
+    few = ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT}
+    text = OLD.replace("CAP-1", "SNAP-8")
 
-    assert update(text, "ORD-1", "END-4").lines == ("CAP-99 dropped: nothing shows it any more",)
+    found = updated(text, "file.toml", [played(text, "ORD-1", "END-4", can=few)], TODAY)
+
+    assert found.lines == ("SNAP-8 dropped: nothing shows it any more",)
 
 
 def test_an_entry_that_has_expired_is_left_to_its_author() -> None:

@@ -6,7 +6,7 @@ from datetime import date
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance.expectations._entry import Entry
 from asyncwait.conformance.expectations._spec import newer_than, require_spec
 from asyncwait.conformance.running import Excuses, Served
@@ -65,8 +65,10 @@ def settle(
         chosen: those to judge by.
 
     Raises:
-        InvalidConfig: the two say different things of the same, or name an unknown version.
+        InvalidConfig: the two say different things of the same, or name an unknown version; or an
+            entry, be it of another backend, names a rule that there is not.
     """
+    _refuse_slips(terms, known)
     own = {entry.rule: entry for entry in terms.entries if entry.speaks_of(backend.name)}
     for rule in own.keys() & backend.exceptions.keys():
         reason = backend.exceptions[rule][0].reason
@@ -89,17 +91,21 @@ def settle(
         judged,
         expired,
         # Whoever asks for some rules only is not told of entries for others.
-        {rule: why for rule, why in stale.items() if rule not in known or rule in chosen},
+        {rule: why for rule, why in stale.items() if rule in chosen},
         newer_than(spec, known),
         spec,
         terms.file,
     )
 
 
+def _refuse_slips(terms: Terms, known: Mapping[str, Rule]) -> None:
+    for place, entry in enumerate(terms.entries, 1):
+        if slip := slip_in("rule", entry.rule, known):
+            raise InvalidConfig(f"{terms.file}: entry {place}: {slip}")
+
+
 def _idle(rule: str, backend: Served, known: Mapping[str, Rule]) -> str:
     """Return why an entry for `rule` can match nothing; empty if it can."""
-    if rule not in known:
-        return f"there is no such rule{nearest(rule, known)}"
     lacking = known[rule].missing(backend.capabilities)
     return f"the rule does not apply: it needs {', '.join(lacking)}" if lacking else ""
 
@@ -127,10 +133,11 @@ def _settled(result: RuleResult, settled: Settled) -> RuleResult:
     entry = settled.entries.get(rule)
     if entry is None:
         return result
-    over = f"its exception expired on {entry.expires}: " if rule in settled.expired else ""
+    over = f"its exception expired on {entry.expires}" if rule in settled.expired else ""
     if over and result.status == "fail":
-        return replace(result, note=f"{over}{entry.excuse.reason}")
+        return replace(result, note=f"{over}: {entry.excuse.reason}")
     if result.status == "unexpected-pass" or (over and result.status == "pass"):
-        what = f"it holds, so take its entry out of {settled.file}"
-        return replace(result, status="unexpected-pass", note=f"{entry.excuse.reason}: {what}")
+        why = f"{over}, and it holds" if over else "it holds"
+        what = f"{entry.excuse.reason}: {why}, so take its entry out of {settled.file}"
+        return replace(result, status="unexpected-pass", note=what)
     return result
