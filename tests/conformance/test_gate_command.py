@@ -143,21 +143,36 @@ def test_a_gate_needs_no_arguments_and_its_exceptions_write_themselves(gate: Fol
     assert f" {len(written)} expected-fail [{len(written)} regression] in " in last(second)
 
 
-def test_an_exception_for_no_backend_of_the_project_fails(gate: Folder) -> None:
-    """All of them are verified, so nobody will ever show it."""
+def test_an_exception_for_no_backend_of_the_project_is_wrong_usage(gate: Folder) -> None:
+    """All of them are to be verified, so nobody would ever show it; no report is written."""
     gate.write("known.toml", EXCEPTION.replace("rule", "backend = 'gate:bakend'\nrule"))
-    said = (
-        "known.toml: ORD-1 is of the backend 'gate:bakend', which is not verified here; "
-        "did you mean gate:backend?"
-    )
-
     gate.write(
         "pyproject.toml", "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\n"
     )
-    whole = verify(gate, "--rule", "END-8")
 
-    assert whole.code == 1
-    assert last(whole) == said
+    done = verify(gate, "--rule", "END-8", "--report", "report")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error: known.toml: entry 1 (ORD-1): the backend 'gate:bakend' is none of the project's; "
+        "did you mean gate:backend?\n"
+    )
+    assert not (gate.path / "report").exists()
+
+
+def test_an_exception_for_a_backend_that_is_not_verified_is_told(gate: Folder) -> None:
+    """The file may serve several backends, so it decides nothing: report and exit code agree."""
+    gate.write("known.toml", EXCEPTION.replace("rule", "backend = 'gate:other'\nrule"))
+
+    done = verify(
+        gate, "gate:backend", "--exceptions", "known.toml", "--rule", "END-8", "--report", "report"
+    )
+
+    assert done.code == 0
+    assert done.err.endswith(
+        "\nknown.toml: entry 1 (ORD-1): the backend 'gate:other' is not verified here\n"
+    )
+    assert '"message": "conformant"' in (gate.path / "report" / "badge.json").read_text()
 
 
 def test_a_program_may_have_exceptions_too(outside: Folder) -> None:

@@ -246,7 +246,8 @@ def _report(
         out.print(Text(f"{name}: not verified: {why}", style="bold magenta"), soft_wrap=True)
     with usage_errors():
         _write(verdicts, left_out, folder)
-    words: list[Word] = [*(verdict.word for verdict in verdicts), *tell_strays(gate, out)]
+    tell_strays(gate)
+    words: list[Word] = [verdict.word for verdict in verdicts]
     if left_out:
         words.append("inconclusive")
     sys.exit(EXIT_CODES[worst(words)])
