@@ -172,7 +172,38 @@ def test_an_exception_for_a_backend_that_is_not_verified_is_told(gate: Folder) -
     assert done.err.endswith(
         "\nknown.toml: entry 1 (ORD-1): the backend 'gate:other' is not verified here\n"
     )
-    assert '"message": "conformant"' in (gate.path / "report" / "badge.json").read_text()
+    assert '"message":"conformant: ' in (gate.path / "report" / "badge.json").read_text()
+
+
+OUT_OF_ORDER = """
+[{"capacity": 4, "inputs": [{"at": 0, "element": {"type": "record", "value": "a"}},
+                            {"at": 0, "element": {"type": "record", "value": "b"}}],
+  "plans": [{"value": "a", "steps": [{"after": 40, "results": ["a"]}]}]}]
+"""
+
+
+@pytest.mark.parametrize("command", ["play", "replay"])
+def test_single_runs_are_judged_with_the_exceptions_of_the_project(
+    gate: Folder, command: str
+) -> None:
+    """As they are where it is verified: the file counts where it is there, and has to be right."""
+    gate.write("one.json", OUT_OF_ORDER)
+    gate.write(
+        "pyproject.toml", "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\n"
+    )
+
+    before = gate.asyncwait(command, "gate:backend", "one.json")
+    gate.write("known.toml", EXCEPTION)
+    excused = gate.asyncwait(command, "gate:backend", "one.json")
+    gate.write("known.toml", EXCEPTION.replace("ORD-1", "ORD-77"))
+    wrong = gate.asyncwait(command, "gate:backend", "one.json")
+
+    assert [before.code, excused.code, wrong.code] == [1, 0, 2]
+    assert "known exception" not in before.out
+    assert re.search(
+        r"^ORD-1 broken: .* \(a known exception: we promise no order\)$", excused.out, re.MULTILINE
+    )
+    assert wrong.err.startswith("error: known.toml: entry 1: rule must be the id of a rule; ")
 
 
 def test_a_program_may_have_exceptions_too(outside: Folder) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from asyncwait.conformance.expectations import Entry, Settled, Terms, settle, settled_results
-from asyncwait.conformance.running import Excuse, Excuses, Served
+from asyncwait.conformance.running import Excuse, Excuses
 from asyncwait.conformance.verdict import RuleResult, Status, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
@@ -40,9 +40,8 @@ def settled(
     **terms: Any,
 ) -> Settled:
     """What a backend is held to."""
-    served = cast("Served", backend or Backend())
     said = Terms(entries, "file.toml", terms.pop("today", TODAY), **terms)
-    return settle(said, served, KNOWN, chosen)
+    return settle(said, backend or Backend(), KNOWN, chosen)
 
 
 def entry(rule: str = "ORD-1", **changes: Any) -> Entry:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,6 @@ from asyncwait.conformance.expectations import (
     updated,
 )
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
@@ -44,7 +43,7 @@ def played(
     """A run in which some rules are broken, each in a scenario of its own."""
     said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
-    settled = settle(terms, cast("Served", said), rules(), rules())
+    settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
     tally.broken += [(CASE.scenario, {rule: Violation(WRONG, 0)}) for rule in broken]
     case = replace(CASE, generated=generated)

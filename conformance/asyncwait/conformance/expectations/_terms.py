@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,10 +10,11 @@ from msgspec.structs import replace
 from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance.expectations._entry import Entry
 from asyncwait.conformance.expectations._spec import newer_than, require_spec
-from asyncwait.conformance.running import Excuses, Served
+from asyncwait.conformance.running import Excuses
 from asyncwait.conformance.verdict import RuleResult
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule
+from asyncwait.spec.scenario import Capability
 
 
 class Terms(Struct, frozen=True):
@@ -29,6 +31,15 @@ class Terms(Struct, frozen=True):
     file: str = "the exceptions"
     today: date | None = None
     spec: str = ""
+
+
+class Held(Protocol):
+    """What is known of a backend before anything is played."""
+
+    name: str
+    capabilities: frozenset[Capability]
+    exceptions: Excuses
+    spec: str
 
 
 class Settled(Struct, frozen=True):
@@ -54,7 +65,7 @@ class Settled(Struct, frozen=True):
 
 
 def settle(
-    terms: Terms, backend: Served, known: Mapping[str, Rule], chosen: Mapping[str, Rule]
+    terms: Terms, backend: Held, known: Mapping[str, Rule], chosen: Mapping[str, Rule]
 ) -> Settled:
     """Bring together what a backend says of itself and what is said of it.
 
@@ -104,13 +115,13 @@ def _refuse_slips(terms: Terms, known: Mapping[str, Rule]) -> None:
             raise InvalidConfig(f"{terms.file}: entry {place}: {slip}")
 
 
-def _idle(rule: str, backend: Served, known: Mapping[str, Rule]) -> str:
+def _idle(rule: str, backend: Held, known: Mapping[str, Rule]) -> str:
     """Return why an entry for `rule` can match nothing; empty if it can."""
     lacking = known[rule].missing(backend.capabilities)
     return f"the rule does not apply: it needs {', '.join(lacking)}" if lacking else ""
 
 
-def _spec(terms: Terms, backend: Served, known: Mapping[str, Rule]) -> str:
+def _spec(terms: Terms, backend: Held, known: Mapping[str, Rule]) -> str:
     said = [spec for spec in (backend.spec, terms.spec) if spec]
     for spec in said:
         require_spec(spec, known)
