@@ -98,6 +98,20 @@ def test_a_rule_that_there_is_not_is_wrong_usage(gate: Folder, updates: tuple[st
     assert file.read_text() == before
 
 
+def test_an_exception_that_is_seldom_seen_may_not_show(gate: Folder) -> None:
+    """It is told in a line, and decides nothing."""
+    seldom = EXCEPTION.replace("ORD-1", "END-8") + "seldom = true\n"
+    gate.write("known.toml", EXCEPTION + seldom)
+
+    done = verify(
+        gate, "gate:backend", "--exceptions", "known.toml", "--rule", "ORD-1", "--rule", "END-8"
+    )
+
+    assert done.code == 0, done.out
+    assert "gate:backend: seldom, not seen in this run: END-8\n" in done.out
+    assert ": conformant with exceptions: " in last(done)
+
+
 def test_an_exception_that_has_expired_counts_no_more(gate: Folder) -> None:
     """The failure is drawn as any other, and it says since when."""
     gate.write("known.toml", EXCEPTION + "expires = 2001-02-03\n")
@@ -277,9 +291,14 @@ def test_what_cant_be_done_is_wrong_usage(
     assert "judged" not in done.err
 
 
-def test_an_inconclusive_run_changes_no_file(outside: Folder) -> None:
-    """What was not judged may be broken or not."""
-    file = outside.write("known.toml", EXCEPTION)
+@pytest.mark.parametrize(
+    ("before", "so"), [(EXCEPTION, "is left as it is"), (None, "is not written")]
+)
+def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, so: str) -> None:
+    """What was not played may be broken or not; what to do is told."""
+    file = outside.path / "known.toml"
+    if before is not None:
+        file.write_text(before)
     dies = SOUND.replace(
         "def backend", "import os\n\n\ndef dies(*_):\n    os._exit(3)\n\n\ndef backend"
     )
@@ -287,8 +306,13 @@ def test_an_inconclusive_run_changes_no_file(outside: Folder) -> None:
 
     done = verify(outside, "gate:backend", "--exceptions", "known.toml", "--update-expectations")
 
-    assert "\nknown.toml is left as it is: not everything was judged\n" in done.err
-    assert file.read_text() == EXCEPTION
+    assert re.search(
+        rf"^known\.toml {so}: gate:backend was not played to its end: 3 runs blocked, died or "
+        r"broke \(.*\); \d+ not played\. Mend that first, see the errors, and verify again$",
+        done.err,
+        re.MULTILINE,
+    )
+    assert (file.read_text() if file.exists() else None) == before
 
 
 # Makes one rule newer than all others, in every process that runs in the folder.

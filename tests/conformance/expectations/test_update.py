@@ -39,6 +39,7 @@ def played(
     backend: str = "mine",
     generated: bool = False,
     can: frozenset[Capability] = ALL_CAPABILITIES,
+    untested: tuple[str, ...] = (),
 ) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
     said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
@@ -49,7 +50,8 @@ def played(
     case = replace(CASE, generated=generated)
     failure = Failure(case, TRACE, Violation(WRONG, 0))
     failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
-    return Played(verdict_of(failing, settled, backend), tally, settled, {})
+    others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
+    return Played(verdict_of(failing + others, settled, backend), tally, settled, {})
 
 
 def verdict_of(failing: tuple[RuleResult, ...], settled: Settled, backend: str) -> Verdict:
@@ -144,6 +146,52 @@ def test_a_new_entry_comes_last() -> None:
 
     assert found.text.startswith(OLD)
     assert entries_of(found.text, "file.toml")[-1].rule == "SNAP-4"
+
+
+def test_an_entry_whose_rule_was_not_judged_stays() -> None:
+    """Nothing is known of it; the line says why. What was seen besides is written."""
+    run = played(OLD, "ORD-1", "SNAP-4", untested=("CAP-1",))
+
+    found = updated(OLD, "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == [
+        "ORD-1",
+        "CAP-1",
+        "SNAP-4",
+    ]
+    assert '# To be mended next week.\n# Really.\n[[exception]]\nrule = "CAP-1"' in found.text
+    assert found.lines == (
+        "CAP-1 kept: it was not judged (untested: never)",
+        "END-4 dropped: nothing shows it any more",
+        f"SNAP-4 added: seen in 1 scenarios: {WRONG}, in {CASE.label}",
+    )
+
+
+def test_an_entry_that_was_not_judged_for_one_of_two_stays_for_that_one() -> None:
+    """The other has shown that it does not need it."""
+    mine = played(OLD, "ORD-1", "END-4", backend="mine", untested=("CAP-1",))
+    yours = played(OLD, "ORD-1", "END-4", backend="yours")
+
+    found = updated(OLD, "file.toml", [mine, yours], TODAY)
+
+    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["mine"], "END-4": [""]}
+    assert found.lines == (
+        "CAP-1 kept for mine only",
+        "CAP-1 kept for mine: it was not judged (untested: never)",
+    )
+
+
+def test_an_entry_stays_for_a_backend_that_could_not_be_verified() -> None:
+    """It is not known whether that one needs it."""
+    found = updated(
+        OLD, "file.toml", [played(OLD, "ORD-1", "END-4")], TODAY, {"theirs": "not installed"}
+    )
+
+    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["theirs"], "END-4": [""]}
+    assert found.lines[1:3] == (
+        "CAP-1 kept for theirs only",
+        "CAP-1 kept for theirs: it was not judged (not installed)",
+    )
 
 
 def test_what_only_generated_scenarios_show_is_seldom() -> None:

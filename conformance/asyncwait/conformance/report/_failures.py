@@ -27,6 +27,7 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
         *(f"exception that matches nothing: {rule}: {why}" for rule, why in verdict.stale.items()),
         *_in_error(verdict),
         *_undecided(verdict),
+        *_unseen(verdict),
     ):
         yield f"{verdict.backend}: {line}" if line and not line.startswith(" ") else line
 
@@ -125,6 +126,12 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
     for (status, note), ids in _by_reason(verdict).items():
         why = "" if note == verdict.stopped else f" ({note})"
         yield f"{status.replace('-', ' ')}{why}: {', '.join(ids)}"
+
+
+def _unseen(verdict: Verdict) -> Iterator[str]:
+    """Yield a line on exceptions that may be out of date: it decides nothing."""
+    if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
+        yield f"seldom, not seen in this run: {', '.join(ids)}"
 
 
 def _by_reason(verdict: Verdict) -> Mapping[tuple[Status, str], list[str]]:

@@ -91,6 +91,16 @@ class RuleResult(Struct, frozen=True):
         return self.rule.level != "MUST" and self.status == "fail"
 
     @property
+    def is_unseen(self) -> bool:
+        """Whether it has an exception that is seldom seen, and was not seen now."""
+        return self.status == "pass" and bool(self.note)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is concluded of it."""
+        return self.status in _OPEN
+
+    @property
     def is_advisory(self) -> bool:
         """Whether it is told and does not decide; an exception that is none always decides."""
         return self.is_newer and self.status != "unexpected-pass"
@@ -166,12 +176,6 @@ class Verdict(Struct, frozen=True):
         if "expected-fail" in found:
             return "conformant with exceptions"
         return "conformant"
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether everything was judged, and says something of each rule."""
-        open_ = any(r.status in _OPEN for r in self.results if not r.is_advisory)
-        return self.is_whole and not self.errors and not open_
 
     @property
     def is_green(self) -> bool:
