@@ -349,14 +349,14 @@ def test_a_newer_rule_is_advisory_until_the_backend_moves(gate: Folder) -> None:
     )
     assert last(pinned).startswith("gate:backend: conformant to spec 0.1: core, ")
     assert last(pinned).endswith(
-        " as to ORD-1, END-8 (1 rules pass); advisory: of 1 rules newer than 0.1 it fails 1: ORD-1"
+        " as to ORD-1, END-8 (1 rule passes); advisory: of 1 rule newer than 0.1 it fails 1: ORD-1"
     )
 
     gate.write("pyproject.toml", table.replace("0.1", "0.2"))
     moved = verify(gate, *rules)
 
     assert moved.code == 1
-    assert last(moved).endswith(" as to ORD-1, END-8 (1 rules pass, 1 fail)")
+    assert last(moved).endswith(" as to ORD-1, END-8 (1 rule passes, 1 fail)")
 
 
 def test_a_version_that_nobody_knows_is_wrong_usage(gate: Folder) -> None:

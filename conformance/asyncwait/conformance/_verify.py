@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
@@ -192,7 +193,7 @@ def _unjudged(tally: Tally, planned: int) -> str:
     """Return why not everything that was played is judged, or nothing."""
     if tally.judged == planned and not tally.errors:
         return ""
-    return f"{len(tally.errors)} of {planned:,} runs in error"
+    return f"{len(tally.errors)} of {counted(planned, 'run')} in error"
 
 
 def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:

@@ -128,7 +128,7 @@ def test_entries_that_match_nothing_speak_against_the_backend() -> None:
 
     assert terms.stale == {"SNAP-8": "the rule does not apply: it needs on-demand-snapshot"}
     assert line(terms, ORD_1="pass") == (
-        "mine: not conformant (1 rules pass, exceptions that match nothing: SNAP-8)"
+        "mine: not conformant (1 rule passes, exceptions that match nothing: SNAP-8)"
     )
 
 
@@ -213,8 +213,8 @@ def test_a_rule_that_is_newer_than_what_is_claimed_does_not_decide() -> None:
     terms = settled(spec="0.1")
 
     assert line(terms, ORD_1="pass", CAP_1="fail") == (
-        "mine: conformant to spec 0.1 (1 rules pass); "
-        "advisory: of 1 rules newer than 0.1 it fails 1: CAP-1"
+        "mine: conformant to spec 0.1 (1 rule passes); "
+        "advisory: of 1 rule newer than 0.1 it fails 1: CAP-1"
     )
 
 
@@ -231,7 +231,7 @@ def test_whoever_keeps_all_newer_rules_may_claim_the_newest() -> None:
     """The line says so."""
     found = verdict(settled(spec="0.1"), ORD_1="pass", CAP_1="pass")
 
-    assert found.line.endswith("; advisory: of 1 rules newer than 0.1 it keeps all: claim 0.2")
+    assert found.line.endswith("; advisory: of 1 rule newer than 0.1 it keeps all: claim 0.2")
     assert not any(result.is_forgiven for result in found.results)
 
 

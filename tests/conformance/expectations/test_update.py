@@ -71,7 +71,7 @@ FIRST = """\
 [[exception]]
 rule = "ORD-1"
 kind = "regression"
-reason = "seen in 1 scenarios: said \\"no\\"\\tat \\\\ all, in late (ID)"
+reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
 expires = 2026-07-30  # or a link, where it is followed
 """
 
@@ -81,8 +81,8 @@ def test_a_file_that_is_not_there_is_begun() -> None:
     first = update("", "ORD-1")
 
     assert first.text.replace(CASE.id, "ID") == FIRST
-    assert first.lines == (f"ORD-1 added: seen in 1 scenarios: {WRONG}, in {CASE.label}",)
-    assert entries_of(first.text, "file.toml")[0].reason.startswith(f"seen in 1 scenarios: {WRONG}")
+    assert first.lines == (f"ORD-1 added: seen in 1 scenario: {WRONG}, in {CASE.label}",)
+    assert entries_of(first.text, "file.toml")[0].reason.startswith(f"seen in 1 scenario: {WRONG}")
 
 
 def test_what_it_has_written_needs_no_change() -> None:
@@ -163,7 +163,7 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
     assert found.lines == (
         "CAP-1 kept: it was not judged (untested: never)",
         "END-4 dropped: nothing shows it any more",
-        f"SNAP-4 added: seen in 1 scenarios: {WRONG}, in {CASE.label}",
+        f"SNAP-4 added: seen in 1 scenario: {WRONG}, in {CASE.label}",
     )
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.expectations._entry import Entry
 from asyncwait.conformance.expectations._fates import Fate, fate_of, of_backend, unjudged_in
 from asyncwait.conformance.expectations._needed import needed
@@ -176,7 +177,8 @@ def _new(played: Played, rule: str, today: date, backends: int) -> Entry:
 def _seen(result: RuleResult) -> str:
     """Return what was seen of a broken rule."""
     first = result.failures[0]
-    return f"seen in {result.broken:,} scenarios: {first.violation.text}, in {first.case.label}"
+    seen = counted(result.broken, "scenario")
+    return f"seen in {seen}: {first.violation.text}, in {first.case.label}"
 
 
 def _written(entry: Entry) -> str:

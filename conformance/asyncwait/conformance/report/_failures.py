@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.report._again import HINT, again_lines
 from asyncwait.conformance.report._besides import besides
 from asyncwait.conformance.report._excerpt import excerpt
@@ -85,7 +86,7 @@ def _rule(
     if not result.failures:
         yield f"{rule.id} {rule.title}: {result.status}: {result.note}"
         return
-    yield f"{rule.id} {rule.title}: {result.status} in {result.broken:,} scenarios"
+    yield f"{rule.id} {rule.title}: {result.status} in {counted(result.broken, 'scenario')}"
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
         yield f"  {line}"
     if result.is_advisory:
@@ -116,7 +117,7 @@ def _in_error(verdict: Verdict) -> Iterator[str]:
     for error in verdict.errors[:SHOWN]:
         yield f"error: {error}"
     if len(verdict.errors) > SHOWN:
-        yield f"and {len(verdict.errors) - SHOWN} more errors"
+        yield f"and {counted(len(verdict.errors) - SHOWN, 'more error')}"
     if verdict.stopped:
         yield f"stopped: {verdict.stopped}"
 
