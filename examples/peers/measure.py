@@ -20,6 +20,7 @@ sys.path += [str(ROOT / "tests" / "support")]
 from flink_runs import run_of  # noqa: E402 - it stands there
 from smallest_failures import evidence, search  # noqa: E402
 
+from asyncwait.conformance._counted import counted  # noqa: E402
 from asyncwait.conformance._verify import Coverage, verify  # noqa: E402
 from asyncwait.conformance.running import StreamBackend, load_backend  # noqa: E402
 from asyncwait.conformance.verdict import Failure, RuleResult, Verdict  # noqa: E402
@@ -212,7 +213,8 @@ def section(measured: Measured, rule: str, failure: Failure) -> Iterator[str]:
     yield ""
     yield book.sentence
     yield ""
-    yield f"Broken in {measured.result(rule).broken:,} scenarios{_why(measured, rule, cause)}."
+    where = counted(measured.result(rule).broken, "scenario")
+    yield f"Broken in {where}{_why(measured, rule, cause)}."
     yield ""
     yield from evidence(measured.peer.backend, failure)
 

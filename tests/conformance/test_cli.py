@@ -510,7 +510,7 @@ def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
 
     assert done.code == 0, done.err
     assert done.out.splitlines()[-1] == (
-        f"exec:{sys.executable} program.py: conformant as to ORD-5 (1 rules pass, self-reported)"
+        f"exec:{sys.executable} program.py: conformant as to ORD-5 (1 rule passes, self-reported)"
     )
 
 
@@ -742,7 +742,7 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
     no_flink = "not verified: jpype1 is not installed; try: pip install 'asyncwait[flink]'"
     no_spark = "not verified: pyarrow is not installed; try: pip install 'asyncwait[spark]'"
     assert done.code == 3
-    assert lines[:4] == [f"{name}: conformant as to ORD-5 (1 rules pass)" for name in here]
+    assert lines[:4] == [f"{name}: conformant as to ORD-5 (1 rule passes)" for name in here]
     assert lines[4:] == [
         "emitter-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
         f"flink: {no_flink}",
@@ -769,7 +769,7 @@ def test_failures_stay_as_they_are_on_demand(outside: Folder) -> None:
     # No example in this mode has this capacity, so only generated scenarios find out.
     at_six = TROUBLED.replace("capacity == 8", "capacity == 6 and config.mode == 'ordered'")
     outside.write("gate.py", at_six.replace("{trouble}", "raise OSError"))
-    shrinking = "gate:backend: shrinking failures, for 8 s at most: of 1 rules"
+    shrinking = "gate:backend: shrinking failures, for 8 s at most: of 1 rule"
 
     shrunk = outside.asyncwait("verify", "gate:backend", "--count", "99", "--rule", "FAIL-8")
     as_is = outside.asyncwait(

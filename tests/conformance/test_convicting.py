@@ -152,7 +152,7 @@ def test_a_rule_is_played_where_it_can_be_shown() -> None:
     code, out = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "30")
 
     assert code == 0, out
-    said = re.search(r"\(1 rules pass, (\d+) of (\d+) scenarios can show it\)$", out)
+    said = re.search(r"\(1 rule passes, (\d+) of (\d+) scenarios can show it\)$", out)
     assert said is not None, out
     assert int(said[1]) < 30 < len(EXAMPLES) < int(said[2])
 

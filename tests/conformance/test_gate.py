@@ -115,10 +115,23 @@ def test_entries_of_other_backends_are_strays(project: Path) -> None:
     assert gate_of([], project).strays == ()
     assert gate_of(["a:one"], project).strays == (
         (
-            "known.toml: END-4 is of the backend 'a:two', which is not verified here; "
+            "known.toml: entry 2 (END-4): the backend 'a:two' is not verified here; "
             "did you mean a:one?"
         ),
     )
+
+
+def test_an_entry_of_no_backend_of_the_project_is_refused(project: Path) -> None:
+    """Where all of them are named, by the project or besides, nothing will ever show it."""
+    (project / "known.toml").write_text(ENTRIES.replace("a:two", "a:too"))
+
+    for named in ((), ("a:two", "a:one")):
+        with pytest.raises(InvalidConfig) as caught:
+            gate_of(named, project)
+        assert str(caught.value) == (
+            "known.toml: entry 2 (END-4): the backend 'a:too' is none of the project's; "
+            "did you mean a:two or a:one?"
+        )
 
 
 def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:

@@ -102,7 +102,7 @@ def test_nothing_is_tried_for_a_part_of_the_rules() -> None:
     """Whoever asks for one rule gets the answer to that."""
     verdict = verify("partly:backend", Coverage(1, rules=("ORD-1",)))
 
-    assert verdict.line == "partly:backend: conformant: core, ordered as to ORD-1 (1 rules pass)"
+    assert verdict.line == "partly:backend: conformant: core, ordered as to ORD-1 (1 rule passes)"
 
 
 @pytest.fixture(autouse=True)

@@ -64,7 +64,7 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-5",)))
 
-    assert verdict.line == "gate:backend: conformant as to ORD-5 (1 rules pass)"
+    assert verdict.line == "gate:backend: conformant as to ORD-5 (1 rule passes)"
     assert (verdict.scenarios, verdict.planned) == (PLANNED, PLANNED)
 
 
@@ -110,7 +110,7 @@ def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
     assert verdict.known > 40
     assert verdict.line == (
         "gate:backend: conformant with exceptions as to ORD-1, END-8 "
-        f"(1 rules pass, 1 expected-fail in {verdict.known} scenarios)"
+        f"(1 rule passes, 1 expected-fail in {verdict.known} scenarios)"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
 
     assert (
         verdict.line
-        == "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rules pass, 2 not-applicable)"
+        == "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rule passes, 2 not-applicable)"
     )
 
 
@@ -138,7 +138,7 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> No
     assert verdict.planned == len(different) < len(planned)
     assert verdict.line == (
         "gate:backend: conformant: core, unordered as to ORD-3, WM-1 "
-        "(1 rules pass, 1 not-applicable)"
+        "(1 rule passes, 1 not-applicable)"
     )
 
 
@@ -172,7 +172,7 @@ def test_what_holds_until_the_suite_stops_asking_is_not_passed(gate: Folder) -> 
         ("ORD-1", "held"),
         ("END-8", "fail"),
     ]
-    assert " (1 rules held so far, 1 fail)" in verdict.line
+    assert " (1 rule held so far, 1 fail)" in verdict.line
 
 
 def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> None:

@@ -189,7 +189,7 @@ def test_an_operator_that_leaves_tasks_behind_is_convicted(monkeypatch: pytest.M
     monkeypatch.setattr(_partition, "open_operator", littering)
     trace = play(ABC)
     assert (trace.legs[0].tasks_left, trace.legs[0].timers_left) == (1, 1)
-    assert broken_rules(Run(ABC, trace)) == {"END-4": ["1 tasks are left"]}
+    assert broken_rules(Run(ABC, trace)) == {"END-4": ["1 task is left"]}
 
 
 def test_answers_of_the_harness_are_not_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._settings import Settings, find_settings
 from asyncwait.conformance.expectations import Entry, Terms, read_entries
+from asyncwait.spec import InvalidConfig
 
 
 def today() -> date:
@@ -54,8 +55,9 @@ class Gate(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all the backends that the project names."""
-        return self.settings is not None and set(self.names) == set(self.settings.backends)
+        """Whether these are all the backends that the project names, and it names some."""
+        ours = self.settings.backends if self.settings else ()
+        return bool(ours) and set(self.names) == set(ours)
 
     @property
     def seed(self) -> int | None:
@@ -75,10 +77,11 @@ class Gate(Struct, frozen=True):
     def strays(self) -> tuple[str, ...]:
         """A line on each entry that is about a backend that is not among these."""
         file = self.file.name if self.file else ""
+        whose = "is none of the project's" if self.is_whole else "is not verified here"
         return tuple(
-            f"{file}: {each.rule} is of the backend {each.backend!r}, which is not verified here"
+            f"{file}: entry {place} ({each.rule}): the backend {each.backend!r} {whose}"
             f"{nearest(each.backend, self.names)}"
-            for each in self.entries
+            for place, each in enumerate(self.entries, 1)
             if each.backend not in {"", *self.names}
         )
 
@@ -113,7 +116,8 @@ def gate_of(
         creates: a file that is not there is as good as an empty one.
 
     Raises:
-        InvalidConfig: the project's file or that of the exceptions is wrong.
+        InvalidConfig: the project's file or that of the exceptions is wrong, or they don't fit: an
+            entry is about a backend that is not among those of the project, which are all here.
     """
     settings = find_settings(folder)
     names = tuple(dict.fromkeys(named)) or (settings.backends if settings else ())
@@ -121,7 +125,7 @@ def gate_of(
         settings = None
     file = exceptions or (settings.exceptions if settings else None)
     is_there = file is not None and (not creates or file.exists())
-    return Gate(
+    gate = Gate(
         names,
         folder,
         today(),
@@ -131,3 +135,6 @@ def gate_of(
         exceptions is not None,
         bool(named),
     )
+    if gate.is_whole and gate.strays:  # nothing will ever show it
+        raise InvalidConfig(gate.strays[0])
+    return gate

@@ -9,7 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
@@ -25,7 +27,7 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas, mailbox_rules
+from asyncwait.spec.rules import Rule, areas
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import Scenario, Trace, key_of
 
@@ -191,7 +193,7 @@ def _unjudged(tally: Tally, planned: int) -> str:
     """Return why not everything that was played is judged, or nothing."""
     if tally.judged == planned and not tally.errors:
         return ""
-    return f"{len(tally.errors)} of {planned:,} runs in error"
+    return f"{len(tally.errors)} of {counted(planned, 'run')} in error"
 
 
 def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
@@ -202,14 +204,8 @@ def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     """
     known = all_rules()
     for rule in wanted:
-        if rule in mailbox_rules():
-            raise InvalidConfig(
-                f"{name}: {rule} is a rule of the task mailbox, to which no operator is held; "
-                "see: asyncwait verify-mailbox"
-            )
-        if rule not in known:
-            wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
-            raise InvalidConfig(f"{wrong}{nearest(rule, known)}")
+        if slip := slip_in(name, rule, known):
+            raise InvalidConfig(slip)
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from asyncwait.conformance.expectations import Entry, Settled, Terms, settle, settled_results
-from asyncwait.conformance.running import Excuse, Excuses, Served
+from asyncwait.conformance.running import Excuse, Excuses
 from asyncwait.conformance.verdict import RuleResult, Status, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
@@ -40,9 +40,8 @@ def settled(
     **terms: Any,
 ) -> Settled:
     """What a backend is held to."""
-    served = cast("Served", backend or Backend())
     said = Terms(entries, "file.toml", terms.pop("today", TODAY), **terms)
-    return settle(said, served, KNOWN, chosen)
+    return settle(said, backend or Backend(), KNOWN, chosen)
 
 
 def entry(rule: str = "ORD-1", **changes: Any) -> Entry:
@@ -125,26 +124,56 @@ def test_entries_that_match_nothing_speak_against_the_backend() -> None:
     """Each is named, and why nothing can match it."""
     few = Backend(capabilities=declared(lacks=["on-demand-snapshot"]))
 
-    terms = settled(entry("ORD-11"), entry("SNAP-8"), backend=few)
+    terms = settled(entry("SNAP-8"), backend=few)
 
-    assert terms.stale == {
-        "ORD-11": "there is no such rule; did you mean ORD-1 or ORD-3?",
-        "SNAP-8": "the rule does not apply: it needs on-demand-snapshot",
-    }
+    assert terms.stale == {"SNAP-8": "the rule does not apply: it needs on-demand-snapshot"}
     assert line(terms, ORD_1="pass") == (
-        "mine: not conformant (1 rules pass, exceptions that match nothing: ORD-11, SNAP-8)"
+        "mine: not conformant (1 rule passes, exceptions that match nothing: SNAP-8)"
     )
 
 
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            "ORD-11",
+            (
+                "rule must be the id of a rule; see: asyncwait rules, got 'ORD-11' (str); "
+                "did you mean ORD-1 or ORD-3?"
+            ),
+        ),
+        (
+            "snap-8",
+            (
+                "rule must be the id of a rule; see: asyncwait rules, got 'snap-8' (str); "
+                "did you mean SNAP-8?"
+            ),
+        ),
+        (
+            "MBX-1",
+            (
+                "rule: MBX-1 is a rule of the task mailbox, to which no operator is held; "
+                "see: asyncwait verify-mailbox"
+            ),
+        ),
+    ],
+)
+def test_an_entry_for_a_rule_that_there_is_not_is_refused(rule: str, said: str) -> None:
+    """It is a slip, whatever the backend does, and whichever backend it is about."""
+    with pytest.raises(InvalidConfig) as caught:
+        settled(entry(), entry(rule, backend="yours"))
+
+    assert str(caught.value) == f"file.toml: entry 2: {said}"
+
+
 def test_an_entry_for_a_rule_that_nobody_asks_for_is_not_judged() -> None:
-    """With some rules only, nothing is known of the others; but a slip is one always."""
+    """With some rules only, nothing is known of the others."""
     few = Backend(capabilities=declared(lacks=["on-demand-snapshot"]))
     chosen = {"ORD-1": KNOWN["ORD-1"]}
 
-    terms = settled(entry("ORD-3"), entry("SNAP-8"), entry("ORD-77"), backend=few, chosen=chosen)
+    terms = settled(entry("ORD-3"), entry("SNAP-8"), backend=few, chosen=chosen)
 
-    assert terms.excuses == {}
-    assert list(terms.stale) == ["ORD-77"]
+    assert (terms.excuses, terms.stale) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -168,9 +197,13 @@ def test_a_failure_whose_exception_has_expired_is_one() -> None:
 
 
 def test_an_expired_exception_of_a_rule_that_holds_has_to_go_too() -> None:
-    """It is an entry that nothing shows."""
+    """It is an entry that nothing shows, and the last day is told."""
     found = verdict(settled(entry(expires=date(2026, 4, 30))), ORD_1="pass")
 
+    assert found.results[0].note == (
+        "by design: its exception expired on 2026-04-30, and it holds, so take its entry out of "
+        "file.toml"
+    )
     assert (found.word, found.results[0].status) == ("not conformant", "unexpected-pass")
     assert "expired" not in found.line
 
@@ -180,8 +213,8 @@ def test_a_rule_that_is_newer_than_what_is_claimed_does_not_decide() -> None:
     terms = settled(spec="0.1")
 
     assert line(terms, ORD_1="pass", CAP_1="fail") == (
-        "mine: conformant to spec 0.1 (1 rules pass); "
-        "advisory: of 1 rules newer than 0.1 it fails 1: CAP-1"
+        "mine: conformant to spec 0.1 (1 rule passes); "
+        "advisory: of 1 rule newer than 0.1 it fails 1: CAP-1"
     )
 
 
@@ -189,7 +222,7 @@ def test_nothing_that_a_newer_rule_says_decides() -> None:
     """Not even that it was never seen."""
     found = verdict(settled(spec="0.1"), ORD_1="pass", CAP_1="untested")
 
-    assert (found.word, found.is_decided) == ("conformant", True)
+    assert found.word == "conformant"
     assert [result.is_forgiven for result in found.results] == [False, True]
     assert found.line.endswith("it is not judged by 1: CAP-1")
 
@@ -198,7 +231,7 @@ def test_whoever_keeps_all_newer_rules_may_claim_the_newest() -> None:
     """The line says so."""
     found = verdict(settled(spec="0.1"), ORD_1="pass", CAP_1="pass")
 
-    assert found.line.endswith("; advisory: of 1 rules newer than 0.1 it keeps all: claim 0.2")
+    assert found.line.endswith("; advisory: of 1 rule newer than 0.1 it keeps all: claim 0.2")
     assert not any(result.is_forgiven for result in found.results)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,11 +22,10 @@ from asyncwait.conformance.expectations import (
     updated,
 )
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import ALL_CAPABILITIES, Ending, Leg, Scenario, Trace
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
 
 TODAY = date(2026, 5, 1)
 CASE = Case("late", Scenario(), Scenario())
@@ -34,17 +33,25 @@ TRACE = Trace((Leg(Ending("finished")),))
 WRONG = 'said "no"\tat \\ all'
 
 
-def played(text: str, *broken: str, backend: str = "mine", generated: bool = False) -> Played:
+def played(
+    text: str,
+    *broken: str,
+    backend: str = "mine",
+    generated: bool = False,
+    can: frozenset[Capability] = ALL_CAPABILITIES,
+    untested: tuple[str, ...] = (),
+) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
-    said: Any = SimpleNamespace(name=backend, capabilities=ALL_CAPABILITIES, exceptions={}, spec="")
+    said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
-    settled = settle(terms, cast("Served", said), rules(), rules())
+    settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
     tally.broken += [(CASE.scenario, {rule: Violation(WRONG, 0)}) for rule in broken]
     case = replace(CASE, generated=generated)
     failure = Failure(case, TRACE, Violation(WRONG, 0))
     failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
-    return Played(verdict_of(failing, settled, backend), tally, settled, {})
+    others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
+    return Played(verdict_of(failing + others, settled, backend), tally, settled, {})
 
 
 def verdict_of(failing: tuple[RuleResult, ...], settled: Settled, backend: str) -> Verdict:
@@ -64,7 +71,7 @@ FIRST = """\
 [[exception]]
 rule = "ORD-1"
 kind = "regression"
-reason = "seen in 1 scenarios: said \\"no\\"\\tat \\\\ all, in late (ID)"
+reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
 expires = 2026-07-30  # or a link, where it is followed
 """
 
@@ -74,8 +81,8 @@ def test_a_file_that_is_not_there_is_begun() -> None:
     first = update("", "ORD-1")
 
     assert first.text.replace(CASE.id, "ID") == FIRST
-    assert first.lines == (f"ORD-1 added: seen in 1 scenarios: {WRONG}, in {CASE.label}",)
-    assert entries_of(first.text, "file.toml")[0].reason.startswith(f"seen in 1 scenarios: {WRONG}")
+    assert first.lines == (f"ORD-1 added: seen in 1 scenario: {WRONG}, in {CASE.label}",)
+    assert entries_of(first.text, "file.toml")[0].reason.startswith(f"seen in 1 scenario: {WRONG}")
 
 
 def test_what_it_has_written_needs_no_change() -> None:
@@ -141,6 +148,52 @@ def test_a_new_entry_comes_last() -> None:
     assert entries_of(found.text, "file.toml")[-1].rule == "SNAP-4"
 
 
+def test_an_entry_whose_rule_was_not_judged_stays() -> None:
+    """Nothing is known of it; the line says why. What was seen besides is written."""
+    run = played(OLD, "ORD-1", "SNAP-4", untested=("CAP-1",))
+
+    found = updated(OLD, "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == [
+        "ORD-1",
+        "CAP-1",
+        "SNAP-4",
+    ]
+    assert '# To be mended next week.\n# Really.\n[[exception]]\nrule = "CAP-1"' in found.text
+    assert found.lines == (
+        "CAP-1 kept: it was not judged (untested: never)",
+        "END-4 dropped: nothing shows it any more",
+        f"SNAP-4 added: seen in 1 scenario: {WRONG}, in {CASE.label}",
+    )
+
+
+def test_an_entry_that_was_not_judged_for_one_of_two_stays_for_that_one() -> None:
+    """The other has shown that it does not need it."""
+    mine = played(OLD, "ORD-1", "END-4", backend="mine", untested=("CAP-1",))
+    yours = played(OLD, "ORD-1", "END-4", backend="yours")
+
+    found = updated(OLD, "file.toml", [mine, yours], TODAY)
+
+    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["mine"], "END-4": [""]}
+    assert found.lines == (
+        "CAP-1 kept for mine only",
+        "CAP-1 kept for mine: it was not judged (untested: never)",
+    )
+
+
+def test_an_entry_stays_for_a_backend_that_could_not_be_verified() -> None:
+    """It is not known whether that one needs it."""
+    found = updated(
+        OLD, "file.toml", [played(OLD, "ORD-1", "END-4")], TODAY, {"theirs": "not installed"}
+    )
+
+    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["theirs"], "END-4": [""]}
+    assert found.lines[1:3] == (
+        "CAP-1 kept for theirs only",
+        "CAP-1 kept for theirs: it was not judged (not installed)",
+    )
+
+
 def test_what_only_generated_scenarios_show_is_seldom() -> None:
     """Others may not, and then the exception is none that is out of date."""
     seldom = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
@@ -151,9 +204,12 @@ def test_what_only_generated_scenarios_show_is_seldom() -> None:
 
 def test_an_entry_that_matches_nothing_goes() -> None:
     """It speaks against the backend."""
-    text = OLD.replace("CAP-1", "CAP-99")
+    few = ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT}
+    text = OLD.replace("CAP-1", "SNAP-8")
 
-    assert update(text, "ORD-1", "END-4").lines == ("CAP-99 dropped: nothing shows it any more",)
+    found = updated(text, "file.toml", [played(text, "ORD-1", "END-4", can=few)], TODAY)
+
+    assert found.lines == ("SNAP-8 dropped: nothing shows it any more",)
 
 
 def test_an_entry_that_has_expired_is_left_to_its_author() -> None:

@@ -154,7 +154,7 @@ def test_a_trace_has_no_more_legs_than_the_plan() -> None:
 
     assert impossible(crashing, play(open_operator, crashing)) is None
     assert impossible(crashing, Trace(SOUND.legs * 3)) == (
-        "it has 3 legs, the scenario crashes 1 times"
+        "it has 3 legs, the scenario crashes 1 time"
     )
 
 

@@ -44,7 +44,7 @@ def test_a_failure_shows_rule_sentence_scenario_and_timeline() -> None:
     rule = rules()["ORD-1"]
 
     assert list(rule_lines("mine", result("ORD-1", "fail"))) == [
-        f"mine: ORD-1 {rule.title}: fail in 1 scenarios",
+        f"mine: ORD-1 {rule.title}: fail in 1 scenario",
         f"  MUST: {rule.sentence}",
         f"  why it matters: {rule.why}",
         f"  if it fails: {rule.hint}",
@@ -217,7 +217,7 @@ def test_a_report_ends_with_one_line_for_each_backend() -> None:
     bad = Verdict("bad", (result("ORD-1", "fail"),), 1, 1)
 
     assert printed(good, bad).splitlines()[-2:] == [
-        "good: conformant as to ORD-1 (1 rules pass)",
+        "good: conformant as to ORD-1 (1 rule passes)",
         "bad: not conformant as to ORD-1 (0 rules pass, 1 fail)",
     ]
 

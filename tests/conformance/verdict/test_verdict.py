@@ -250,9 +250,9 @@ def test_the_line_counts_everything_that_is_not_plain_green() -> None:
 
     assert verdict.line == (
         "mine: not conformant as to ORD-1, ORD-2, ORD-3, CAP-5, SNAP-8, ORD-4, ORD-5, WM-1, WM-2 "
-        "(1 rules pass, 1 fail, 1 expected-fail, 1 unexpected-pass, "
+        "(1 rule passes, 1 fail, 1 expected-fail, 1 unexpected-pass, "
         "2 not-applicable, 1 blocked, 1 untested, 1 error, "
-        "1 of the failures not of a MUST, 1 runs in error)"
+        "1 of the failures not of a MUST, 1 run in error)"
     )
 
 
@@ -262,7 +262,7 @@ def test_the_line_says_how_much_was_judged_if_it_is_not_all() -> None:
 
     assert Verdict("mine", results, 181, 1_188).line == (
         "mine: inconclusive as to ORD-1, SNAP-8 after 181 of 1,188 scenarios "
-        "(1 rules held so far, 1 blocked)"
+        "(1 rule held so far, 1 blocked)"
     )
 
 
@@ -270,7 +270,7 @@ def test_the_line_of_a_clean_verdict_is_short() -> None:
     """And says whose words the traces are."""
     verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, self_reported=True)
 
-    assert verdict.line == "mine: conformant as to ORD-1 (1 rules pass, self-reported)"
+    assert verdict.line == "mine: conformant as to ORD-1 (1 rule passes, self-reported)"
 
 
 def test_the_line_names_the_profiles_unless_they_are_all() -> None:
@@ -286,7 +286,7 @@ def test_the_line_names_the_profiles_unless_they_are_all() -> None:
     assert wrong.claim == "not conformant: core, unordered, timeouts"
     assert finer.claim == "conformant"
     assert sound.line == (
-        f"mine: conformant: core, unordered, timeouts as to {ANY.id} (1 rules pass)"
+        f"mine: conformant: core, unordered, timeouts as to {ANY.id} (1 rule passes)"
     )
 
 
@@ -304,7 +304,7 @@ def test_the_line_tells_what_the_author_forgot(seems: list[Capability], said: st
     """At its end, and only there: it changes neither word nor exit code."""
     verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, seems=tuple(seems))
 
-    assert verdict.line.endswith(f"(1 rules pass){said}")
+    assert verdict.line.endswith(f"(1 rule passes){said}")
     assert EXIT_CODES[verdict.word] == 0
 
 

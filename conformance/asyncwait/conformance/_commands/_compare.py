@@ -19,6 +19,7 @@ from asyncwait.conformance._commands._shared import (
     usage_errors,
 )
 from asyncwait.conformance._commands._verify import MOST_GENERATED
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
 from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.replay import keep
@@ -95,7 +96,7 @@ def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
         nonlocal said
         if 4 * done // of > said:
             said = 4 * done // of
-            click.echo(f"{done:,} of {of:,} scenarios compared", err=True)
+            click.echo(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
 
     return comparing.run(count, seed, say)
 
@@ -146,5 +147,6 @@ def _line(compared: Comparison) -> str:
         f"{kinds['unexplained']:,} unexplained",
         *([f"{len(compared.errors):,} in error"] if compared.errors else []),
     ]
-    places = f"{compared.ties:,} instants are ties, {compared.departures:,} behind departures"
-    return f"{first}, {second}: {total:,} scenarios: {', '.join(parts)} ({places})"
+    ties = counted(compared.ties, "instant is a tie", "instants are ties")
+    places = f"{ties}, {compared.departures:,} behind departures"
+    return f"{first}, {second}: {counted(total, 'scenario')}: {', '.join(parts)} ({places})"

@@ -1,15 +1,16 @@
 """What `verify` says and does about exceptions, and about what comes from the project's file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from asyncwait.conformance._gate import Gate
 from asyncwait.conformance.expectations import Played, updated
-from asyncwait.conformance.verdict import Word
+from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec import InvalidConfig
+
+_DO = "Mend that first, see the errors, and verify again"
 
 
 def tell_of_project(gate: Gate, *others: str) -> None:
@@ -18,41 +19,47 @@ def tell_of_project(gate: Gate, *others: str) -> None:
         click.echo(line, err=True)
 
 
-def tell_strays(gate: Gate, out: Console) -> list[Word]:
-    """Say which entries are of no backend that is verified; return what that makes of the run.
+def tell_strays(gate: Gate) -> None:
+    """Say which entries are of no backend that is verified.
 
-    Whoever verifies one backend of several has entries for the others, too.
+    They may be slips; but whoever verifies one backend of several has entries for the others, too.
     """
     for line in gate.strays:
-        if gate.is_whole:
-            out.print(Text(line, style="bold red"), soft_wrap=True)
-        else:
-            click.echo(line, err=True)
-    return ["not conformant"] if gate.strays and gate.is_whole else []
+        click.echo(line, err=True)
 
 
-def update_exceptions(gate: Gate, played: Sequence[Played], *, is_all: bool) -> None:
+def update_exceptions(
+    gate: Gate, played: Sequence[Played], left_out: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Write the file of exceptions anew, and say what is different.
 
     Args:
         gate: names it.
         played: what was verified.
-        is_all: it is all that was to be verified.
+        left_out: why a backend was not, by its name.
 
     Raises:
         InvalidConfig: the file can't be read or written.
     """
     assert gate.file is not None
     name = gate.file.name
-    if not is_all or not all(one.verdict.is_decided for one in played):
-        click.echo(f"{name} is left as it is: not everything was judged", err=True)
+    if cuts := [cut for one in played if (cut := _cut(one.verdict))]:
+        so = "is left as it is" if gate.file.exists() else "is not written"
+        click.echo(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
         return
     try:
         text = gate.file.read_bytes().decode() if gate.file.exists() else ""
-        update = updated(text, name, played, gate.day)
+        update = updated(text, name, played, gate.day, left_out)
         if update.text != text:
             gate.file.write_bytes(update.text.encode())
     except OSError as error:
         raise InvalidConfig(f"exceptions: {gate.file}: {error.strerror}") from error
     for line in update.lines or ("nothing to change",):
         click.echo(f"{name}: {line}", err=True)
+
+
+def _cut(verdict: Verdict) -> str:
+    """Return why a run says too little of a backend; empty if it came to its end."""
+    if verdict.stopped:
+        return f"{verdict.backend} was not played to its end: {verdict.stopped}"
+    return "" if verdict.scenarios else f"nothing that {verdict.backend} did could be judged"

@@ -25,12 +25,20 @@ from asyncwait.spec.scenario import Capability, Scenario, Trace
 class Here:
     """A backend in this process; used like one that is served by others.
 
+    Args:
+        name: of the backend.
+        backend: it.
+
     Attributes:
+        name: the same.
         capabilities: what it can do.
         exceptions: rules that it is known to break, each with why and where.
+        spec: the version of the specification that it claims; empty for the newest.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, name: str, backend: Backend) -> None:
+        self.name = name
+        self.spec: str = getattr(backend, "spec", "")
         self.capabilities: frozenset[Capability] = backend.capabilities
         self.exceptions: Excuses = excuses_of(backend.exceptions)
         self._backend = backend
@@ -63,4 +71,4 @@ def open_here(name: str, *, folder: str) -> Generator[Here]:
         raise InvalidConfig(f"{name} is a program: see it with asyncwait play, in its own process")
     if folder not in sys.path:
         sys.path.append(folder)
-    yield Here(load_backend(name))
+    yield Here(name, load_backend(name))

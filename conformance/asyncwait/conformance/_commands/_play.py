@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._run import show_run, show_runs
+from asyncwait.conformance._commands._run import gate_of_one, show_run, show_runs
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance.replay import find_scenarios
 from asyncwait.conformance.running import adapted, checked, open_backend
@@ -42,20 +42,22 @@ def play_command(backend: str, scenario: str, file: str | None) -> None:
     the present folder: there the last ones are kept, in .asyncwait. From a log of another machine
     copy the whole command, with the JSON.
 
-    It is adapted to what BACKEND can do, and judged as `asyncwait verify` judges it. A file may
-    hold a list of scenarios; they are played one after the other. `asyncwait replay` plays them in
-    its own process, for a debugger.
+    It is adapted to what BACKEND can do, and judged as `asyncwait verify` judges it, with the
+    exceptions that [tool.asyncwait] of pyproject.toml names for it. A file may hold a list of
+    scenarios; they are played one after the other. `asyncwait replay` plays them in its own
+    process, for a debugger.
     """
     with usage_errors():
         planned = find_scenarios(scenario)
         if file is not None:
             _write(file, scenarios_to_json(planned) + b"\n")
             return
-        folder = str(Path.cwd())
-        with open_backend(backend, folder=folder) as opened:
+        gate = gate_of_one(backend)
+        with open_backend(backend, folder=gate.folder(backend)) as opened:
             cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
             played = list(opened.play([case.scenario for case in cases]))
-    sys.exit(EXIT_CODES[show_runs(cases, played, opened)])
+        word = show_runs(cases, played, opened, gate)
+    sys.exit(EXIT_CODES[word])
 
 
 def _write(file: str, data: bytes) -> None:

@@ -19,6 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_to_tell
 from asyncwait.conformance.expectations import Played, Terms
@@ -142,8 +143,8 @@ def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
         quarter = 4 * done // of if of else 4
         if stage == "judged" and quarter > said:
             said = quarter
-            click.echo(f"{backend.name}: {done:,} of {of:,} scenarios judged", err=True)
+            click.echo(f"{backend.name}: {done:,} of {counted(of, 'scenario')} judged", err=True)
         elif stage == "shrunk" and of and not done:
-            click.echo(f"{backend.name}: {SHRINKING}: of {of} rules", err=True)
+            click.echo(f"{backend.name}: {SHRINKING}: of {counted(of, 'rule')}", err=True)
 
     return verify_to_tell(backend, plan, say, terms=terms)

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._here import open_here
-from asyncwait.conformance._commands._run import show_runs
+from asyncwait.conformance._commands._run import gate_of_one, show_runs
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._guard import INTERRUPTED
 from asyncwait.conformance.harness import heard_by
@@ -48,7 +47,8 @@ def replay_command(backend: str, scenario: str, traces: bool) -> None:
     """
     with usage_errors():
         planned = find_scenarios(scenario)
-        with open_here(backend, folder=str(Path.cwd())) as opened:
+        gate = gate_of_one(backend)
+        with open_here(backend, folder=gate.folder(backend)) as opened:
             cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
             watcher = Watcher(_say, tells=traces)
             try:
@@ -57,9 +57,10 @@ def replay_command(backend: str, scenario: str, traces: bool) -> None:
             except DebuggerLeft:
                 click.echo("stopped by the debugger: no verdict", err=True)
                 sys.exit(INTERRUPTED)
-    if traces and not watcher.heard and _has_events(played):
-        click.echo(_ELSEWHERE, err=True)
-    sys.exit(EXIT_CODES[show_runs(cases, played, opened)])
+        if traces and not watcher.heard and _has_events(played):
+            click.echo(_ELSEWHERE, err=True)
+        word = show_runs(cases, played, opened, gate)
+    sys.exit(EXIT_CODES[word])
 
 
 def _say(line: str) -> None:

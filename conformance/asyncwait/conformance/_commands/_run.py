@@ -1,41 +1,51 @@
 """What is said of a single run."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from pathlib import Path
 
 import click
 from rich.text import Text
 
 from asyncwait.conformance._commands._shared import console
+from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expectations import Held, settle
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
 from asyncwait.conformance.running import Broken, Excuses
 from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out, worst
 from asyncwait.spec.rules import Rule, rules
-from asyncwait.spec.scenario import Capability, Trace
+from asyncwait.spec.scenario import Trace
 
 
-class Player(Protocol):
-    """What has played: a backend, wherever it runs."""
+def gate_of_one(backend: str) -> Gate:
+    """Return what a backend is held to; who plays single runs need not have the exceptions yet.
 
-    capabilities: frozenset[Capability]
-    exceptions: Excuses
+    Raises:
+        InvalidConfig: the project's file or that of the exceptions is wrong.
+    """
+    return gate_of([backend], Path.cwd(), creates=True)
 
 
-def show_runs(cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Player) -> Word:
-    """Print one run of each case; return the worst verdict."""
-    can = backend.capabilities
-    by = {name: rule for name, rule in rules().items() if rule.applies_to(can)}
+def show_runs(
+    cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Held, gate: Gate
+) -> Word:
+    """Print one run of each case; return the worst verdict.
+
+    Raises:
+        InvalidConfig: what is said of the backend from outside contradicts it.
+    """
+    by = {name: rule for name, rule in rules().items() if rule.applies_to(backend.capabilities)}
+    excuses = settle(gate.terms(backend.name), backend, rules(), rules()).excuses
     pairs = zip(cases, runs, strict=True)
-    words: list[Word] = [show_run(case, run, by, backend.exceptions) for case, run in pairs]
+    words: list[Word] = [show_run(case, run, by, excuses) for case, run in pairs]
     return worst(words)
 
 
 def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Excuses) -> Word:
     """Print one run of `case`, and which of the rules in `by` it breaks; return its verdict.
 
-    Only a MUST that is no declared exception speaks against it, as in a verdict.
+    Only a MUST that is no known exception speaks against it, as in a verdict.
     """
     if isinstance(run, Broken):
         return _show_broken(run)

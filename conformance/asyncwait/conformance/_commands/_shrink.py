@@ -13,6 +13,7 @@ from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._run import show_run
 from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance._shrink import trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.areas import CHECKS
@@ -146,7 +147,7 @@ class _Shrinking:
 
     def _is_over(self) -> bool:
         """Whether the time is over; asked after each run."""
-        self._status.update(f"{self.tried:,} smaller scenarios tried")
+        self._status.update(f"{counted(self.tried, 'smaller scenario')} tried")
         if time.monotonic() > self._ends:
             self.cut = f"the time is over: --seconds {2 * self._seconds:g} may find more"
         return bool(self.cut)

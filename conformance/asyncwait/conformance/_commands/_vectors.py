@@ -9,6 +9,7 @@ import click
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import jobs_option, patience_option, usage_errors
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.running import exec_name, open_backend
 from asyncwait.conformance.vectors import Found, made_vectors, run_vectors
 from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
@@ -45,7 +46,8 @@ def write_command(folder: Path) -> None:
             folder.joinpath(name).write_bytes(vectors_to_json(file))
     except OSError as error:
         raise click.UsageError(f"{folder}: {error.strerror}") from error
-    click.echo(f"{sum(len(file.vectors) for file in files.values())} vectors in {folder}")
+    written = sum(len(file.vectors) for file in files.values())
+    click.echo(f"{counted(written, 'vector')} in {folder}")
 
 
 @vectors_group.command("run")
@@ -116,7 +118,7 @@ def _told(name: str, found: list[Found]) -> Word:
         for kind in ("pass", "fail", "error", "not applicable")
         if kinds[kind]
     )
-    click.echo(f"{name}: {len(found)} vectors: {counts}")
+    click.echo(f"{name}: {counted(len(found), 'vector')}: {counts}")
     words: list[Word] = ["not conformant"] * bool(kinds["fail"])
     if kinds["error"] or not kinds["pass"]:
         words.append("inconclusive")

@@ -107,7 +107,8 @@ MOST_GENERATED = 1_000_000
     "--update-expectations",
     "updates",
     is_flag=True,
-    help="Write that file anew from this run: what is broken now, and nothing that holds.",
+    help="Write that file anew from this run: what is broken now, and nothing that holds; entries "
+    "of rules that were not judged stay. A run that does not come to its end writes nothing.",
 )
 @click.option(
     "--no-shrink",
@@ -190,7 +191,7 @@ def verify_command(
         with Board(tuple(served)) as board:
             played = lineup.gather(lambda name: board.verify(served[name], plan, gate.terms(name)))
         if updates:
-            update_exceptions(gate, list(played.values()), is_all=not lineup.left_out)
+            update_exceptions(gate, list(played.values()), lineup.left_out)
     _report([one.verdict for one in played.values()], lineup.left_out, gate, folder)
 
 
@@ -253,7 +254,8 @@ def _report(
         out.print(Text(f"{name}: not verified: {why}", style="bold magenta"), soft_wrap=True)
     with usage_errors():
         _write(verdicts, left_out, folder)
-    words: list[Word] = [*(verdict.word for verdict in verdicts), *tell_strays(gate, out)]
+    tell_strays(gate)
+    words: list[Word] = [verdict.word for verdict in verdicts]
     if left_out:
         words.append("inconclusive")
     sys.exit(EXIT_CODES[worst(words)])

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import console, usage_errors
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.mailbox import (
     GENERATED,
     STAGES,
@@ -81,7 +82,7 @@ def _teller(name: str) -> Callable[[int, int], None]:
         quarter = 4 * done // of if of else 4
         if quarter > said:
             said = quarter
-            click.echo(f"{name}: {done:,} of {of:,} runs judged", err=True)
+            click.echo(f"{name}: {done:,} of {counted(of, 'run')} judged", err=True)
 
     return tell
 
@@ -108,7 +109,7 @@ def _failure_lines(result: MailboxResult, *, is_whole: bool) -> list[str]:
     level = "" if rule.level == "MUST" else f" ({rule.level})"
     lines = [
         f"{rule.id} broken{level}: {rule.sentence}",
-        f"  in {result.broken:,} runs; {failure.case.label}: {failure.violation.text}",
+        f"  in {counted(result.broken, 'run')}; {failure.case.label}: {failure.violation.text}",
     ]
     if is_whole:
         lines += [f"  {line}" for line in notation_of(failure.case.program)]

@@ -8,13 +8,20 @@ from asyncwait.conformance.expectations._entry import KINDS, Entry
 from asyncwait.conformance.expectations._needed import needed
 from asyncwait.conformance.expectations._read import entries_of, read_entries
 from asyncwait.conformance.expectations._spec import newer_than, require_spec
-from asyncwait.conformance.expectations._terms import Settled, Terms, settle, settled_results
+from asyncwait.conformance.expectations._terms import (
+    Held,
+    Settled,
+    Terms,
+    settle,
+    settled_results,
+)
 from asyncwait.conformance.expectations._update import Played, Update, updated
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "KINDS",
     "Entry",
+    "Held",
     "Played",
     "Settled",
     "Terms",

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance.expectations._entry import Entry
 from asyncwait.conformance.expectations._spec import newer_than, require_spec
-from asyncwait.conformance.running import Excuses, Served
+from asyncwait.conformance.running import Excuses
 from asyncwait.conformance.verdict import RuleResult
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule
+from asyncwait.spec.scenario import Capability
 
 
 class Terms(Struct, frozen=True):
@@ -29,6 +31,15 @@ class Terms(Struct, frozen=True):
     file: str = "the exceptions"
     today: date | None = None
     spec: str = ""
+
+
+class Held(Protocol):
+    """What is known of a backend before anything is played."""
+
+    name: str
+    capabilities: frozenset[Capability]
+    exceptions: Excuses
+    spec: str
 
 
 class Settled(Struct, frozen=True):
@@ -54,7 +65,7 @@ class Settled(Struct, frozen=True):
 
 
 def settle(
-    terms: Terms, backend: Served, known: Mapping[str, Rule], chosen: Mapping[str, Rule]
+    terms: Terms, backend: Held, known: Mapping[str, Rule], chosen: Mapping[str, Rule]
 ) -> Settled:
     """Bring together what a backend says of itself and what is said of it.
 
@@ -65,8 +76,10 @@ def settle(
         chosen: those to judge by.
 
     Raises:
-        InvalidConfig: the two say different things of the same, or name an unknown version.
+        InvalidConfig: the two say different things of the same, or name an unknown version; or an
+            entry, be it of another backend, names a rule that there is not.
     """
+    _refuse_slips(terms, known)
     own = {entry.rule: entry for entry in terms.entries if entry.speaks_of(backend.name)}
     for rule in own.keys() & backend.exceptions.keys():
         reason = backend.exceptions[rule][0].reason
@@ -89,22 +102,26 @@ def settle(
         judged,
         expired,
         # Whoever asks for some rules only is not told of entries for others.
-        {rule: why for rule, why in stale.items() if rule not in known or rule in chosen},
+        {rule: why for rule, why in stale.items() if rule in chosen},
         newer_than(spec, known),
         spec,
         terms.file,
     )
 
 
-def _idle(rule: str, backend: Served, known: Mapping[str, Rule]) -> str:
+def _refuse_slips(terms: Terms, known: Mapping[str, Rule]) -> None:
+    for place, entry in enumerate(terms.entries, 1):
+        if slip := slip_in("rule", entry.rule, known):
+            raise InvalidConfig(f"{terms.file}: entry {place}: {slip}")
+
+
+def _idle(rule: str, backend: Held, known: Mapping[str, Rule]) -> str:
     """Return why an entry for `rule` can match nothing; empty if it can."""
-    if rule not in known:
-        return f"there is no such rule{nearest(rule, known)}"
     lacking = known[rule].missing(backend.capabilities)
     return f"the rule does not apply: it needs {', '.join(lacking)}" if lacking else ""
 
 
-def _spec(terms: Terms, backend: Served, known: Mapping[str, Rule]) -> str:
+def _spec(terms: Terms, backend: Held, known: Mapping[str, Rule]) -> str:
     said = [spec for spec in (backend.spec, terms.spec) if spec]
     for spec in said:
         require_spec(spec, known)
@@ -127,10 +144,11 @@ def _settled(result: RuleResult, settled: Settled) -> RuleResult:
     entry = settled.entries.get(rule)
     if entry is None:
         return result
-    over = f"its exception expired on {entry.expires}: " if rule in settled.expired else ""
+    over = f"its exception expired on {entry.expires}" if rule in settled.expired else ""
     if over and result.status == "fail":
-        return replace(result, note=f"{over}{entry.excuse.reason}")
+        return replace(result, note=f"{over}: {entry.excuse.reason}")
     if result.status == "unexpected-pass" or (over and result.status == "pass"):
-        what = f"it holds, so take its entry out of {settled.file}"
-        return replace(result, status="unexpected-pass", note=f"{entry.excuse.reason}: {what}")
+        why = f"{over}, and it holds" if over else "it holds"
+        what = f"{entry.excuse.reason}: {why}, so take its entry out of {settled.file}"
+        return replace(result, status="unexpected-pass", note=what)
     return result

@@ -5,10 +5,13 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from types import MappingProxyType
 
 from msgspec import Struct
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.expectations._entry import Entry
+from asyncwait.conformance.expectations._fates import Fate, fate_of, of_backend, unjudged_in
 from asyncwait.conformance.expectations._needed import needed
 from asyncwait.conformance.expectations._read import entries_of
 from asyncwait.conformance.expectations._terms import Settled
@@ -56,17 +59,25 @@ class Update(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def updated(text: str, name: str, played: Sequence[Played], today: date) -> Update:
+def updated(
+    text: str,
+    name: str,
+    played: Sequence[Played],
+    today: date,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+) -> Update:
     """Return the file that what was played asks for.
 
-    Entries that are still needed keep their text and the comments above and in them; those whose
-    rules hold, or that match nothing, are dropped; what is broken besides is a regression.
+    Entries that are still needed, and those whose rules were not judged, keep their text and the
+    comments above and in them; those whose rules hold, or that match nothing, are dropped; what is
+    broken besides is a regression.
 
     Args:
         text: of the file so far; empty if there is none.
         name: of the file.
         played: the backends that were verified, each to its end and by all rules.
         today: from which a new entry counts.
+        left_out: why a backend was not verified, by its name.
 
     Raises:
         InvalidConfig: the file is wrong.
@@ -76,15 +87,16 @@ def updated(text: str, name: str, played: Sequence[Played], today: date) -> Upda
     if len(blocks) != len(entries):
         raise InvalidConfig(f"{name}: to be updated, each entry has to be a table [[exception]]")
     wanted = {one.verdict.backend: _wanted(one) for one in played}
-    lines: list[str] = []
+    unjudged = {one.verdict.backend: unjudged_in(one.verdict) for one in played}
+    unjudged |= {backend: dict.fromkeys(rules(), why) for backend, why in left_out.items()}
+    asked = wanted | dict.fromkeys(left_out, ())
+    fates = [fate_of(entry, asked, unjudged) for entry in entries]
     kept = [head if text.strip() else _NEW]
-    for entry, block in zip(entries, blocks, strict=True):
-        asking = [b for b in wanted if entry.speaks_of(b)]
-        needing = [b for b in asking if entry.rule in wanted[b]]
-        kept += _kept(block, asking, needing)
-        lines += _told(entry, asking, needing, today)
+    for fate, block in zip(fates, blocks, strict=True):
+        kept += _kept(block, fate)
+    lines = [line for fate in fates for line in fate.lines(today)]
     new = [_new(one, rule, today, len(played)) for one in played for rule in _missing(one, wanted)]
-    lines += [f"{entry.rule} added{_of(entry)}: {entry.reason}" for entry in new]
+    lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
     return _whole(kept, new, name, lines)
 
 
@@ -138,31 +150,15 @@ def _comment_above(before: str) -> str:
     return "".join(lines[len(lines) - count :])
 
 
-def _kept(block: str, asking: Sequence[str], needing: Sequence[str]) -> Iterator[str]:
-    """Yield the text of an entry, for those that need it."""
-    if needing == asking:
-        yield block  # nobody was asked, or all need it
+def _kept(block: str, fate: Fate) -> Iterator[str]:
+    """Yield the text of an entry, for those that keep it."""
+    if fate.keeping == fate.asking:
+        yield block  # nobody was asked, or all keep it
         return
-    for backend in needing:
+    for backend in fate.keeping:
         header, _, rest = block.partition("]]")
         first, _, others = rest.partition("\n")
         yield f"{header}]]{first}\nbackend = {_quoted(backend)}\n{others.rstrip()}\n\n"
-
-
-def _told(
-    entry: Entry, asking: Sequence[str], needing: Sequence[str], today: date
-) -> Iterator[str]:
-    """Yield what becomes of an entry."""
-    if asking and not needing:
-        yield f"{entry.rule} dropped{_of(entry)}: nothing shows it any more"
-    elif needing != asking:
-        yield f"{entry.rule} kept for {', '.join(needing)} only"
-    elif asking and entry.is_over(today):
-        yield f"{entry.rule} left as it is{_of(entry)}: it expired on {entry.expires}"
-
-
-def _of(entry: Entry) -> str:
-    return f" for {entry.backend}" if entry.backend else ""
 
 
 def _new(played: Played, rule: str, today: date, backends: int) -> Entry:
@@ -181,7 +177,8 @@ def _new(played: Played, rule: str, today: date, backends: int) -> Entry:
 def _seen(result: RuleResult) -> str:
     """Return what was seen of a broken rule."""
     first = result.failures[0]
-    return f"seen in {result.broken:,} scenarios: {first.violation.text}, in {first.case.label}"
+    seen = counted(result.broken, "scenario")
+    return f"seen in {seen}: {first.violation.text}, in {first.case.label}"
 
 
 def _written(entry: Entry) -> str:

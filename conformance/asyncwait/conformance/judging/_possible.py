@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from functools import cached_property
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging._identity import is_same, is_same_element
 from asyncwait.conformance.judging._items import ROUNDING
 from asyncwait.spec import Record, SnapshotError
@@ -50,7 +51,8 @@ def impossible(scenario: Scenario, trace: Trace) -> str | None:
     if not trace.legs:
         return "it has no leg"
     if len(trace.legs) > len(scenario.crashes) + 1:
-        return f"it has {len(trace.legs)} legs, the scenario crashes {len(scenario.crashes)} times"
+        crashes = counted(len(scenario.crashes), "time")
+        return f"it has {counted(len(trace.legs), 'leg')}, the scenario crashes {crashes}"
     plan: LegStart | None = LegStart.first(scenario)
     for number, leg in enumerate(trace.legs):
         if plan is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
 from asyncwait.conformance.mailbox._player import STAGES, Stage
@@ -121,19 +122,19 @@ class MailboxVerdict(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The verdict in one line, with everything that is not plain green."""
-        counted = {
+        counts = {
             status: sum(result.status == status for result in self.results)
             for status in ("fail", "untested", "blocked", "error")
         }
+        passed = sum(result.status == "pass" for result in self.results)
         parts = [
-            f"{sum(result.status == 'pass' for result in self.results)} rules pass",
-            *(f"{count} {status}" for status, count in counted.items() if count),
-            *([f"{len(self.errors)} runs in error"] if self.errors else []),
+            counted(passed, "rule passes", "rules pass"),
+            *(f"{count} {status}" for status, count in counts.items() if count),
+            *([counted(len(self.errors), "run in error", "runs in error")] if self.errors else []),
         ]
-        played = (
-            f"{self.runs:,}" if self.runs == self.planned else f"{self.runs:,} of {self.planned:,}"
-        )
-        return f"{self.name}: {self.word} ({', '.join(parts)}; {played} runs)"
+        before = "" if self.runs == self.planned else f"{self.runs:,} of "
+        played = f"{before}{counted(self.planned, 'run')}"
+        return f"{self.name}: {self.word} ({', '.join(parts)}; {played})"
 
 
 def mailbox_cases(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.report._again import HINT, again_lines
 from asyncwait.conformance.report._besides import besides
 from asyncwait.conformance.report._excerpt import excerpt
@@ -27,6 +28,7 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
         *(f"exception that matches nothing: {rule}: {why}" for rule, why in verdict.stale.items()),
         *_in_error(verdict),
         *_undecided(verdict),
+        *_unseen(verdict),
     ):
         yield f"{verdict.backend}: {line}" if line and not line.startswith(" ") else line
 
@@ -84,7 +86,7 @@ def _rule(
     if not result.failures:
         yield f"{rule.id} {rule.title}: {result.status}: {result.note}"
         return
-    yield f"{rule.id} {rule.title}: {result.status} in {result.broken:,} scenarios"
+    yield f"{rule.id} {rule.title}: {result.status} in {counted(result.broken, 'scenario')}"
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
         yield f"  {line}"
     if result.is_advisory:
@@ -115,7 +117,7 @@ def _in_error(verdict: Verdict) -> Iterator[str]:
     for error in verdict.errors[:SHOWN]:
         yield f"error: {error}"
     if len(verdict.errors) > SHOWN:
-        yield f"and {len(verdict.errors) - SHOWN} more errors"
+        yield f"and {counted(len(verdict.errors) - SHOWN, 'more error')}"
     if verdict.stopped:
         yield f"stopped: {verdict.stopped}"
 
@@ -125,6 +127,12 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
     for (status, note), ids in _by_reason(verdict).items():
         why = "" if note == verdict.stopped else f" ({note})"
         yield f"{status.replace('-', ' ')}{why}: {', '.join(ids)}"
+
+
+def _unseen(verdict: Verdict) -> Iterator[str]:
+    """Yield a line on exceptions that may be out of date: it decides nothing."""
+    if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
+        yield f"seldom, not seen in this run: {', '.join(ids)}"
 
 
 def _by_reason(verdict: Verdict) -> Mapping[tuple[Status, str], list[str]]:

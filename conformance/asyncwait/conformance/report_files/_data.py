@@ -18,6 +18,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import EXIT_CODES, Status, Word, worst
 from asyncwait.spec.rules import Level
@@ -284,7 +285,7 @@ class Run(Struct, frozen=True, dict=True):
         """The verdict, what it is about, and if that is a part of the rules only, how many."""
         if self.doubt or self.footer is None:
             return "inconclusive"
-        rules = "1 rule" if len(self.header.only) == 1 else f"{len(self.header.only)} rules"
+        rules = counted(len(self.header.only), "rule")
         return f"{self.footer.claim}{f' as to {rules}' if self.header.only else ''}"
 
     @property

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.report import (
     again_anywhere,
     again_here,
@@ -177,7 +178,7 @@ def _in_words(played: Played, failure: Failure, size: int) -> Played:
         trace=None,
         anywhere="",
         drawn=tuple(drawn_lines(failure)),
-        left_out=f"scenario and trace: {events:,} events, {size:,} bytes",
+        left_out=f"scenario and trace: {counted(events, 'event')}, {counted(size, 'byte')}",
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.report_files._data import (
     FORMAT,
@@ -142,7 +143,8 @@ class Reading:
         if footer is None:
             raise NotWholeError(f"it was cut after line {self._lines}")
         if footer.lines != self._lines:
-            raise NotWholeError(f"{self._lines} lines are left of {footer.lines}")
+            left = counted(self._lines, "line is", "lines are")
+            raise NotWholeError(f"{left} left of {footer.lines:,}")
         if footer.sha256 != self._digest.hexdigest():
             raise NotWholeError("it was changed after it was written")
         for run in self._runs:

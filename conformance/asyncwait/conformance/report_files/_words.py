@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.report import (
     besides,
     describe_scenario,
@@ -22,7 +23,7 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
         result: that of the rule.
     """
     rule = report.by_rule[result.rule]
-    where = f" in {result.broken:,} scenarios" if result.broken else ""
+    where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
     yield f"{rule.id} {rule.title}: {result.status}{where}"
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
         yield f"  {line}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from select import POLLIN, POLLOUT, poll
 from typing import Self
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.running._keeper import KNOWS_PROCESSES, below
 from asyncwait.spec.scenario import LIMITS
 
@@ -349,4 +350,4 @@ class _Tail:
     @property
     def text(self) -> str:
         said = self._kept.decode(errors="replace").strip("\n")
-        return f"({self._lost} bytes before)\n{said}" if self._lost else said
+        return f"({counted(self._lost, 'byte')} before)\n{said}" if self._lost else said

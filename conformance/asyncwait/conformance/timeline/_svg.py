@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import Chart, Timeline
 from asyncwait.conformance.timeline._crop import cropped
@@ -81,8 +82,9 @@ def _described(charts: Sequence[Chart]) -> str:
     """Return what a picture shows, in words."""
     parts = []
     for chart in charts:
-        lanes = sum(lane.kind != "track" for lane in chart.lanes)
-        parts.append(f"{chart.title}: {lanes} lanes, {len(chart.columns)} steps. {chart.ending}.")
+        lanes = counted(sum(lane.kind != "track" for lane in chart.lanes), "lane")
+        steps = counted(len(chart.columns), "step")
+        parts.append(f"{chart.title}: {lanes}, {steps}. {chart.ending}.")
         if chart.wrong:
             parts.append(f"Wrong at {chart.wrong_at:g} ms: {chart.wrong}.")
     return " ".join(parts)

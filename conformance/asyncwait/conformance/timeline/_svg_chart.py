@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.timeline._chart import Chart, Vertical
 from asyncwait.conformance.timeline._crop import instants
 from asyncwait.conformance.timeline._legend import legend
@@ -54,7 +55,7 @@ def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:
     """Yield the lines below, each behind its kind."""
     yield "ms", chart.ending
     if chart.hidden:
-        yield "ms", f"{chart.hidden:,} more lanes are not shown"
+        yield "ms", f"{counted(chart.hidden, 'more lane is', 'more lanes are')} not shown"
     if chart.wrong:
         said = f"▲ at {chart.wrong_at:g} ms: {printable(chart.wrong)}"
         for line in wrap(said, int((width - 2 * EDGE) / LETTER)):
@@ -73,7 +74,8 @@ def _bands(chart: Chart, first: int, foot: int) -> Iterator[str]:
             yield f'<path class="{kind}" d="M{x} {first}h{width}v{height}h-{width}z"/>'
         if column.skipped:
             yield f'<path class="gap" d="M{x} {first - 18}v{height + 18}">'
-            yield f"<title>{column.skipped:,} steps are not shown</title></path>"
+            steps = counted(column.skipped, "step is", "steps are")
+            yield f"<title>{steps} not shown</title></path>"
         said = f"{'▼ ' if column.offends else ''}{column.at:g}"
         y = first - 6 if x >= free else first - 18
         free = x + 3 + len(said) * LETTER if x >= free else free

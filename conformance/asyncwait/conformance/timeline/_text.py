@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from textwrap import wrap
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline
 from asyncwait.conformance.timeline._crop import cropped, instants
@@ -172,6 +173,6 @@ class _Sheet:
     def _hidden(self) -> str:
         """Return how much is not shown."""
         steps = sum(column.skipped for column in self.chart.columns)
-        parts = [f"{steps:,} steps"] if steps else []
-        parts += [f"{self.chart.hidden:,} lanes"] if self.chart.hidden else []
+        parts = [counted(steps, "step")] if steps else []
+        parts += [counted(self.chart.hidden, "lane")] if self.chart.hidden else []
         return " and ".join(parts)

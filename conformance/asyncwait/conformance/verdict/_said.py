@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 
+from asyncwait.conformance._counted import counted
+
 
 def kinds_said(kinds: Iterable[str]) -> str:
     """Return how many exceptions of each kind there are; nothing where none says its kind."""
@@ -31,7 +33,7 @@ def newer_said(spec: str, newest: str, statuses: Mapping[str, str]) -> str:
     """
     if not statuses:
         return ""
-    said = f"; advisory: of {len(statuses)} rules newer than {spec} it"
+    said = f"; advisory: of {counted(len(statuses), 'rule')} newer than {spec} it"
     parts = []
     for status, verb in (("fail", "fails"), ("expected-fail", "fails as expected")):
         if ids := [rule for rule, each in statuses.items() if each == status]:

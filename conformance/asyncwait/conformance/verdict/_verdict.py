@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.running import Excuse, Excuses, Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
@@ -44,8 +45,6 @@ WORST_FIRST: tuple[Word, ...] = (
     "conformant with exceptions",
     "conformant",
 )
-
-_SAID: Mapping[Status, str] = {"held": "rules held so far"}
 
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
 
@@ -89,6 +88,16 @@ class RuleResult(Struct, frozen=True):
         if self.is_advisory:
             return self.status not in {"pass", "not-applicable"}
         return self.rule.level != "MUST" and self.status == "fail"
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether it has an exception that is seldom seen, and was not seen now."""
+        return self.status == "pass" and bool(self.note)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is concluded of it."""
+        return self.status in _OPEN
 
     @property
     def is_advisory(self) -> bool:
@@ -168,12 +177,6 @@ class Verdict(Struct, frozen=True):
         return "conformant"
 
     @property
-    def is_decided(self) -> bool:
-        """Whether everything was judged, and says something of each rule."""
-        open_ = any(r.status in _OPEN for r in self.results if not r.is_advisory)
-        return self.is_whole and not self.errors and not open_
-
-    @property
     def is_green(self) -> bool:
         """Whether nothing speaks against the backend that it does not declare itself."""
         return EXIT_CODES[self.word] == 0
@@ -201,37 +204,41 @@ class Verdict(Struct, frozen=True):
         passed = self.count("pass")
         forgiven = sum(r.is_forgiven and not r.is_advisory for r in self.results)
         parts = [
-            *([f"{passed} rules pass"] if passed or self.is_whole else []),
+            *([counted(passed, "rule passes", "rules pass")] if passed or self.is_whole else []),
             *(
-                f"{self.count(status)} {self._said(status)}"
+                self._said(status)
                 for status in get_args(Status)
                 if status != "pass" and self.count(status)
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
-            *([f"{len(self.errors)} runs in error"] if self.errors else []),
+            *([counted(len(self.errors), "run in error", "runs in error")] if self.errors else []),
             *exceptions_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
             *([self._spared] if self.spared else []),
         ]
         only = [result.rule.id for result in self.results]
         part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
-        played = "" if self.is_whole else f" after {self.scenarios:,} of {self.planned:,} scenarios"
+        planned = counted(self.planned, "scenario")
+        played = "" if self.is_whole else f" after {self.scenarios:,} of {planned}"
         told = f"({', '.join(parts)}){self._newer}{self._hint}"
         return f"{self.backend}: {self.claim}{part}{played} {told}"
 
     @property
     def _spared(self) -> str:
         every = self.planned + self.spared
-        return f"{self.planned:,} of {every:,} scenarios can show it"
+        return f"{self.planned:,} of {counted(every, 'scenario')} can show it"
 
     def _said(self, status: Status) -> str:
-        """Return what a status is called, and how many scenarios show what is expected."""
+        """Return how many rules have a status, and how many scenarios show what is expected."""
+        count = self.count(status)
+        if status == "held":
+            return counted(count, "rule held so far", "rules held so far")
         if status != "expected-fail":
-            return _SAID.get(status, status)
+            return f"{count:,} {status}"
         shown = (r for r in self.results if r.status == status and not r.is_advisory)
         kinds = (kind for result in shown for kind in result.kinds)
-        where = f" in {self.known:,} scenarios" if self.known else ""
-        return f"{status}{kinds_said(kinds)}{where}"
+        where = f" in {counted(self.known, 'scenario')}" if self.known else ""
+        return f"{count:,} {status}{kinds_said(kinds)}{where}"
 
     @property
     def _expired(self) -> Mapping[str, date]:

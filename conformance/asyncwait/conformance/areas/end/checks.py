@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
     Blocked,
@@ -75,9 +76,9 @@ def _is_let_run(leg: LegHistory, call: Call) -> bool:
 def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
     """After leaving there are no more tasks and timers than before opening."""
     if leg.tasks_left:
-        yield f"{leg.tasks_left} tasks are left", leg.end_at
+        yield f"{counted(leg.tasks_left, 'task is', 'tasks are')} left", leg.end_at
     elif leg.timers_left:
-        yield f"{leg.timers_left} timers are left", leg.end_at
+        yield f"{counted(leg.timers_left, 'timer is', 'timers are')} left", leg.end_at
     elif leg.ending.how in {"finished", "failed", "left", "crashed"}:
         yield None
 

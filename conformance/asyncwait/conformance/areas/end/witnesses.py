@@ -155,7 +155,7 @@ WITNESSES: tuple[Witness, ...] = (
             _SILENT,
             leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
         ),
-        text="1 timers are left",
+        text="1 timer is left",
     ),
     Witness(
         "END-5",

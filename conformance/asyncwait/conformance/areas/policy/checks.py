@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import (
     NEVER,
     Finding,
@@ -164,10 +165,8 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
             expected = " or ".join(sorted(causes))
             yield f"{item}: the cause is {expected}, the handler got {event.cause}", event.at
         elif event.attempts not in attempts:
-            text = (
-                f"{item} had {len(item.attempts)} attempts, the handler was told {event.attempts}"
-            )
-            yield text, event.at
+            had = counted(len(item.attempts), "attempt")
+            yield f"{item} had {had}, the handler was told {event.attempts}", event.at
         else:
             yield None
 

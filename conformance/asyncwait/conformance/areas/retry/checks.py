@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.areas.retry._repetitions import (
     Repetition,
     Waits,
@@ -124,7 +125,8 @@ def an_error_tells_the_attempts(leg: LegHistory) -> Iterator[Finding]:
     counts = {count for item in blamed for count in _counts(leg, item)}
     if ending.attempts not in counts:
         most = max(len(item.attempts) for item in blamed)
-        yield f"the error tells of {ending.attempts} attempts, there were {most}", ending.at
+        told, there = counted(ending.attempts, "attempt"), "was" if most == 1 else "were"
+        yield f"the error tells of {told}, there {there} {most}", ending.at
     else:
         yield None
 

@@ -195,7 +195,7 @@ WITNESSES: tuple[Witness, ...] = (
         legal=failed(
             _TWICE, *_AFTER_TWO, error="CallFailed", record=A, cause="ValueError", attempts=2
         ),
-        text="the error tells of 1 attempts, there were 2",
+        text="the error tells of 1 attempt, there were 2",
     ),
     Witness(
         "RETRY-8",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import (
     NEVER,
     TURN,
@@ -159,13 +160,14 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """The statistics count the calls that ran on after a cancellation, and no others."""
     if leg.ending.how not in {"finished", "left", "failed"}:
         return
-    counted = leg.abandoned
+    told = leg.abandoned
     least = sum(_is_abandoned(leg, call) for call in leg.calls)
     most = sum(call.ended_at > call.cancelled_at for call in leg.calls)
-    if counted < least:
-        yield f"{least} calls outlived their records, statistics say {counted}", leg.end_at
-    elif counted > most:
-        yield f"statistics say {counted} abandoned calls, at most {most} were", leg.end_at
+    if told < least:
+        outlived = counted(least, "call outlived its record", "calls outlived their records")
+        yield f"{outlived}, statistics say {told}", leg.end_at
+    elif told > most:
+        yield f"statistics say {counted(told, 'abandoned call')}, at most {most} were", leg.end_at
     elif least:
         yield None
 

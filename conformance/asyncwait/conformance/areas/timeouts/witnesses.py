@@ -289,7 +289,7 @@ WITNESSES: tuple[Witness, ...] = (
                 abandoned=1,
             ),
         ),
-        text="1 calls outlived their records, statistics say 0",
+        text="1 call outlived its record, statistics say 0",
     ),
     Witness(
         "TIME-9",

@@ -13,6 +13,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from asyncwait.conformance._counted import counted
 from asyncwait.conformance.report_files._data import Report
 from asyncwait.conformance.report_files._merge import Changed, changes
 from asyncwait.conformance.report_files._words import change_lines
@@ -97,5 +98,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(shown=shown, paragraphs=paragraphs, sign=sign_of)
+    environment.filters.update(shown=shown, paragraphs=paragraphs, sign=sign_of, counted=counted)
     return environment
