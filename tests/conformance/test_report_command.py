@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, Folder
-from reports import LATER, THEN, report, verdict
+from reports import LATER, THEN, caused, report, verdict
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.report_files import FORMS, read_lines, report_to_lines, write_lines
@@ -63,6 +63,18 @@ def test_a_failing_rule_is_told_with_its_timeline(red: Path) -> None:
     assert done.exit_code == 1
     assert done.stdout.startswith("mine: ORD-1 Ordered results come in input order: fail in 1 ")
     assert "      40  >>> it is wrong\n" in done.stdout
+
+
+def test_the_cause_is_told_first_and_names_what_follows_from_it(tmp_path: Path) -> None:
+    """As after a verification; what it explains is not named once more."""
+    write_lines(report(caused()), tmp_path / "r")
+
+    out = run("report", tmp_path / "r").stdout
+
+    told = [line.split()[1] for line in out.splitlines() if line.startswith("mine: ")]
+    assert told[:2] == ["ORD-4", "CAP-1"]
+    assert "  broken only where ORD-4, or a rule above it, is broken too: ELEM-1\n" in out
+    assert "also broken" not in out
 
 
 def test_a_report_cut_at_fifty_places_is_inconclusive_each_time(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from asyncwait.conformance.report_files import (
     NOT_THERE,
     Report,
     Run,
+    besides_lines,
     change_lines,
     changes,
     clear_folder,
@@ -90,12 +91,14 @@ def _print(report: Report, out: Console, *, every: bool) -> None:
 def _failure_lines(report: Report) -> Iterator[str]:
     """Yield the first causes of each run, then what else is broken in it."""
     for run in report.newest:
-        told = [result for result in run.failed if not result.explained_by][:_DRAWN]
+        told, others = run.told(_DRAWN)
         for result in told:
-            first, *others = result_lines(report, run, result)
-            yield from (f"{run.name}: {first}", *others, "")
-        if left := ", ".join(result.rule for result in run.failed if result not in told):
+            first, *further = result_lines(report, run, result)
+            yield from (f"{run.name}: {first}", *further, "")
+        if left := ", ".join(result.rule for result in others):
             yield f"{run.name}: also broken: {left}"
+        for line in besides_lines(run):
+            yield f"{run.name}: {line}"
 
 
 def _matrix(report: Report, *, every: bool) -> Table:

@@ -17,6 +17,7 @@ from asyncwait.conformance.report_files._lines import read_lines, report_to_line
 from asyncwait.conformance.report_files._merge import NOT_THERE, Changed, changes, merged, titles
 from asyncwait.conformance.report_files._of_verdicts import header_of, report_of
 from asyncwait.conformance.report_files._words import (
+    besides_lines,
     change_lines,
     evidence_lines,
     result_lines,
@@ -47,6 +48,7 @@ __all__ = [
     "RunFooter",
     "RunHeader",
     "add_step_summary",
+    "besides_lines",
     "change_lines",
     "changes",
     "clear_folder",
