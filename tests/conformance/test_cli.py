@@ -217,10 +217,41 @@ def test_verifying_nothing_is_a_usage_error() -> None:
     done = run("verify")
 
     assert done.exit_code == 2
-    assert (
-        "Error: name a backend, here or in [tool.asyncwait] of pyproject.toml, or give --all; "
+    assert done.stderr == (
+        "error: name a backend, here or in [tool.asyncwait] of pyproject.toml, or give --all; "
         "see: asyncwait backends\n"
-    ) in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["zzz"], "No such command 'zzz'; see: asyncwait --help"),
+        (["report"], "Missing argument 'FILE...'; see: asyncwait report --help"),
+        (
+            ["verify", "--full", "--exhaustive"],
+            (
+                "--full and --exhaustive contradict each other: give one of them; "
+                "see: asyncwait verify --help"
+            ),
+        ),
+    ],
+)
+def test_wrong_usage_is_told_like_any_other_error(arguments: list[str], said: str) -> None:
+    """In one line that says where help is."""
+    done = CliRunner().invoke(asyncwait, arguments, prog_name="asyncwait")
+
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {said}\n")
+
+
+def test_an_unknown_option_before_the_subcommand_is_told_in_the_same_way() -> None:
+    """The words in the middle are those of click, in each version its own."""
+    done = CliRunner().invoke(asyncwait, ["--nowhere"], prog_name="asyncwait")
+
+    (line,) = done.stderr.splitlines()
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert line.startswith("error: No such option")
+    assert line.endswith("; see: asyncwait --help")
 
 
 def test_a_program_that_does_not_exist_is_a_usage_error() -> None:

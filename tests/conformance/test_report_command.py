@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 from outside import SOUND, Folder
-from reports import LATER, THEN, report, verdict
+from reports import LATER, THEN, caused, report, verdict
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.report_files import FORMS, read_lines, report_to_lines, write_lines
@@ -39,10 +39,11 @@ def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> Non
 
     lines = done.stdout.splitlines()
     assert done.exit_code == 0
-    assert lines[-5:] == [
+    assert lines[-6:] == [
         f"mine: what changed from {THEN} to {LATER}",
         "  verdict: not conformant -> conformant",
         "  ORD-1: fail -> pass",
+        f"mine: the newest of 2 runs decides, that of {LATER}",
         "mine: conformant (161 rules pass)",
         "other: conformant (161 rules pass)",
     ]
@@ -63,6 +64,67 @@ def test_a_failing_rule_is_told_with_its_timeline(red: Path) -> None:
     assert done.exit_code == 1
     assert done.stdout.startswith("mine: ORD-1 Ordered results come in input order: fail in 1 ")
     assert "      40  >>> it is wrong\n" in done.stdout
+
+
+def test_the_cause_is_told_first_and_names_what_follows_from_it(tmp_path: Path) -> None:
+    """As after a verification; what it explains is not named once more."""
+    write_lines(report(caused()), tmp_path / "r")
+
+    out = run("report", tmp_path / "r").stdout
+
+    told = [line.split()[1] for line in out.splitlines() if line.startswith("mine: ")]
+    assert told[:2] == ["ORD-4", "CAP-1"]
+    assert "  broken only where ORD-4, or a rule above it, is broken too: ELEM-1\n" in out
+    assert "also broken" not in out
+
+
+def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
+    """Whoever has mistyped a name finds out."""
+    done = run("report", green, green)
+
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-2:] == [
+        f"{green}: the same run as {green} (mine): counted once",
+        "mine: conformant (161 rules pass)",
+    ]
+
+
+def test_two_reports_in_one_file_are_wrong_usage(red: Path, green: Path, tmp_path: Path) -> None:
+    """It says where the second one begins, and what to do."""
+    (tmp_path / "both").write_bytes(red.read_bytes() + green.read_bytes())
+
+    done = run("report", tmp_path / "both")
+
+    assert done.exit_code == 2
+    line = len(red.read_bytes().splitlines()) + 1
+    assert done.stderr == (
+        f"error: {tmp_path}/both: expected one report, got two or more: another one begins in "
+        f"line {line}; give each as a file of its own\n"
+    )
+
+
+def test_a_report_cut_before_any_verdict_tells_what_is_known(red: Path) -> None:
+    """Its backends, how far it was read, and that nothing follows."""
+    red.write_bytes(b"".join(red.read_bytes().splitlines(keepends=True)[:9]))
+
+    done = run("report", red)
+
+    why = f"{red} is not whole: it was cut after line 9"
+    assert done.exit_code == 3
+    assert done.stdout.splitlines()[-3:] == [
+        f"inconclusive: {why}",
+        f"mine: inconclusive ({why})",
+        f"other: inconclusive ({why})",
+    ]
+
+
+def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path) -> None:
+    """Not even a name is known."""
+    red.write_bytes(b"")
+
+    done = run("report", red)
+
+    assert (done.exit_code, done.stdout) == (3, f"inconclusive: {red} is not whole: it is empty\n")
 
 
 def test_a_report_cut_at_fifty_places_is_inconclusive_each_time(tmp_path: Path) -> None:

@@ -271,6 +271,23 @@ def test_progress_is_told_from_nothing_to_all(gate: Folder) -> None:
     ]
 
 
+def test_the_total_stays_the_same_where_scenarios_come_out_equal(gate: Folder) -> None:
+    """One that is equal to an earlier one is not played, and counts as done with it."""
+    write(gate, more=", profiles=['unordered']")
+    told: list[tuple[int, int]] = []
+
+    verdict = verify(
+        "gate:backend",
+        Coverage(1, shrinks=False),
+        lambda _, done, of: told.append((done, of)),
+    )
+
+    assert verdict.planned < PLANNED
+    assert {of for _, of in told} == {PLANNED}
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == ((0, PLANNED), (PLANNED, PLANNED))
+
+
 def test_an_unknown_rule_is_refused_before_anything_is_played() -> None:
     """It says where the known ones are."""
     said = r"^rule must be the id of a rule; see: asyncwait rules, got 'Q-1' \(str\)$"

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -24,19 +25,50 @@ TRACEBACK = "ASYNCWAIT_TRACEBACK"
 """Environment variable; with any value, an error of ours is shown with its traceback."""
 
 
+# click has it from 8.2 on; before, it shows help and leaves.
+_NO_COMMAND: tuple[type[Exception], ...] = tuple(
+    kind for kind in (getattr(click.exceptions, "NoArgsIsHelpError", None),) if kind
+)
+
 _NO_ROOM = {errno.EDQUOT, errno.EIO, errno.ENOSPC}
 
 
 class GuardedGroup(click.Group):
     """Subcommands that leave by an exit code of ours, whatever happens in them."""
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments before the subcommand."""
+        with _telling_usage():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the subcommand."""
         if sys.stdout is None:
             click.echo("error: standard output is closed: nobody could read a verdict", err=True)
             sys.exit(USAGE_ERROR)
-        with _leaving_on_signals(), _guarded():
+        with _leaving_on_signals(), _guarded(), _telling_usage():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _telling_usage() -> Generator[None]:
+    """Tell of wrong usage as of any other error; where no command is named, help is shown."""
+    try:
+        yield
+    except click.UsageError as error:
+        if isinstance(error, _NO_COMMAND):
+            raise
+        said = error.format_message()
+        help_ = f"{error.ctx.command_path} --help" if error.ctx else ""
+        hint = f"; see: {help_}" if help_ and "; see: " not in said else ""
+        click.echo(f"error: {said.removesuffix('.')}{hint}", err=True)
+        sys.exit(error.exit_code)
 
 
 @contextmanager

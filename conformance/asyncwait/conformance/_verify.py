@@ -242,12 +242,16 @@ class _Cases:
 
     Attributes:
         asked: those that the backend was asked for so far.
+        places: of each of those, how many stand before it. One that came out equal to an earlier
+            one counts as done with it.
+        total: how many there are, equal ones included; whoever waits is told of so many.
         count: how many there are; exact at the end, when those that came out equal are known.
         spared: how many are not played because of the rules.
     """
 
     def __init__(self, plan: Coverage, backend: Served, rules: Sequence[Rule]) -> None:
         self.asked: list[Case] = []
+        self.places: list[int] = []
         self.spared = 0
         self._others = list(_all_small() if plan.exhaustive else shapes(plan.count, plan.seed))
         self._generated = () if plan.exhaustive else generate(plan.count, plan.seed)
@@ -257,6 +261,7 @@ class _Cases:
         self._cases: Iterable[Case] = self._all()
         if plan.rules:
             self._spare(rules)
+        self.total = self.count
 
     def _spare(self, rules: Sequence[Rule]) -> None:
         """Leave out what can't convict by `rules`, and put the examples about them first."""
@@ -274,11 +279,12 @@ class _Cases:
     def scenarios(self) -> Iterator[Scenario]:
         """Yield what is played, as soon as it is there."""
         known: set[bytes] = set()
-        for case in self._cases:
+        for place, case in enumerate(self._cases):
             key = key_of(case.scenario)
             if key not in known:
                 known.add(key)
                 self.asked.append(case)
+                self.places.append(place)
                 yield case.scenario
         self.count = len(self.asked)
 
@@ -307,7 +313,7 @@ def _judge_all(
     """
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
-        progress("judged", number, cases.count)
+        progress("judged", cases.places[number], cases.total)
         _add(tally, cases.asked[number], run)
         why = lost(run)
         gone += bool(why)
@@ -317,7 +323,7 @@ def _judge_all(
         broken = [rule for rule in ends if tally.counts[rule].found.count]
         if broken and left:
             return f"{', '.join(broken)} broken; {left:,} not played"
-    progress("judged", cases.count, cases.count)
+    progress("judged", cases.total, cases.total)
     return ""
 
 
@@ -327,7 +333,7 @@ def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progr
     asked = {case.name: case.scenario for case in cases.asked}
     for name, scenario, run in backend.further_runs(asked):
         number += bool(name)
-        progress("judged", cases.count + number, cases.count + number)
+        progress("judged", cases.total + number, cases.total + number)
         _add(tally, Case(name, scenario, scenario, repeatable=False), run)
     return number
 

@@ -5,7 +5,7 @@ from typing import get_args
 from xml.etree import ElementTree as ET
 
 import msgspec
-from reports import FAILURE, THEN, report, result, verdict
+from reports import FAILURE, THEN, caused, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report_files import FORMS, Report, report_of
@@ -42,6 +42,21 @@ def cases(suite: ET.Element) -> dict[str, tuple[str, str]]:
         for case in suite.findall("testcase")
         for part in case
     }
+
+
+def test_what_follows_from_another_rule_says_so() -> None:
+    """Whoever opens it knows where to begin."""
+    root = junit(report(caused()))
+
+    (text,) = [
+        part.text
+        for case in root.iter("testcase")
+        for part in case
+        if case.get("name", "").startswith("ELEM-1 ")
+    ]
+    assert (text or "").endswith(
+        "  most likely follows from ORD-4: broken only where that, or a cause above it, is"
+    )
 
 
 def test_a_suite_for_each_backend_and_a_case_for_each_rule() -> None:

@@ -1,6 +1,7 @@
 """A report in a file: it comes back as it was, or it proves nothing."""
 
 import random
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from asyncwait.spec import InvalidConfig
 TOLD = report(verdict("good"), verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"}))
 DATA = report_to_lines(TOLD)
 LINES = DATA.splitlines(keepends=True)
+TWO = ": expected one report, got two or more: another one begins in line "
 PLAYED = 1 + next(n for n, line in enumerate(LINES) if line.startswith(b'{"type":"played"'))
 
 
@@ -67,6 +69,44 @@ def test_a_report_that_was_cut_anywhere_proves_nothing(
         assert doubt(read(DATA[:place])) != ""
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        DATA.replace(b"\n", b"\r\n"),
+        BOM_UTF8 + DATA,
+        BOM_UTF8 + DATA.replace(b"\n", b"\r\n"),
+    ],
+)
+def test_what_other_programs_do_to_files_of_text_changes_no_report(
+    read: Callable[[bytes], Report], data: bytes
+) -> None:
+    """Line ends of Windows, and the mark of UTF-8 before the first line."""
+    assert read(data) == TOLD
+
+
+def test_a_report_with_line_ends_of_windows_that_was_cut_proves_nothing(
+    read: Callable[[bytes], Report],
+) -> None:
+    """Also between the two characters of its last line end."""
+    data = DATA.replace(b"\n", b"\r\n")
+
+    assert doubt(read(data[:-1])) == f"it was cut in line {len(LINES)}"
+
+
+def test_a_report_that_was_cut_before_any_verdict_names_its_backends(
+    read: Callable[[bytes], Report],
+) -> None:
+    """Also before the first word on them: the header does."""
+    told = read(b"".join(LINES[:9]) + LINES[9][:20])
+
+    assert doubt(told) == "it was cut in line 10"
+    assert [(run.name, run.word) for run in told.runs] == [
+        ("good", "inconclusive"),
+        ("bad", "inconclusive"),
+    ]
+    assert told.runs[0].line.startswith("good: inconclusive (")
+
+
 def test_what_is_left_of_a_report_is_shown(read: Callable[[bytes], Report]) -> None:
     """Somebody may have waited an hour for it."""
     told = read(DATA[:-1])
@@ -91,7 +131,6 @@ def test_what_is_left_of_a_report_is_shown(read: Callable[[bytes], Report]) -> N
         (DATA.replace(b"it is wrong", b"it is right, really"), "it was changed after it was"),
         (DATA.replace(b'"fail"', b'"pass"'), "it was changed after it was written"),
         (DATA + LINES[3], f"line {len(LINES) + 1} stands behind the end"),
-        (LINES[0] + LINES[0], "line 2 is out of place"),
         (LINES[0] + LINES[-2], "line 2 is out of place"),
         (LINES[0] + b"nonsense\n", "line 2 can't be read: JSON is malformed"),
         (
@@ -176,6 +215,9 @@ def test_what_is_too_deep_is_refused_as_a_line(read: Callable[[bytes], Report]) 
         ),
         (b'{"type":"asyncwait-report","format":2,"who":7}\n', "line 1: expected a report of "),
         (LINES[0].replace(b'"format":1', b'"format":9'), "line 1: expected a report of format 1, "),
+        (DATA + DATA, f"{TWO}{len(LINES) + 1}; give each as a file of its own"),
+        (DATA + BOM_UTF8 + DATA, f"{TWO}{len(LINES) + 1}; give each as a file of its own"),
+        (b"".join(LINES[:9]) + DATA, f"{TWO}10; give each as a file of its own"),
         (LINES[0] + b"x" * (9 << 20), "line 2: expected a line of a report, got a line of more "),
     ],
 )
@@ -186,7 +228,7 @@ def test_what_is_no_report_is_refused(
     with pytest.raises(InvalidConfig) as refused:
         read(data)
 
-    assert str(refused.value).partition("r.jsonl, ")[2].startswith(said)
+    assert str(refused.value).partition("r.jsonl")[2].lstrip(", ").startswith(said)
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from asyncwait.conformance.report_files import (
     header_of,
     merged,
     read_lines,
+    repeated,
     report_to_lines,
     titles,
     write_lines,
@@ -43,6 +44,17 @@ def test_a_run_in_two_files_counts_once() -> None:
     told = report(verdict())
 
     assert together(told, told, together(told)).runs == told.runs
+
+
+def test_a_run_in_two_files_is_told() -> None:
+    """With the first file that it stands in."""
+    both, one = report(verdict("mine"), verdict("other")), report(verdict("other"))
+    later = report(verdict("other"), created=LATER)
+
+    assert list(repeated((both, one, later, both), ("a", "b", "c", "a"))) == [
+        "b: the same run as a (other): counted once",
+        "a: the same 2 runs as a (mine, other): counted once",
+    ]
 
 
 def test_the_newest_run_of_each_backend_decides() -> None:

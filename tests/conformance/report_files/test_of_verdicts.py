@@ -1,5 +1,6 @@
 """What of a verdict stands in a report."""
 
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -8,13 +9,16 @@ from reports import CASE, FAILURE, SCENARIO, THEN, report, result, verdict
 from asyncwait.conformance.report import draw
 from asyncwait.conformance.report_files import (
     Evidence,
+    besides_lines,
+    header_of,
+    merged,
     read_lines,
     report_of,
     report_to_lines,
     timeline_lines,
     write_lines,
 )
-from asyncwait.conformance.verdict import Case, Cause, Failure, Verdict
+from asyncwait.conformance.verdict import Case, Cause, Failure, Status, Verdict
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules, spec_version
 from asyncwait.spec.scenario import Scenario, Timed, declared
@@ -78,6 +82,56 @@ def test_causes_stand_before_what_they_explain() -> None:
     assert [(r.rule, r.explains, r.explained_by) for r in run.failed] == [
         ("ORD-4", ("ELEM-1",), ""),
         ("ELEM-1", (), "ORD-4"),
+    ]
+
+
+def test_several_causes_keep_the_order_of_the_verdict(tmp_path: Path) -> None:
+    """Also in a file, and merged: the one that explains most goes first, whatever its id is."""
+    statuses: dict[str, Status] = dict.fromkeys(("CAP-1", "ELEM-1", "ORD-1", "ORD-4"), "fail")
+    causes = (Cause("ORD-4", ("ELEM-1",)), Cause("CAP-1"), Cause("ORD-1"))
+    said = msgspec.structs.replace(verdict("mine", statuses), causes=causes)
+    write_lines(report(said), tmp_path / "r.jsonl")
+
+    (run,) = merged([read_lines(tmp_path / "r.jsonl")], header_of(THEN)).runs
+
+    assert [r.rule for r in run.failed] == [r.rule.id for r in said.failed]
+    assert [(r.rule, r.cause) for r in run.failed] == [
+        ("ORD-4", 1),
+        ("CAP-1", 2),
+        ("ORD-1", 3),
+        ("ELEM-1", 0),
+    ]
+
+
+def test_what_became_of_exceptions_and_newer_rules_has_fields_of_its_own() -> None:
+    """A program need not take the line apart."""
+    known = [
+        msgspec.structs.replace(result(rule, "expected-fail"), kinds=(kind,))
+        for rule, kind in (("ORD-1", "future"), ("ORD-2", "regression"), ("ORD-3", "future"))
+    ]
+    newer = msgspec.structs.replace(result("ORD-4", "fail"), is_newer=True)
+    said = Verdict(
+        "mine",
+        (*known, newer),
+        2,
+        2,
+        stale={"ORD-9": "there is no such rule"},
+        expired={"ORD-5": date(2026, 1, 31)},
+        spec="0.1",
+    )
+
+    (run,) = report(said).runs
+
+    assert run.footer is not None
+    assert run.footer.kinds == {"future": 2, "regression": 1}
+    assert run.footer.stale == {"ORD-9": "there is no such rule"}
+    assert run.footer.expired == {"ORD-5": "2026-01-31"}
+    assert (run.header.spec, run.footer.newer) == ("0.1", ("ORD-4",))
+    assert list(besides_lines(run)) == [
+        "broken as expected, by kind of exception: 2 future, 1 regression",
+        "exception that matches nothing: ORD-9: there is no such rule",
+        "exception that ended on 2026-01-31: ORD-5",
+        "newer than spec 0.1, so they do not decide: ORD-4",
     ]
 
 

@@ -1,12 +1,14 @@
 """The page of a report, as text; what a browser makes of it is asked in `tests/report`."""
 
 import json
+import re
 
 import msgspec
-from reports import LATER, report, verdict
+from reports import LATER, caused, report, verdict
 
 from asyncwait.conformance.report_files import Report, merged
 from asyncwait.conformance.report_files.page import MOST, html_of
+from asyncwait.spec.rules import rules
 
 
 def test_what_is_broken_is_told_with_its_reason_and_how_it_is_played_again() -> None:
@@ -20,6 +22,29 @@ def test_what_is_broken_is_told_with_its_reason_and_how_it_is_played_again() -> 
     assert ">asyncwait play mine " in section
     assert page.count('<svg class="aw" role="img"') == 1
     assert "it applied 7 times" in page.partition('id="e-0-ORD-2"')[2]
+
+
+def test_the_page_leads_with_the_cause_and_links_what_follows_from_it() -> None:
+    """In the verdict, and where the rules are told one by one."""
+    page = html_of(report(caused()))
+
+    listed = page.partition("<p>Broken, causes first: ")[2].partition("</p>")[0]
+    assert re.findall('href="#e-0-([A-Z0-9-]+)"', listed) == ["ORD-4", "ELEM-1", "CAP-1"]
+    assert "</a> (from which most likely follow: <a" in listed
+    told = re.findall('<details class="rule" id="r-([A-Z0-9-]+)"', page)
+    assert told[:3] == ["ORD-4", "CAP-1", next(iter(rules()))]
+    section = page.partition('id="e-0-ELEM-1"')[2]
+    assert section.partition("<p>Most likely follows from ")[2].startswith("ORD-4: broken only ")
+
+
+def test_what_became_of_exceptions_stands_with_the_verdict() -> None:
+    """Each with its reason."""
+    stale = msgspec.structs.replace(verdict("mine"), stale={"ORD-99": "there is no such rule"})
+
+    page = html_of(report(stale))
+
+    verdicts = page.partition('id="h-matrix"')[0]
+    assert "<p>exception that matches nothing: ORD-99: there is no such rule</p>" in verdicts
 
 
 def test_nothing_but_the_page_itself_may_be_loaded() -> None:
@@ -56,8 +81,8 @@ def test_where_there_is_no_room_the_evidence_is_left_out_and_told() -> None:
 
 def _with_long_text(told: Report) -> Report:
     """The same, in which the texts of the rules alone fill a page."""
-    rules = tuple(msgspec.structs.replace(rule, why="why\n" * 4_000) for rule in told.rules)
-    return msgspec.structs.replace(told, rules=rules)
+    texts = tuple(msgspec.structs.replace(rule, why="why\n" * 4_000) for rule in told.rules)
+    return msgspec.structs.replace(told, rules=texts)
 
 
 def test_scenario_and_trace_stand_in_the_page_as_json() -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from reports import FAILURE, LATER, report, result, verdict
+from reports import FAILURE, LATER, caused, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report_files import FORMS, Report, _summary, header_of, merged
@@ -41,6 +41,25 @@ def test_a_broken_rule_is_told_with_its_reason_and_its_timeline() -> None:
     assert "<details><summary>it is wrong</summary>" in lines[start:]
     assert "    40  >>> it is wrong" in lines[start:]
     assert f"again: asyncwait play bad {FAILURE.case.id}" in lines[start:]
+
+
+def test_the_cause_stands_first_and_names_what_follows_from_it() -> None:
+    """What it explains is told there, and not once more below."""
+    lines = page(report(caused()))
+
+    assert [line.split()[1] for line in lines if line.startswith("### ")] == ["ORD-4", "CAP-1"]
+    told = lines.index("Broken only where ORD-4, or a rule above it, is broken too: ELEM-1.")
+    assert told < lines.index(f"### CAP-1 {rules()['CAP-1'].title}")
+    assert not any(line.startswith("Also broken") for line in lines)
+
+
+def test_exceptions_that_match_nothing_are_told_with_the_reason() -> None:
+    """Below the table, with the other remarks on the backend."""
+    stale = msgspec.structs.replace(verdict("mine"), stale={"ORD-99": "there is no such rule"})
+
+    lines = page(report(stale))
+
+    assert "- mine: exception that matches nothing: ORD-99: there is no such rule" in lines
 
 
 def test_texts_of_others_are_no_markup() -> None:

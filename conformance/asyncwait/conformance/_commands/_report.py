@@ -16,13 +16,16 @@ from asyncwait.conformance.report_files import (
     NOT_THERE,
     Report,
     Run,
+    besides_lines,
     change_lines,
     changes,
     clear_folder,
+    count_of,
     header_of,
     merged,
     now,
     read_lines,
+    repeated,
     result_lines,
     titles,
     write_report,
@@ -57,16 +60,24 @@ def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) ->
 
     A FILE is the report.jsonl that `asyncwait verify --report DIR` has written. What changed
     between runs of the same backend stands below the table. A file that was cut is shown as far as
-    it goes, and what is in it is inconclusive.
+    it goes, and what is in it is inconclusive. A run that stands in several of them counts once.
+
+    Of several runs of a backend the newest decides: the verdict, the badge and the row of Markdown
+    are about that one.
 
     Exit code: that of the worst verdict, of each backend's newest run: 0 conformant (exceptions
     included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
     with usage_errors():
-        report = merged([read_lines(file) for file in files], header_of(now()))
+        reports = [read_lines(file) for file in files]
+        report = merged(reports, header_of(now()))
         if folder is not None:
             clear_folder(_OUT, folder)
-        _print(report, console(), every=every)
+        out = console()
+        _print(report, out, every=every)
+        for line in repeated(reports, [str(file) for file in files]):
+            out.print(Text(line), soft_wrap=True)
+        _print_verdicts(report, out)
         if folder is not None:
             say_written(write_report(report, _OUT, folder))
     sys.exit(report.exit_code)
@@ -81,21 +92,31 @@ def _print(report: Report, out: Console, *, every: bool) -> None:
         first, *others = change_lines(changed)
         for line in (f"{changed.after.name}: what changed {first}", *(f"  {o}" for o in others)):
             out.print(Text(line), soft_wrap=True)
+
+
+def _print_verdicts(report: Report, out: Console) -> None:
     if report.doubt:
-        out.print(Text(report.doubt, style=STYLES["inconclusive"]), soft_wrap=True)
+        out.print(
+            Text(f"inconclusive: {report.doubt}", style=STYLES["inconclusive"]), soft_wrap=True
+        )
     for run in report.newest:
+        if (count := count_of(report, run.name)) > 1:
+            newest = f"the newest of {count:,} runs decides, that of {run.header.created}"
+            out.print(Text(f"{run.name}: {newest}"), soft_wrap=True)
         out.print(Text(run.line, style=STYLES[run.word]), soft_wrap=True)
 
 
 def _failure_lines(report: Report) -> Iterator[str]:
     """Yield the first causes of each run, then what else is broken in it."""
     for run in report.newest:
-        told = [result for result in run.failed if not result.explained_by][:_DRAWN]
+        told, others = run.told(_DRAWN)
         for result in told:
-            first, *others = result_lines(report, run, result)
-            yield from (f"{run.name}: {first}", *others, "")
-        if left := ", ".join(result.rule for result in run.failed if result not in told):
+            first, *further = result_lines(report, run, result)
+            yield from (f"{run.name}: {first}", *further, "")
+        if left := ", ".join(result.rule for result in others):
             yield f"{run.name}: also broken: {left}"
+        for line in besides_lines(run):
+            yield f"{run.name}: {line}"
 
 
 def _matrix(report: Report, *, every: bool) -> Table:
@@ -149,4 +170,6 @@ def _style(run: Run, status: str) -> str:
 
 
 def _scenarios(run: Run) -> str:
-    return f"{run.footer.scenarios:,}" if run.footer else f"unknown, of {run.header.planned:,}"
+    if run.footer is not None:
+        return f"{run.footer.scenarios:,}"
+    return f"unknown, of {run.header.planned:,}" if run.header.planned else "unknown"

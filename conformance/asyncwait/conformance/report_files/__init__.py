@@ -14,9 +14,18 @@ from asyncwait.conformance.report_files._data import (
     RunHeader,
 )
 from asyncwait.conformance.report_files._lines import read_lines, report_to_lines, write_lines
-from asyncwait.conformance.report_files._merge import NOT_THERE, Changed, changes, merged, titles
+from asyncwait.conformance.report_files._merge import (
+    NOT_THERE,
+    Changed,
+    changes,
+    count_of,
+    merged,
+    repeated,
+    titles,
+)
 from asyncwait.conformance.report_files._of_verdicts import header_of, report_of
 from asyncwait.conformance.report_files._words import (
+    besides_lines,
     change_lines,
     evidence_lines,
     result_lines,
@@ -47,14 +56,17 @@ __all__ = [
     "RunFooter",
     "RunHeader",
     "add_step_summary",
+    "besides_lines",
     "change_lines",
     "changes",
     "clear_folder",
+    "count_of",
     "evidence_lines",
     "header_of",
     "merged",
     "now",
     "read_lines",
+    "repeated",
     "report_of",
     "report_to_lines",
     "result_lines",

@@ -6,6 +6,7 @@ import msgspec
 
 from asyncwait.conformance.report_files._data import Report, Run
 from asyncwait.conformance.report_files._markdown import plain
+from asyncwait.conformance.report_files._merge import count_of
 from asyncwait.conformance.verdict import Word
 
 _COLORS: Mapping[Word, str] = {
@@ -47,12 +48,19 @@ def _is_partial(report: Report) -> bool:
 def to_row(report: Report) -> str:
     """Return a row of Markdown for each backend, below a comment that says what the columns are."""
     head = f"<!-- | {' | '.join(_COLUMNS)} | -->"
-    return "\n".join([head, *map(_row, report.newest), ""])
+    return "\n".join([head, *(_row(report, run) for run in report.newest), ""])
 
 
-def _row(run: Run) -> str:
+def _row(report: Report, run: Run) -> str:
     scenarios = f"{run.footer.scenarios:,}" if run.footer else "unknown"
-    when = run.header.created.partition("T")[0]
     passed = f"{run.count('pass')}/{run.applicable}"
-    cells = (run.name, run.claim, passed, scenarios, run.header.asyncwait, when)
+    cells = (run.name, run.claim, passed, scenarios, run.header.asyncwait, _when(report, run))
     return f"| {' | '.join(map(plain, cells))} |"
+
+
+def _when(report: Report, run: Run) -> str:
+    """Return the day of a run; where there are several of its backend, the moment, in UTC."""
+    count = count_of(report, run.name)
+    if count == 1:
+        return run.header.created.partition("T")[0]
+    return f"{run.header.created}, the newest of {count:,} runs"

@@ -42,6 +42,7 @@ class Header(Struct, frozen=True, tag="asyncwait-report"):
         platform: what it ran on.
         doubt: why not everything is in it: a file that it was read or merged from was cut, or a
             backend could not be verified. Empty if everything is.
+        backends: names of those that it tells of, which is known even if it was cut.
     """
 
     format: Number
@@ -51,6 +52,7 @@ class Header(Struct, frozen=True, tag="asyncwait-report"):
     python: str
     platform: str
     doubt: str = ""
+    backends: tuple[str, ...] = ()
 
 
 class RuleText(Struct, frozen=True, tag="rule"):
@@ -93,6 +95,7 @@ class RunHeader(Struct, frozen=True, tag="backend"):
         exceptions: why a rule is known to be broken, by its id.
         only: ids of the rules that it was held to, where these are not all.
         doubt: why the verdict does not count: the file that it stood in is not whole.
+        spec: the version of the specification that it claims; empty for the newest.
     """
 
     name: str
@@ -105,6 +108,7 @@ class RunHeader(Struct, frozen=True, tag="backend"):
     exceptions: dict[str, str] = {}
     only: tuple[str, ...] = ()
     doubt: str = ""
+    spec: str = ""
 
 
 class Played(Struct, frozen=True, tag="played", omit_defaults=True):
@@ -185,6 +189,8 @@ class Result(Struct, frozen=True, tag="result", omit_defaults=True):
         explained_by: the cause that explains it; empty where it is a cause, or passes.
         evidence: where it was broken, the easiest to read first.
         left_out: how many further pieces would have filled the report.
+        cause: its place among the causes, the best explanation first, from 1 on; 0 where it is
+            none.
     """
 
     rule: str
@@ -197,6 +203,7 @@ class Result(Struct, frozen=True, tag="result", omit_defaults=True):
     explained_by: str = ""
     evidence: tuple[Evidence, ...] = ()
     left_out: Number = 0
+    cause: Number = 0
 
 
 class RunFooter(Struct, frozen=True, tag="verdict"):
@@ -217,6 +224,11 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
         self_reported: the traces are the backend's own words.
         seems: profiles that it does not declare, and seems to have.
         known: scenarios that show what the backend is known for.
+        kinds: how many rules are broken as expected by exceptions of each kind.
+        stale: exceptions that match nothing, each with the reason, by the id of the rule.
+        expired: the day on which an exception ended, which counts no more, by the id of the rule.
+        newer: ids of the rules that apply, and do not decide, as they are newer than what is
+            claimed.
     """
 
     backend: str
@@ -233,6 +245,10 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
     self_reported: bool = False
     seems: tuple[str, ...] = ()
     known: Number = 0
+    kinds: dict[str, Number] = {}
+    stale: dict[str, str] = {}
+    expired: dict[str, str] = {}
+    newer: tuple[str, ...] = ()
 
 
 class Footer(Struct, frozen=True, tag="end"):
@@ -307,9 +323,21 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def failed(self) -> tuple[Result, ...]:
-        """What speaks against the backend: the causes first, then what they explain."""
+        """What speaks against the backend: the causes in their order, then what they explain."""
         found = [r for r in self.results if r.status in {"fail", "unexpected-pass"}]
-        return tuple(sorted(found, key=lambda r: (bool(r.explained_by), r.forgiven)))
+        return tuple(sorted(found, key=lambda r: r.cause or len(found) + 1))
+
+    def told(self, most: int) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
+        """Return what is told of the first failures, and what is named besides.
+
+        What one of the former explains is named there.
+
+        Args:
+            most: so many at most are told of.
+        """
+        told = tuple(r for r in self.failed[:most] if not r.explained_by)
+        known = {rule for r in told for rule in (r.rule, *r.explains)}
+        return told, tuple(r for r in self.failed if r.rule not in known)
 
     def count(self, *statuses: Status) -> int:
         """Return how many rules have one of `statuses`."""

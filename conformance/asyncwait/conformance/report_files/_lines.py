@@ -5,6 +5,7 @@ lacks the line that counts the others, or the end of it. All that can be read of
 with it the reason why it proves nothing.
 """
 
+import codecs
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,4 +105,15 @@ def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
             raise no_report(name, number, f"a line of more than {LONGEST_LINE:,} bytes")
         if total > MOST_BYTES:
             raise no_report(name, number, f"more than {MOST_BYTES:,} bytes in all")
-        yield number, line
+        yield number, _as_written(line)
+
+
+def _as_written(line: bytes) -> bytes:
+    """Return a line without what other programs do to files of text.
+
+    A line feed may have become one behind a carriage return, and a mark of UTF-8 may stand before
+    the first: neither can be a part of what was written, so the digest is that of the lines
+    without them.
+    """
+    line = line.removeprefix(codecs.BOM_UTF8)
+    return line.removesuffix(b"\r\n") + b"\n" if line.endswith(b"\r\n") else line

@@ -42,10 +42,12 @@ def merged(reports: Sequence[Report], header: Header) -> Report:
     doubts = dict.fromkeys(report.doubt for report in reports if report.doubt)
     texts = {rule.id: rule for report in _by_date(reports) for rule in report.rules}
     order = {rule: place for place, rule in enumerate(rules())}
+    runs = tuple(_runs(reports))
+    backends = tuple(dict.fromkeys(run.name for run in runs))
     return Report(
-        msgspec.structs.replace(header, doubt="; ".join(doubts)),
+        msgspec.structs.replace(header, doubt="; ".join(doubts), backends=backends),
         tuple(sorted(texts.values(), key=lambda rule: order.get(rule.id, len(order)))),
-        tuple(_runs(reports)),
+        runs,
     )
 
 
@@ -63,6 +65,32 @@ def _runs(reports: Iterable[Report]) -> Iterator[Run]:
                 known.append(run)
     for runs in found.values():
         yield from sorted(runs, key=lambda run: run.header.created)
+
+
+def repeated(reports: Sequence[Report], names: Sequence[str]) -> Iterator[str]:
+    """Yield what there is to say of runs that stand in an earlier report, too.
+
+    Args:
+        reports: those that are merged.
+        names: what each of them is called.
+    """
+    known: list[tuple[Run, str]] = []
+    for name, report in zip(names, reports, strict=True):
+        again: dict[str, list[str]] = {}
+        for run in report.runs:
+            first = next((where for each, where in known if each == run), None)
+            if first is None:
+                known.append((run, name))
+            else:
+                again.setdefault(first, []).append(run.name)
+        for where, backends in again.items():
+            runs = "run" if len(backends) == 1 else f"{len(backends):,} runs"
+            yield f"{name}: the same {runs} as {where} ({', '.join(backends)}): counted once"
+
+
+def count_of(report: Report, name: str) -> int:
+    """Return how many runs of a backend there are."""
+    return sum(run.name == name for run in report.runs)
 
 
 def changes(report: Report) -> Iterator[Changed]:
@@ -86,8 +114,7 @@ def _statuses(before: Run, after: Run, rule: str) -> tuple[str, str]:
 
 def titles(report: Report) -> tuple[str, ...]:
     """Return what each run is called: its backend, and its date where that has several runs."""
-    names = [run.name for run in report.runs]
     return tuple(
-        f"{run.name} {run.header.created}" if names.count(run.name) > 1 else run.name
+        f"{run.name} {run.header.created}" if count_of(report, run.name) > 1 else run.name
         for run in report.runs
     )

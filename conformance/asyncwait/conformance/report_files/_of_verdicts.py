@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from types import MappingProxyType
 
@@ -67,24 +67,30 @@ def report_of(
     evidence = _Collected(verdicts)
     return readable(
         Report(
-            header_of(created, left_out or {}),
+            header_of(created, left_out or {}, [verdict.backend for verdict in verdicts]),
             tuple(map(_text_of, told.values())),
             tuple(_run_of(verdict, created, evidence) for verdict in verdicts),
         )
     )
 
 
-def header_of(created: str, left_out: Mapping[str, str] = MappingProxyType({})) -> Header:
+def header_of(
+    created: str,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+    backends: Iterable[str] = (),
+) -> Header:
     """Return the header of a report that this machine writes.
 
     Args:
         created: when, as ISO text in UTC.
         left_out: why a backend was not verified, by its name.
+        backends: names of those that were.
     """
     own, machine = version("asyncwait"), platform.platform()
     doubt = "; ".join(f"{name}: not verified: {why}" for name, why in left_out.items())
     python = platform.python_version()
-    return Header(FORMAT, own, spec_version(), created, python, machine, doubt)
+    named = tuple(backends)
+    return Header(FORMAT, own, spec_version(), created, python, machine, doubt, named)
 
 
 def _text_of(rule: Rule) -> RuleText:
@@ -210,6 +216,7 @@ def _header(verdict: Verdict, created: str) -> RunHeader:
         version("asyncwait"),
         {result.rule.id: result.note for result in verdict.results if _is_excused(result)},
         only if len(only) < len(rules()) else (),
+        spec=verdict.spec,
     )
 
 
@@ -222,6 +229,7 @@ def _is_excused(result: RuleResult) -> bool:
 def _results(verdict: Verdict, evidence: _Collected) -> Iterator[Result]:
     explains = {cause.rule: cause.explains for cause in verdict.causes}
     causes = {rule: cause for cause, others in explains.items() for rule in others}
+    places = {rule: place for place, rule in enumerate(explains, 1)}
     for result in verdict.results:
         rule = result.rule.id
         pieces = evidence.pieces.get((verdict.backend, rule), ())
@@ -236,6 +244,7 @@ def _results(verdict: Verdict, evidence: _Collected) -> Iterator[Result]:
             causes.get(rule, ""),
             tuple(pieces),
             max(len(result.failures) - len(pieces), 0),
+            places.get(rule, 0),
         )
 
 
@@ -255,6 +264,10 @@ def _footer(verdict: Verdict) -> RunFooter:
         verdict.self_reported,
         tuple(map(str, verdict.seems)),
         verdict.known,
+        dict(Counter(verdict.kinds)),
+        dict(verdict.stale),
+        {rule: str(day) for rule, day in verdict.expired.items()},
+        tuple(result.rule.id for result in verdict.newer),
     )
 
 

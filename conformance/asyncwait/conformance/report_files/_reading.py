@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
@@ -68,11 +69,16 @@ class Reading:
         """Take one line.
 
         Raises:
-            InvalidConfig: it is the first, and no report begins so.
+            InvalidConfig: it is the first, and no report begins so; or it is not, and one does.
             NotWholeError: it can't be read, or is out of place.
         """
         if number == 1:
             self._require_beginning(line)
+        elif line.startswith(_BEGINNING):
+            raise InvalidConfig(
+                f"{self._name}: expected one report, got two or more: another one begins in line "
+                f"{number}; give each as a file of its own"
+            )
         if self._footer is not None:
             raise NotWholeError(f"line {number} stands behind the end")
         self._take(number, self._decoded(number, line))
@@ -158,9 +164,18 @@ class Reading:
         """
         said = f"{self._name} is not whole: {doubt}" if doubt else ""
         header = msgspec.structs.replace(self._header, doubt=said or self._header.doubt)
-        return Report(
-            header, tuple(self._rules.values()), tuple(run.closed(said) for run in self._runs)
-        )
+        runs = (*(run.closed(said) for run in self._runs), *self._unread(said))
+        return Report(header, tuple(self._rules.values()), runs)
+
+    def _unread(self, doubt: str) -> Iterator[Run]:
+        """Yield a run without results for each backend of which nothing is left but its name."""
+        read = {run.name for run in self._runs}
+        header = self._header
+        for name in header.backends:
+            if doubt and name not in read:
+                yield Run(
+                    RunHeader(name, (), (), 0, 0, header.created, header.asyncwait, doubt=doubt)
+                )
 
 
 class _OpenRun:
@@ -175,6 +190,11 @@ class _OpenRun:
         self._played: list[Played] = []
         self._results: list[Result] = []
         self._footer: RunFooter | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the backend."""
+        return self._header.name
 
     @property
     def is_open(self) -> bool:

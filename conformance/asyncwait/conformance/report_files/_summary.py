@@ -7,7 +7,11 @@ from asyncwait.conformance.report import rule_text_lines
 from asyncwait.conformance.report_files._data import Report, Result, Run
 from asyncwait.conformance.report_files._markdown import fenced, plain
 from asyncwait.conformance.report_files._merge import changes, titles
-from asyncwait.conformance.report_files._words import change_lines, evidence_lines
+from asyncwait.conformance.report_files._words import (
+    besides_lines,
+    change_lines,
+    evidence_lines,
+)
 from asyncwait.conformance.verdict import Word
 
 _SIGNS: dict[Word, str] = {
@@ -75,6 +79,8 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"- {plain(run.line)}"
     for error in run.footer.errors if run.footer else ():
         yield f"  - error: {plain(error)}"
+    for line in besides_lines(run):
+        yield f"- {plain(run.name)}: {plain(line)}"
     yield ""
 
 
@@ -108,10 +114,11 @@ def _failures(report: Report, run: Run, title: str) -> Iterator[list[str]]:
     """Yield a block of lines for each failing rule of a run."""
     if run.failed:
         yield [f"## {plain(title)}: what is broken", ""]
-    for result in run.failed[:DRAWN]:
+    told, left = run.told(DRAWN)
+    for result in told:
         yield list(_failure(report, run, result))
-    if left := ", ".join(result.rule for result in run.failed[DRAWN:]):
-        yield [f"Also broken: {left}.", ""]
+    if left:
+        yield [f"Also broken: {', '.join(result.rule for result in left)}.", ""]
 
 
 def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
@@ -123,6 +130,9 @@ def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
         yield ""
     if result.note:
         yield f"{result.status}: {plain(result.note)}"
+        yield ""
+    if explained := ", ".join(result.explains):
+        yield f"Broken only where {rule.id}, or a rule above it, is broken too: {explained}."
         yield ""
     for piece in result.evidence[:1]:
         yield f"<details><summary>{escape(' '.join(piece.text.split()))}</summary>"

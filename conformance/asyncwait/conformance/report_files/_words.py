@@ -35,6 +35,30 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
     if result.explains:
         explained = ", ".join(result.explains)
         yield f"  broken only where {rule.id}, or a rule above it, is broken too: {explained}"
+    if result.explained_by:
+        yield f"  {follows_line(result)}"
+
+
+def follows_line(result: Result) -> str:
+    """Return what a broken rule most likely follows from."""
+    cause = result.explained_by
+    return f"most likely follows from {cause}: broken only where that, or a cause above it, is"
+
+
+def besides_lines(run: Run) -> Iterator[str]:
+    """Yield what there is to say of exceptions, and of rules that are too new to decide."""
+    if (footer := run.footer) is None:
+        return
+    if footer.kinds:
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(footer.kinds.items()))
+        yield f"broken as expected, by kind of exception: {counts}"
+    for rule, why in footer.stale.items():
+        yield f"exception that matches nothing: {rule}: {why}"
+    for rule, day in footer.expired.items():
+        yield f"exception that ended on {day}: {rule}"
+    if footer.newer:
+        newer = ", ".join(footer.newer)
+        yield f"newer than spec {run.header.spec}, so they do not decide: {newer}"
 
 
 def evidence_lines(played: Played, piece: Evidence) -> Iterator[str]:

@@ -235,10 +235,19 @@ class Verdict(Struct, frozen=True):
             return counted(count, "rule held so far", "rules held so far")
         if status != "expected-fail":
             return f"{count:,} {status}"
-        shown = (r for r in self.results if r.status == status and not r.is_advisory)
-        kinds = (kind for result in shown for kind in result.kinds)
         where = f" in {counted(self.known, 'scenario')}" if self.known else ""
-        return f"{count:,} {status}{kinds_said(kinds)}{where}"
+        return f"{count:,} {status}{kinds_said(self.kinds)}{where}"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each exception for which something is broken as expected."""
+        shown = (r for r in self.results if r.status == "expected-fail" and not r.is_advisory)
+        return tuple(kind for result in shown for kind in result.kinds)
+
+    @property
+    def newer(self) -> tuple[RuleResult, ...]:
+        """What is said of the rules that apply, and are too new to decide."""
+        return tuple(r for r in self.results if r.is_advisory and r.status != "not-applicable")
 
     @property
     def _expired(self) -> Mapping[str, date]:
@@ -249,9 +258,8 @@ class Verdict(Struct, frozen=True):
     @property
     def _newer(self) -> str:
         """What became of the rules that do not decide."""
-        applicable = [r for r in self.results if r.is_advisory and r.status != "not-applicable"]
-        newest = max((r.rule.since for r in applicable), key=version_key, default="")
-        return newer_said(self.spec, newest, {r.rule.id: r.status for r in applicable})
+        newest = max((r.rule.since for r in self.newer), key=version_key, default="")
+        return newer_said(self.spec, newest, {r.rule.id: r.status for r in self.newer})
 
     @property
     def _hint(self) -> str:

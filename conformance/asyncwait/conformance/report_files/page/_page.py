@@ -16,9 +16,9 @@ from markupsafe import Markup
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance.report_files._data import Report
 from asyncwait.conformance.report_files._merge import Changed, changes
-from asyncwait.conformance.report_files._words import change_lines
+from asyncwait.conformance.report_files._words import besides_lines, change_lines
 from asyncwait.conformance.report_files.page._evidence import Drawn, draw_within
-from asyncwait.conformance.report_files.page._rows import by_area, rows_of, runs_of
+from asyncwait.conformance.report_files.page._rows import by_area, causes_first, rows_of, runs_of
 from asyncwait.conformance.report_files.page._texts import paragraphs, shown, sign_of
 from asyncwait.conformance.timeline import PATTERNS, STYLE
 
@@ -46,11 +46,12 @@ def _rendered(report: Report, drawn: Drawn) -> str:
         .render(
             report=report,
             runs=runs_of(report),
-            rows=rows,
+            rows=causes_first(rows),
             groups=by_area(rows),
             drawn=drawn,
             statuses=sorted({result.status for run in report.runs for result in run.results}),
             areas={rule.area: rule.chapter for rule in report.rules},
+            besides=[list(besides_lines(run)) for run in report.runs],
             levels=sorted({rule.level for rule in report.rules}),
             changes=[(each, _changed(each)) for each in changes(report)],
             style=Markup(style),  # noqa: S704 - of our own

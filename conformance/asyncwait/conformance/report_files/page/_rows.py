@@ -81,6 +81,12 @@ class Row(Struct):
         return list(dict.fromkeys(cell.status for cell in self.cells))
 
     @property
+    def cause(self) -> int:
+        """Its first place among the causes of a run; 0 where it is the cause in none."""
+        found = [cell.result.cause for cell in self.cells if cell.result and cell.result.cause]
+        return min(found, default=0)
+
+    @property
     def is_bad(self) -> bool:
         """Whether there is something to look at."""
         return not {"pass", "not-applicable", "not there"}.issuperset(self.statuses)
@@ -90,6 +96,11 @@ def runs_of(report: Report) -> list[RunView]:
     """Return the runs of a report."""
     both = zip(titles(report), report.runs, strict=True)
     return [RunView(number, title, run) for number, (title, run) in enumerate(both)]
+
+
+def causes_first(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with those before the others that explain what is broken."""
+    return sorted(rows, key=lambda row: row.cause or len(rows) + 1)
 
 
 def by_area(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
