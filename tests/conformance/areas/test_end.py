@@ -74,7 +74,7 @@ def test_an_operator_that_refuses_a_wrong_argument_is_held_to_what_it_leaves() -
     wrong = Scenario(inputs=(Timed(0, Record("a")),), wrong_argument="fn")
     refused = run(wrong, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),), tasks_left=1))
 
-    assert broken_rules(refused) == {"END-4": ["1 tasks are left"]}
+    assert broken_rules(refused) == {"END-4": ["1 task is left"]}
 
 
 @pytest.mark.parametrize(
