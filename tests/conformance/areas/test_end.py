@@ -19,10 +19,12 @@ from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallEnded,
     Closed,
+    Misuse,
     Plan,
     Scenario,
     SinkLeft,
     SinkStep,
+    SourceAsked,
     SourceClosed,
     Step,
     Timed,
@@ -67,6 +69,20 @@ def test_an_operator_that_took_a_wrong_argument_is_told_of_nothing_else(argument
 
     said = f"expected InvalidConfig, as `{argument}` is a text, and the leg hung"
     assert broken_rules(hung) == {"END-19": [said]}
+
+
+def test_a_source_that_is_interrupted_by_leaving_is_not_interrupted_early() -> None:
+    """Even if whoever asks again after leaving waits for ever: that is for other rules."""
+    hung = run(
+        Scenario(inputs=(Timed(0, Record("a")),), sink=(SinkStep("leave"),)),
+        leg(
+            ends("hung", 80),
+            (SourceAsked(0), SinkLeft(0), Misuse(0, "interrupted", "the read of the source")),
+            (SourceClosed(0), Closed(0)),
+        ),
+    )
+
+    assert texts("END-17", hung) == []
 
 
 def test_an_operator_that_refuses_a_wrong_argument_is_held_to_what_it_leaves() -> None:

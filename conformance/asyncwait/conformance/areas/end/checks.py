@@ -325,8 +325,9 @@ def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding
 @leg_check("END-17")
 def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Finding]:
     """What interrupts the read of the source is that the operator is through."""
-    for _, event in leg.seen(Misuse):
-        if event.what == "interrupted" and event.at < leg.may_be_over_at:
+    left = next((seq for seq, _ in leg.seen(SinkLeft)), len(leg.facts.leg.events))
+    for seq, event in leg.seen(Misuse):
+        if event.what == "interrupted" and seq < left and event.at < leg.may_be_over_at:
             yield "the read of the source was interrupted while the operator ran", event.at
             return
     if leg.seen(SourceAsked):
