@@ -157,7 +157,7 @@ def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
     shrunk = run("shrink", "reference-asyncio", "the-last-finishes-first", "--rule", typed)
 
     assert (listed.exit_code, listed.stdout) == (0, run("rules", "END-3").stdout)
-    assert judged.stdout.splitlines()[-1].endswith("conformant as to END-3 (1 rules pass)")
+    assert judged.stdout.splitlines()[-1].endswith("conformant as to END-3 (1 rule passes)")
     assert shrunk.stderr.startswith("error: END-3 is not broken by this scenario ")
 
 

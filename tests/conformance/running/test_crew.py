@@ -294,7 +294,7 @@ def test_of_much_output_the_last_is_kept() -> None:
         (trace,) = children.play([SCENARIO])
 
     first, last = trace.output.split("\n")
-    assert first == f"({100_004 - _process.LAST_WORDS} bytes before)"
+    assert first == f"({100_004 - _process.LAST_WORDS:,} bytes before)"
     assert last.endswith("xend")
 
 
