@@ -7,14 +7,19 @@ import sys
 from pathlib import Path
 from random import Random
 
+import msgspec
 import mutated_input
 import pytest
 from mutations import mutated
 from outside import Folder
-from remains import linux, wait_until_gone
+from remains import carrying, linux, wait_until_gone
 
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.spec.scenario import scenarios_to_json
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.running._crew import Crew
+from asyncwait.conformance.running._speech import Program
+from asyncwait.reference import open_operator
+from asyncwait.spec.scenario import Reply, scenarios_to_json
 
 COUNTS = {
     "first lines": 1_200,
@@ -30,6 +35,22 @@ COUNTS = {
     "played": 150,
     "judged": 150,
 }
+
+# It answers each scenario with a sound reply, or with what may become of one on its way. It comes
+# with a helper that would outlive it.
+PROGRAM = """
+import subprocess, sys
+from random import Random
+from mutations import mutated
+subprocess.Popen(["sleep", "600"])
+out, sound = sys.stdout.buffer, sys.argv[1].encode()
+print("{}", flush=True)
+for number, line in enumerate(sys.stdin.buffer):
+    chance = Random(line + str(number).encode())
+    said = mutated(chance, sound) if chance.random() < 0.5 else sound
+    out.write(said + b"\\n")
+    out.flush()
+"""
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -76,3 +97,25 @@ def test_a_mutated_scenario_leaves_no_process_behind(
 
     assert 2 in codes
     assert codes <= {0, 1, 2, 3}
+
+
+@linux
+def test_mutated_replies_of_a_real_program_leave_no_process_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every scenario has its run, be it in error, and of all the programs none is left."""
+    monkeypatch.setenv("TEST_MARK", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(mutated_input.__file__).parent))
+    scenario = EXAMPLES[0].scenario
+    sound = msgspec.json.encode(Reply(play(open_operator, scenario))).decode()
+    program = Program("exec:test", (sys.executable, "-c", PROGRAM, sound))
+
+    with Crew(program, 10.0, 2) as children:
+        runs = list(children.play([scenario] * 400))
+        assert carrying(f"TEST_MARK={tmp_path}")
+
+    wait_until_gone(f"TEST_MARK={tmp_path}")
+    in_error = [run for run in runs if run.legs[-1].ending.how == "error"]
+    assert len(runs) == 400
+    assert 50 < len(in_error) < 350
+    assert all(run.legs[-1].ending.detail for run in in_error)
