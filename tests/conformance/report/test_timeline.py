@@ -5,7 +5,7 @@ import pytest
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report import describe_scenario, draw
-from asyncwait.conformance.timeline import show
+from asyncwait.conformance.timeline import ending_of, show
 from asyncwait.reference import open_operator
 from asyncwait.spec import (
     Barrier,
@@ -193,3 +193,17 @@ at its deadline give no results
 def test_an_element_is_shown_in_a_few_characters(element: Element, text: str) -> None:
     """So that three columns fit on a screen."""
     assert show(element) == text
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        (Ending("finished", 40), "finished"),
+        (Ending("hung", 40, detail="while it is left"), "hung: while it is left"),
+        (Ending("failed", 40, error="ValueError", detail="of b"), "failed: ValueError of b"),
+        (Ending("failed", 40, error="ValueError"), "failed: ValueError"),
+    ],
+)
+def test_how_a_leg_ended_is_said_with_what_is_known(ending: Ending, said: str) -> None:
+    """Nothing stands for what is not."""
+    assert ending_of(ending) == said

@@ -50,8 +50,8 @@ def how_ended(event: CallEnded) -> str:
 
 def ending_of(ending: Ending) -> str:
     """Return how a leg ended, with its error."""
-    error = f": {ending.error} {ending.detail}" if ending.error or ending.detail else ""
-    return f"{ending.how}{error}".rstrip()
+    error = " ".join(filter(None, (ending.error, ending.detail))).rstrip()
+    return f"{ending.how}: {error}" if error else ending.how
 
 
 def printable(text: str) -> str:
