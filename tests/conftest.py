@@ -1,6 +1,7 @@
 """What all tests share: where the package under test comes from, and derandomised generation."""
 
 import gc
+import signal
 from importlib.metadata import version
 
 import hypothesis
@@ -11,6 +12,15 @@ import asyncwait.spec
 # The same examples on every machine and in every run: a failure in CI can be repeated at a desk.
 hypothesis.settings.register_profile("tests", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("tests")
+
+
+# What a shell or nohup runs in the background may ignore these, and so would all that tests start.
+for number, usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (getattr(signal, "SIGHUP", None), signal.SIG_DFL),
+):
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 
 def pytest_report_header() -> str:
