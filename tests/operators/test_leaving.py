@@ -1,7 +1,8 @@
 """Leaving, failing, being cancelled: at any moment, and none of it takes longer than clean-up."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import nullcontext
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ from operators import Sleeper, Source, echo, failure_of, read_all, seconds_now
 
 from asyncwait.spec import (
     CallFailed,
+    Element,
     OpenOperator,
     OperatorConfig,
     Record,
@@ -370,3 +372,34 @@ async def test_nothing_is_in_flight_when_the_operator_was_left(
         3,
         2,
     )
+
+
+@pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")
+def test_an_operator_in_a_generator_that_is_dropped_is_closed_by_the_loop(
+    open_operator: OpenOperator,
+    anyio_backend: tuple[str, dict[str, Any]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The loop finalises the generator in another task: all is closed, and an error says so."""
+    name, options = anyio_backend
+
+    async def drop_it() -> None:
+        case = Case(open_operator, "a1", "b99", SILENT)
+
+        async def results() -> AsyncGenerator[Element]:
+            async with case.context as given:
+                async for each in given:
+                    yield each
+
+        async for each in results():
+            assert each == Record("a1")
+            break
+        await anyio.sleep(7)
+        case.assert_over(2 + 7)
+
+    # The scopes of this task, which nobody else can exit, are still entered: trio minds.
+    with pytest.raises(RuntimeError, match="corrupted") if name == "trio" else nullcontext():
+        anyio.run(drop_it, backend=name, backend_options=options)
+    (said,) = [each.exc_info[1] for each in caplog.records if each.exc_info]
+    assert type(said) is RuntimeError
+    assert "left by another task than entered it" in str(said)

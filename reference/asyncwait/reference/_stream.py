@@ -12,13 +12,13 @@ import anyio
 
 from asyncwait.spec import (
     Element,
+    JoinableTasks,
     OperatorConfig,
     Snapshot,
     Stored,
     Visit,
     check_arguments,
     join_errors,
-    join_tasks,
 )
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class ResultStream:
                 join_errors(error, task.source.trouble)
                 raise
             self.scopes = scopes.pop_all()
-        self.group = anyio.create_task_group()
-        await self.group.__aenter__()
+        self.group = JoinableTasks(await anyio.create_task_group().__aenter__())
         self.group.start_soon(task.live)
         return task.output
 
@@ -97,7 +96,7 @@ class ResultStream:
                 or the function raised it, and the body nothing.
         """
         self.visit.leave()
-        with self.scopes:
+        with self.group.scopes(self.scopes):
             self.task.output.leave()
             reason = await self.end_tasks()
             trouble = await self.close()
@@ -114,7 +113,7 @@ class ResultStream:
         no scope holds up.
         """
         self.task.cancel()
-        return await join_tasks(self.group)
+        return await self.group.join()
 
     async def close(self) -> Exception | None:
         """Close the source if that is yet to be done, and run the function's own `close`.
@@ -125,7 +124,8 @@ class ResultStream:
         Returns:
             What `close` raised; what the source raised is to be found with its reader.
         """
-        self.guard.shield = True
+        if not self.group.is_elsewhere:
+            self.guard.shield = True
         try:
             await self.task.source.close()
         finally:

@@ -117,7 +117,7 @@ class StreamTask:
 
     def cancel(self) -> None:
         """End it, wherever it waits, and not whoever waits for it."""
-        self.life.shield = True  # see `join_tasks`
+        self.life.shield = True  # see `JoinableTasks`
         self.life.cancel()
 
     async def run(self) -> None:

@@ -50,7 +50,6 @@ from asyncwait.spec._keys import ByKey, invalid_key
 from asyncwait.spec._loop import (
     CallAt,
     Loop,
-    join_tasks,
     let_pass,
     plain_error,
     running_loop,
@@ -78,6 +77,7 @@ from asyncwait.spec._snapshot import (
     merge_snapshots,
     split_snapshot,
 )
+from asyncwait.spec._tasks import JoinableTasks
 from asyncwait.spec._visit import Visit
 from asyncwait.spec.exports import claim_exports
 
@@ -101,6 +101,7 @@ __all__ = [
     "InvalidConfig",
     "InvalidKey",
     "InvalidResult",
+    "JoinableTasks",
     "JsonCodec",
     "KeyedWait",
     "LatencyMarker",
@@ -147,7 +148,6 @@ __all__ = [
     "is_collection",
     "is_plain_function",
     "join_errors",
-    "join_tasks",
     "let_pass",
     "merge_snapshots",
     "no_end_in_disguise",

@@ -94,30 +94,6 @@ def plain_error(group: BaseExceptionGroup[Any]) -> BaseException:
     return leaves[0]
 
 
-async def join_tasks(group: Any) -> BaseException | None:
-    """Wait until the tasks of an operator have ended, whoever cancels whoever waits.
-
-    Args:
-        group: of anyio, entered by the present task, and left here. Scopes that are cancelled in
-            its tasks have to be shielded by then: anyio counts what they take back as if it were
-            the present task's, if that is cancelled meanwhile.
-
-    Returns:
-        What has to come out, whatever the body raised: an error of the tasks that is for the whole
-        program, or asyncio's own cancellation of the waiting task, which no scope holds up.
-    """
-    trio = running_trio()
-    cancelled = asyncio.CancelledError if trio is None else trio.Cancelled
-    group.cancel_scope.shield = True
-    try:
-        await group.__aexit__(None, None, None)
-    except BaseExceptionGroup as raised:
-        return plain_error(raised)
-    except cancelled as error:
-        return error
-    return None
-
-
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:

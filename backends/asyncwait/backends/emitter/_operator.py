@@ -12,6 +12,7 @@ from asyncwait.backends.emitter._parts import Parts
 from asyncwait.backends.emitter._results import EmitterResults
 from asyncwait.spec import (
     Element,
+    JoinableTasks,
     OpenOperator,
     OperatorConfig,
     Snapshot,
@@ -19,7 +20,6 @@ from asyncwait.spec import (
     check_arguments,
     close_source,
     join_errors,
-    join_tasks,
     plain_wait,
     run_hook,
 )
@@ -66,7 +66,7 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
             self._config, self._function.within(copy_context()), self._elements, self._stored
         )
         self._stored = ()
-        self._group = await anyio.create_task_group().__aenter__()
+        self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
         self._scope = anyio.CancelScope()
         self._group.start_soon(self._run)
         return EmitterResults(parts.outlet, parts.checkpoints, parts.statistics)
@@ -93,11 +93,12 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
                 and the body nothing.
         """
         self._visit.leave()
-        with self._scopes:
+        with self._group.scopes(self._scopes):
             self._parts.life.leave()
             self._scope.shield = True
-            urgent = await join_tasks(self._group)
-            self._guard.shield = True
+            urgent = await self._group.join()
+            if not self._group.is_elsewhere:
+                self._guard.shield = True
             await self._parts.reader.close()  # unless its task did
             trouble = await self._close_function()
             reason = error if urgent is None else urgent

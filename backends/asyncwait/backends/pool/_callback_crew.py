@@ -3,21 +3,19 @@
 from contextvars import Context
 from typing import Any
 
-from anyio.abc import TaskGroup
-
 from asyncwait.backends.pool._callbacks import RunningCall
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._crew import Crew, Worker
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import call_failed, let_pass
+from asyncwait.spec import JoinableTasks, call_failed, let_pass
 
 
 class CallbackCrew(Crew):
     """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
     def __init__(
-        self, core: Core, group: TaskGroup, sweep: Sweep, function: Any, opened: Context
+        self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
     ) -> None:
         super().__init__(core, group, sweep, function, opened)
         self._inbox = sweep.inbox(self.help, sweep.beat)

@@ -7,13 +7,13 @@ from contextvars import Context, copy_context
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import (
     Bell,
+    JoinableTasks,
     call_scope,
     running_loop,
     was_asked_for,
@@ -72,7 +72,7 @@ class Crew(ABC):
     """
 
     def __init__(
-        self, core: Core, group: TaskGroup, sweep: Sweep, function: Any, opened: Context
+        self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
     ) -> None:
         self._core = core
         self._group = group

@@ -22,6 +22,7 @@ from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import (
     Element,
     FunctionParts,
+    JoinableTasks,
     OperatorConfig,
     PlainFunction,
     PlainSource,
@@ -29,7 +30,6 @@ from asyncwait.spec import (
     Visit,
     check_arguments,
     join_errors,
-    join_tasks,
     plain_wait,
     run_hook,
 )
@@ -116,7 +116,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         opened = copy_context()
         self._parts = self._parts.within(opened)
         self._core.failure_handler = self._parts.failure
-        self._group = await anyio.create_task_group().__aenter__()
+        self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
         self._watch = anyio.CancelScope()
         self._sweep = self._sweeper()
         self._crew = self._hire(opened)
@@ -147,7 +147,7 @@ class _Pool(AbstractAsyncContextManager[R]):
                 raise
 
     def _dismiss(self) -> None:
-        self._watch.shield = True  # so are the others that are cancelled here: see `join_tasks`
+        self._watch.shield = True  # so are the others that are cancelled here: see `JoinableTasks`
         self._watch.cancel()
         self._feeder.stop()
         self._sweep.close()
@@ -160,9 +160,9 @@ class _Pool(AbstractAsyncContextManager[R]):
         traceback: TracebackType | None,
     ) -> None:
         self._visit.leave()
-        with self._scopes:
+        with self._group.scopes(self._scopes):
             self._core.stop()
-            reason = await join_tasks(self._group)
+            reason = await self._group.join()
             trouble = await self._close()
             first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)
             if first is not None and first is not exc:
@@ -170,7 +170,8 @@ class _Pool(AbstractAsyncContextManager[R]):
 
     async def _close(self) -> Exception | None:
         """Close the source, if its task has never begun, and the function."""
-        self._guard.shield = True
+        if not self._group.is_elsewhere:
+            self._guard.shield = True
         await self._feeder.close()
         try:
             await run_hook(self._parts.close)

@@ -6,8 +6,6 @@ from itertools import count
 from math import inf, nextafter
 from typing import Any
 
-from anyio.abc import TaskGroup
-
 from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
@@ -15,6 +13,7 @@ from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import (
     BackOffs,
     FunctionParts,
+    JoinableTasks,
     OperatorConfig,
     OperatorError,
     Retry,
@@ -43,7 +42,7 @@ class Retries(Sweep):
         core: Core,
         parts: FunctionParts,
         config: OperatorConfig,
-        group: TaskGroup,
+        group: JoinableTasks,
         retry: Retry,
     ) -> None:
         super().__init__(core, parts, config, group)

@@ -6,7 +6,6 @@ from math import inf, nextafter
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
@@ -14,6 +13,7 @@ from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import (
     Bell,
     FunctionParts,
+    JoinableTasks,
     OperatorConfig,
     OperatorError,
     TooManyAbandonedCalls,
@@ -78,7 +78,7 @@ class Sweep:
     """Whether all there is to a first call is that it began, and is not late at its end."""
 
     def __init__(
-        self, core: Core, parts: FunctionParts, config: OperatorConfig, group: TaskGroup
+        self, core: Core, parts: FunctionParts, config: OperatorConfig, group: JoinableTasks
     ) -> None:
         self._core = core
         self._handler = parts.timeout

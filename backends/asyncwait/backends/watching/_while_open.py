@@ -7,7 +7,7 @@ from typing import Protocol
 import anyio
 
 from asyncwait.backends.watching._watched import Beat
-from asyncwait.spec import join_tasks
+from asyncwait.spec import JoinableTasks
 
 
 class Watcher(Protocol):
@@ -49,7 +49,7 @@ class WhileOpen(AbstractAsyncContextManager[None]):
         self._was_entered = True
         self._watcher.begin()
         self._scope = anyio.CancelScope()
-        self._group = await anyio.create_task_group().__aenter__()
+        self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
         self._group.start_soon(self._watch, Beat(self._every, anyio.current_time() + self._every))
 
     async def _watch(self, beat: Beat) -> None:
@@ -67,9 +67,9 @@ class WhileOpen(AbstractAsyncContextManager[None]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._scope.shield = True  # cancelled in a task of the group: see `join_tasks`
+        self._scope.shield = True  # cancelled in a task of the group: see `JoinableTasks`
         self._scope.cancel()
-        reason = await join_tasks(self._group)
+        reason = await self._group.join()
         first = exc if reason is None else reason
         self._end(first)
         if first is None:

@@ -1,0 +1,98 @@
+"""The tasks of an operator, and the end of them."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from asyncwait.spec._bell import Bell
+from asyncwait.spec._loop import plain_error, running_trio
+
+
+class JoinableTasks:
+    """The tasks of an operator, in a group whose end any task can wait for.
+
+    Args:
+        group: of anyio, just entered by the present task, and left by `join`.
+    """
+
+    def __init__(self, group: Any) -> None:
+        self._group = group
+        self._entered_by = _current_task()
+        self._running = 0
+        self._bell = Bell()
+        self.start_soon: Callable[..., object] = group.start_soon
+        """Starts a task, given its function and arguments."""
+        if running_trio() is not None:
+            self.start_soon = self._start_counted
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another task runs than the one that entered, so that no scope can be exited."""
+        return self._entered_by is not _current_task()
+
+    def scopes(self, entered: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
+        """Return what to leave in: the scopes that were entered; in another task, a shield."""
+        if not self.is_elsewhere:
+            return entered
+        import anyio
+
+        return anyio.CancelScope(shield=True)
+
+    def _start_counted(self, function: Any, *args: Any) -> None:
+        """Start a task of trio, whose groups tell only the task that entered of their end."""
+        self._running += 1
+        self._group.start_soon(self._run, function, args, name=function)
+
+    async def _run(self, function: Any, args: tuple[Any, ...]) -> None:
+        try:
+            await function(*args)
+        finally:
+            self._running -= 1
+            self._bell.ring()
+
+    async def join(self) -> BaseException | None:
+        """Wait until the tasks have ended, whoever cancels whoever waits.
+
+        Scopes that are cancelled in the tasks have to be shielded by then: anyio counts what they
+        take back as if it were the present task's, if that is cancelled meanwhile.
+
+        Returns:
+            What has to come out, whatever the body raised: an error of the tasks that is for the
+            whole program; asyncio's own cancellation of the waiting task, which no scope holds up;
+            or a RuntimeError, because the task that entered is another one.
+        """
+        if self.is_elsewhere:
+            return await self._join_elsewhere()
+        trio = running_trio()
+        cancelled = asyncio.CancelledError if trio is None else trio.Cancelled
+        self._group.cancel_scope.shield = True
+        try:
+            await self._group.__aexit__(None, None, None)
+        except BaseExceptionGroup as raised:
+            return plain_error(raised)
+        except cancelled as error:
+            return error
+        return None
+
+    async def _join_elsewhere(self) -> BaseException:
+        """Wait for the tasks; their group stays open, as only the task that entered can exit it."""
+        text = (
+            "the operator was left by another task than entered it; all of it is closed, but that "
+            "task keeps its cancel scopes: leave an async generator around an operator by "
+            "`async with contextlib.aclosing(generator)`"
+        )
+        if running_trio() is None:
+            try:
+                await self._group.__aexit__(None, None, None)
+            except RuntimeError as error:  # about the scope of the group, when all tasks have ended
+                if isinstance(error.__context__, BaseExceptionGroup):
+                    return plain_error(error.__context__)
+        while self._running:
+            await self._bell.wait()
+        return RuntimeError(text)
+
+
+def _current_task() -> Any:
+    trio = running_trio()
+    return asyncio.current_task() if trio is None else trio.lowlevel.current_task()
