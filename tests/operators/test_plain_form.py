@@ -1,6 +1,7 @@
 """The plain form of the shipped operators: what holds of the operators holds of it."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import anyio
@@ -62,6 +63,27 @@ async def test_the_source_and_its_iterator_are_closed(ordered_wait: PlainWait) -
         await anyio.sleep(0.5)
 
     assert source.log == ["iterator", "iterable"]
+
+
+@pytest.mark.parametrize("error", [None, KeyError("late")], ids=["well", "badly"])
+async def test_a_plain_generator_is_closed_when_it_is_left(
+    ordered_wait: PlainWait, error: Exception | None
+) -> None:
+    """Its `finally` runs before leaving is over, and what it raises comes out."""
+    log: list[str] = []
+
+    def source() -> Iterator[str]:
+        try:
+            yield from ("a1", "b99", "c1")
+        finally:
+            log.append("closed")
+            if error is not None:
+                raise error
+
+    with nullcontext() if error is None else pytest.raises(KeyError, match="late"):
+        async with ordered_wait(source(), Sleeper(), capacity=1):
+            await anyio.sleep(0.5)
+    assert log == ["closed"]
 
 
 async def test_a_source_whose_iteration_does_not_begin_has_failed_and_is_closed(

@@ -1,5 +1,6 @@
 """Sources of values that block, that fail, that never end, and where they are read."""
 
+import inspect
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -43,6 +44,24 @@ def test_a_source_is_read_in_one_thread_of_its_own() -> None:
     assert [thread.name for thread in threads] == ["asyncwait-source"]
     with ordered_wait(range(3), int):
         assert "asyncwait-source" not in ours()
+
+
+def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
+    """So its `finally` runs, though nobody who leaves waits for a source."""
+    closed_in: list[str] = []
+
+    def values() -> Iterator[int]:
+        try:
+            yield from range(10**6)
+        finally:
+            closed_in.append(threading.current_thread().name)
+
+    source = values()
+    with ordered_wait(source, int) as results:
+        assert next(results) == 0
+    wait_until(lambda: bool(closed_in))
+    assert closed_in == ["asyncwait-source"]
+    assert inspect.getgeneratorstate(source) == inspect.GEN_CLOSED
 
 
 def test_a_source_sees_the_context_of_the_opening() -> None:

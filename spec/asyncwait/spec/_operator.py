@@ -1,6 +1,6 @@
 """The contract: an operator is a function from a stream of elements to a stream of elements."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Generator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
@@ -206,18 +206,20 @@ async def close_source(*sources: Any) -> BaseException | None:
 
     Args:
         sources: the iterator, and the iterable that made it; one that is there twice is closed
-            once, and one without `aclose()` is left alone.
+            once. A plain generator is closed by `close()`, all else by `aclose()`, if it has that.
 
     Returns:
         The first error that closing raised, with notes of the others; None if there is none.
     """
     errors: list[BaseException] = []
     for place, source in enumerate(sources):
-        aclose = getattr(source, "aclose", None)
-        if aclose is None or any(source is earlier for earlier in sources[:place]):
+        if any(source is earlier for earlier in sources[:place]):
             continue
         try:
-            await aclose()
+            if isinstance(source, Generator):
+                source.close()
+            elif (aclose := getattr(source, "aclose", None)) is not None:
+                await aclose()
         except BaseException as error:
             let_pass(error)
             errors.append(error)

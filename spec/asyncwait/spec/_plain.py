@@ -70,8 +70,8 @@ def plain_wait(
         """Call `fn` for each value of `source`, many at a time, and give what they come to.
 
         Args:
-            source: the values; closed on every way out, with the iterator that it makes, as far as
-                they have `aclose()`.
+            source: the values; closed on every way out, with the iterator that it makes: a
+                generator by `close()`, all else as far as it has `aclose()`.
             fn: a coroutine function; may have `timeout(value)`, `failure(value, error)`, `open()`
                 and `close()`. What a handler gives is read as what the function gives, but its None
                 is no result.

@@ -2,8 +2,8 @@
 
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -60,8 +60,8 @@ class ReadAhead:
 
     def _read_all(self) -> None:
         try:
-            with no_end_in_disguise():
-                for value in self._source:
+            with no_end_in_disguise(), _closed_here(iter(self._source)) as values:
+                for value in values:
                     self._room.acquire()
                     if self._is_closed:
                         break
@@ -84,3 +84,13 @@ class ReadAhead:
     def _ring(self) -> None:
         self._is_told = False
         self._bell.ring()
+
+
+@contextmanager
+def _closed_here(values: Iterator[Any]) -> Iterator[Iterator[Any]]:
+    """Close a generator in the thread that reads it: no other one can while it runs."""
+    try:
+        yield values
+    finally:
+        if isinstance(values, Generator):
+            values.close()
