@@ -1,5 +1,6 @@
 """The command: exit codes, and one clear error for everything that a user can mend."""
 
+import errno
 import json
 import shlex
 import signal
@@ -672,6 +673,66 @@ def test_an_interrupted_command_says_nothing(monkeypatch: pytest.MonkeyPatch) ->
     done = run("rules")
 
     assert (done.exit_code, done.output) == (130, "")
+
+
+def test_a_process_that_gets_no_more_descriptors_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is no bug of ours, and no verdict."""
+    monkeypatch.setattr(_listing, "chosen", raising(OSError(errno.EMFILE, "Too many open files")))
+
+    done = run("rules")
+
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "Too many open files" in done.stderr
+    assert "bug" not in done.stderr
+
+
+def test_a_working_directory_that_was_deleted_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That is no bug of ours, and no verdict."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    done = run("backends")
+
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "working directory" in done.stderr
+    assert "bug" not in done.stderr
+
+
+@linux
+@pytest.mark.parametrize("arguments", ["--help", "rules", "verify --help", "verify nope"])
+@pytest.mark.parametrize("full", ["1>/dev/full 2>/dev/null", "1>/dev/full 2>/dev/full"])
+def test_output_that_can_not_be_written_is_no_verdict(arguments: str, full: str) -> None:
+    """Help, lists and errors alike."""
+    command = f"exec {sys.executable} -m asyncwait {arguments} {full}"
+    done = subprocess.run(command, shell=True, check=False)  # noqa: S602 - of a test
+
+    is_usage = arguments == "verify nope" and full.endswith("null")
+    assert done.returncode == (2 if is_usage else 3)
+
+
+def test_an_interruption_while_modules_are_imported_says_nothing() -> None:
+    """It comes as soon as the command imports the suite."""
+    interrupts = """if True:
+        import sys
+
+        class Interrupts:
+            def find_spec(self, name, *_):
+                if name == "asyncwait.conformance":
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(0, Interrupts())
+        from asyncwait.__main__ import main
+        main()
+    """
+
+    command = [sys.executable, "-c", interrupts]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
         ("asyncwait.spec.scenario.trace", "scenario"),
         ("asyncwait.spec._config", "spec"),
         ("asyncwait.conformance.harness._clock", "harness"),
-        ("asyncwait.conformance.cli", "suite"),
+        ("asyncwait.conformance._guard", "suite"),
         ("asyncwait.backends", "backends"),
         ("asyncwait.backends.pool._coroutine_crew", "backends.pool"),
         ("asyncwait.backends.pool.conformance", "adapter.pool"),

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -32,6 +32,8 @@ _NO_COMMAND: tuple[type[Exception], ...] = tuple(
 
 _NO_ROOM = {errno.EDQUOT, errno.EIO, errno.ENOSPC}
 
+_TOO_FEW = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
+
 
 class GuardedGroup(click.Group):
     """Subcommands that leave by an exit code of ours, whatever happens in them."""
@@ -46,6 +48,15 @@ class GuardedGroup(click.Group):
         """Read the arguments before the subcommand."""
         with _telling_usage():
             return super().make_context(info_name, args, parent, **extra)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command; help and wrong usage, too, may have nowhere to go."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            _leave_unwritten(error)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the subcommand."""
@@ -122,8 +133,9 @@ def _guarded() -> Generator[None]:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
-            click.echo(f"error: the output can't be written: {error.strerror}", err=True)
-            _drop_output()
+            _leave_unwritten(error)
+        if isinstance(error, OSError) and (said := _said_of_the_surroundings(error)):
+            click.echo(f"error: {said}", err=True)
             sys.exit(EXIT_CODES["inconclusive"])
         if os.environ.get(TRACEBACK):
             traceback.print_exc()
@@ -133,12 +145,30 @@ def _guarded() -> Generator[None]:
         sys.exit(EXIT_CODES["inconclusive"])
 
 
+def _leave_unwritten(error: OSError) -> NoReturn:
+    with suppress(OSError):  # Standard error may be what is full.
+        click.echo(f"error: the output can't be written: {error.strerror}", err=True)
+    _drop_output()
+    sys.exit(EXIT_CODES["inconclusive"])
+
+
+def _said_of_the_surroundings(error: OSError) -> str | None:
+    """Return what this process lacks, where that is why a command fails; None for anything else."""
+    if error.errno in _TOO_FEW:
+        return f"this process gets no more from the system: {error.strerror}; raise `ulimit`"
+    try:
+        os.getcwd()  # noqa: PTH109 - the same in fewer calls
+    except FileNotFoundError:
+        return "the working directory was deleted: change to another one"
+    return None
+
+
 def _tell_of_the_end(name: str) -> None:
     with suppress(OSError):  # The terminal may be gone.
         click.echo(f"error: ended by {name}; what was told so far is no verdict", err=True)
 
 
-def _leave_pipe() -> None:
+def _leave_pipe() -> NoReturn:
     """Exit without a word: there is nobody to read it."""
     _drop_output()
     sys.exit(PIPE_CLOSED)

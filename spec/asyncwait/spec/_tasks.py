@@ -1,6 +1,7 @@
 """The tasks of an operator, and the end of them."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -35,9 +36,9 @@ class JoinableTasks:
         """Return what to leave in: the scopes that were entered; in another task, a shield."""
         if not self.is_elsewhere:
             return entered
-        import anyio
-
-        return anyio.CancelScope(shield=True)
+        anyio: Any = sys.modules["anyio"]  # whose group it is
+        shield: AbstractContextManager[Any] = anyio.CancelScope(shield=True)
+        return shield
 
     def _start_counted(self, function: Any, *args: Any) -> None:
         """Start a task of trio, whose groups tell only the task that entered of their end."""
