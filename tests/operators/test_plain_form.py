@@ -306,3 +306,23 @@ async def test_coroutine_functions_are_refused_where_nothing_awaits_them(operato
         with pytest.raises(InvalidConfig, match=f"^{name} must be a plain function"):
             async with PLAIN_FORMS[operator][mode]([], skipping, **arguments):
                 pass
+
+
+def test_a_stream_that_its_loop_has_closed_is_no_empty_stream(
+    ordered_wait: PlainWait, anyio_backend: tuple[str, dict[str, Any]]
+) -> None:
+    """Whoever reads it on the next loop would take the end of the loop for that of the stream."""
+    name, options = anyio_backend
+    if name == "trio":
+        return  # A task of trio can't end with a scope open.
+    stream = ordered_wait(["a1", "b1"], Sleeper())
+
+    async def open_it() -> Any:
+        entered = await stream.__aenter__()
+        await anyio.sleep(0.5)
+        return entered
+
+    results = anyio.run(open_it, backend=name, backend_options=options)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="left by another task"):
+            anyio.run(results.__anext__, backend=name, backend_options=options)

@@ -126,6 +126,20 @@ def test_whole_life_on_a_bare_machine(tmp_path: Path, short_folder: Path) -> Non
     assert list(short_folder.iterdir()) == []
 
 
+def test_what_a_killed_session_left_is_swept_by_the_next(tmp_path: Path) -> None:
+    """A session that runs keeps its folder, and so does whoever else has one there."""
+    folders = [tmp_path / f"asyncwait-{name}" for name in ("killed", "running", "other")]
+    for folder in folders:
+        folder.mkdir()
+    killed, running, other = folders
+    with session_module._owned(killed):
+        pass  # A process that is killed lets go of its lock, and leaves the file.
+    with session_module._owned(running):
+        session_module._sweep(tmp_path)
+
+    assert sorted(tmp_path.iterdir()) == sorted([running, other])
+
+
 def test_second_session_is_refused(spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the process has a Spark session that is not ours, it is left alone."""
     monkeypatch.setattr(session_module, "_running", None)

@@ -86,6 +86,8 @@ def test_other_kinds_of_bytes_are_read_too() -> None:
 
     assert decode_snapshot(bytearray(data)) == SAMPLE  # type: ignore[arg-type]
     assert decode_snapshot(memoryview(data)) == SAMPLE  # type: ignore[arg-type]
+    apart = memoryview(bytes(byte for each in data for byte in (each, 0)))[::2]
+    assert decode_snapshot(apart) == SAMPLE  # type: ignore[arg-type]
 
 
 def test_a_snapshot_cut_short_anywhere_is_corrupt() -> None:

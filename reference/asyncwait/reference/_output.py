@@ -155,11 +155,11 @@ class Output:
             self.cut(RuntimeError(text))
             self.interrupted = True
 
-    def leave(self) -> None:
-        """End where no end was told, as the context is left (END-7)."""
+    def leave(self, error: BaseException | None = None) -> None:
+        """End as the context is left, with `error` if there is one; an earlier end stays."""
         if self.interrupted:
-            self.error = None
-        self.cut(None)
+            self.error = error
+        self.cut(error)
 
     def tell(self) -> None:
         """Have a waiting consumer look again."""

@@ -97,7 +97,7 @@ class ResultStream:
         """
         self.visit.leave()
         with self.group.scopes(self.scopes):
-            self.task.output.leave()
+            self.task.output.leave(self.group.misplaced)
             reason = await self.end_tasks()
             trouble = await self.close()
             first = join_errors(

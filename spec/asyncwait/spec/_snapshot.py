@@ -99,7 +99,7 @@ def encode_snapshot(snapshot: Snapshot, codec: Codec | None = None) -> bytes:
     return _HEADER.pack(_MAGIC, _VERSION, len(payload), zlib.crc32(payload)) + payload
 
 
-def decode_snapshot(data: bytes, codec: Codec | None = None) -> Snapshot:
+def decode_snapshot(data: bytes | bytearray | memoryview, codec: Codec | None = None) -> Snapshot:
     """Return the snapshot that `data` holds.
 
     Args:
@@ -113,6 +113,7 @@ def decode_snapshot(data: bytes, codec: Codec | None = None) -> Snapshot:
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InvalidConfig.of("data", data, "the bytes of a snapshot")
+    data = data.tobytes() if isinstance(data, memoryview) else data  # its items may lie apart
     if len(data) < _HEADER.size:
         msg = f"a snapshot has at least {_HEADER.size} bytes, got {len(data)}; was it cut short?"
         raise SnapshotCorrupt(msg)

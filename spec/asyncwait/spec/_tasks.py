@@ -20,6 +20,11 @@ class JoinableTasks:
     def __init__(self, group: Any) -> None:
         self._group = group
         self._entered_by = _current_task()
+        self._misplaced = RuntimeError(
+            "the operator was left by another task than entered it; all of it is closed, but that "
+            "task keeps its cancel scopes: leave an async generator around an operator by "
+            "`async with contextlib.aclosing(generator)`"
+        )
         self._running = 0
         self._bell = Bell()
         self.start_soon: Callable[..., object] = group.start_soon
@@ -31,6 +36,11 @@ class JoinableTasks:
     def is_elsewhere(self) -> bool:
         """Whether another task runs than the one that entered, so that no scope can be exited."""
         return self._entered_by is not _current_task()
+
+    @property
+    def misplaced(self) -> RuntimeError | None:
+        """What leaving raises, and each read after it, where another task leaves than entered."""
+        return self._misplaced if self.is_elsewhere else None
 
     def scopes(self, entered: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
         """Return what to leave in: the scopes that were entered; in another task, a shield."""
@@ -78,11 +88,6 @@ class JoinableTasks:
 
     async def _join_elsewhere(self) -> BaseException:
         """Wait for the tasks; their group stays open, as only the task that entered can exit it."""
-        text = (
-            "the operator was left by another task than entered it; all of it is closed, but that "
-            "task keeps its cancel scopes: leave an async generator around an operator by "
-            "`async with contextlib.aclosing(generator)`"
-        )
         if running_trio() is None:
             try:
                 await self._group.__aexit__(None, None, None)
@@ -91,7 +96,7 @@ class JoinableTasks:
                     return plain_error(error.__context__)
         while self._running:
             await self._bell.wait()
-        return RuntimeError(text)
+        return self._misplaced
 
 
 def _current_task() -> Any:

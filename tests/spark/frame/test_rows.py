@@ -11,8 +11,9 @@ import pytest
 from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
+from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._rows import Shape, row_class
+from asyncwait.backends.spark.frame._rows import FrameRows, Shape, row_class
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError, Retry
 
@@ -362,3 +363,30 @@ def test_the_work_travels() -> None:
     again = cloudpickle.loads(cloudpickle.dumps(work))
     rows = [row for b in again.run(iter(TABLE.to_batches())) for row in b.to_pylist()]
     assert rows == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "named"),
+    [
+        ("text", ("id",), "row id=7, column text"),
+        (("id", "text"), (), "row 7 of partition 0, column text"),
+        ("inside", ("text",), r"row text=b'\xff!', column inside"),
+    ],
+)
+def test_a_text_that_is_no_utf_8_is_named_with_its_row_and_column(
+    given: Any, key: tuple[str, ...], named: str
+) -> None:
+    """Nested texts, too; such bytes come from casts, and Arrow carries them."""
+    texts = pa.array([b"fine"] * 7 + [b"\xff!"] + [b"fine"] * 2, pa.binary())
+    text = pa.Array.from_buffers(pa.string(), len(texts), texts.buffers())
+    inside = pa.StructArray.from_arrays([text], ["text"])
+    batch = pa.record_batch({"id": range(10), "text": text, "inside": inside})
+    rows = FrameRows(Shape(given, (), DOUBLED, key))
+    list(
+        rows.decode(pa.record_batch({name: batch.column(name)[:0] for name in batch.schema.names}))
+    )
+
+    with pytest.raises(UnreadableRow) as caught:
+        rows.decode(batch)
+
+    assert str(caught.value).startswith(f"{named}: expected text in UTF-8")

@@ -46,11 +46,11 @@ class Life:
             text = "the operator was cancelled from outside, and its consumer reads on"
             self._end(RuntimeError(text))
 
-    def leave(self) -> None:
-        """End because the context is left; what it has ended with before stays."""
-        self._end(None)
+    def leave(self, error: BaseException | None = None) -> None:
+        """End because the context is left, with `error` if there is one; an earlier end stays."""
+        self._end(error)
         if self._is_interrupted:
-            self._error = None
+            self._error = error
 
     @property
     def is_interrupted(self) -> bool:

@@ -94,7 +94,7 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         """
         self._visit.leave()
         with self._group.scopes(self._scopes):
-            self._parts.life.leave()
+            self._parts.life.leave(self._group.misplaced)
             self._scope.shield = True
             urgent = await self._group.join()
             if not self._group.is_elsewhere:

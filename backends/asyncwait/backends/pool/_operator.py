@@ -161,7 +161,7 @@ class _Pool(AbstractAsyncContextManager[R]):
     ) -> None:
         self._visit.leave()
         with self._group.scopes(self._scopes):
-            self._core.stop()
+            self._core.stop(self._group.misplaced)
             reason = await self._group.join()
             trouble = await self._close()
             first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)

@@ -216,12 +216,15 @@ class State:
             text = "the operator was cancelled from outside, and its consumer reads on"
             self._close(RuntimeError(text))
 
-    def stop(self) -> None:
-        """Emit nothing more; the consumer gets the end, or again the error it got before."""
+    def stop(self, error: BaseException | None = None) -> None:
+        """Emit nothing more.
+
+        The consumer gets the end, or `error` if there is one, or again the error it got before.
+        """
         if not self.closed:
-            self._close(None)
+            self._close(error)
         elif self._interrupted:
-            self._final = None
+            self._final = error
 
     def _close(self, final: BaseException | None) -> None:
         self.closed = True

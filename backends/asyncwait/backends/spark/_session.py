@@ -1,6 +1,7 @@
 """A Spark session that starts on any machine: this process, a JVM of its own, two worker slots."""
 
 import atexit
+import fcntl
 import os
 import pwd
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 _OLDEST_PYSPARK = (4, 1)  # the first that partitions by a given number
 _LONGEST_SOCKET_PATH = 100  # the least that any system allows a unix socket is 104, with its NUL
 _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
-_FOLDER_NAME = "/asyncwait-00000000"
+_PREFIX = "asyncwait-"
+_FOLDER_NAME = f"/{_PREFIX}00000000"
+_LOCK = "session.lock"
 _PANDAS_NOTICE = "PySpark does not yet fully support pandas"
 
 
@@ -104,6 +107,8 @@ def _start(master: str) -> EmbeddedSpark:
     with ExitStack() as undo:
         folder = _short_folder()
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        undo.enter_context(_owned(folder))
+        _sweep(folder.parent)
         with _environment_of(worker_environment()):
             jvm = start_jvm(java, _configuration(master, folder), folder)
         undo.callback(jvm.stop)
@@ -146,7 +151,27 @@ def _short_folder() -> Path:
     room = _LONGEST_SOCKET_PATH - len(_SOCKET_NAME) - len(_FOLDER_NAME)
     usual = tempfile.gettempdir()
     base = "/tmp" if len(os.fsencode(usual)) > room and os.path.isdir("/tmp") else usual  # noqa: PTH112, S108
-    return Path(tempfile.mkdtemp(prefix="asyncwait-", dir=base)).resolve()
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base)).resolve()
+
+
+@contextmanager
+def _owned(folder: Path) -> Generator[None]:
+    """Hold a lock in the folder of a session; the system lets go of it when this process dies."""
+    fresh = folder / "fresh"
+    with fresh.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        fresh.rename(folder / _LOCK)  # Now locked, so nobody takes it for that of a dead process.
+        yield
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the folders of sessions whose processes were killed; those of others stay."""
+    for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError), lock.open() as file:
+            if lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
+                continue
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is wrong with what the function gives."""
+"""What is wrong with a row, or with what the function gives for one."""
 
 from asyncwait.spec import AsyncWaitError
 
@@ -8,3 +8,7 @@ class SchemaMismatch(AsyncWaitError, TypeError):
 
     It is no error that another attempt would mend, so that `retry` passes it over.
     """
+
+
+class UnreadableRow(AsyncWaitError, ValueError):
+    """A row can't be given to the function: the bytes of a text are not UTF-8."""

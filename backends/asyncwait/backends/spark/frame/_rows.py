@@ -9,6 +9,7 @@ import pyarrow as pa
 from msgspec import Struct
 from pyspark.sql import Row
 
+from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.spec import Record, shown
 
 
@@ -108,11 +109,33 @@ class FrameRows:
         """Return what the function is given of each row."""
         given = self._shape.given
         if isinstance(given, str):
-            return iter(python_values(batch.column(given)))
+            return iter(self._python_values(batch, given))
         if not given:
             return repeat(Row(), batch.num_rows)
-        columns = [python_values(batch.column(name)) for name in given]
+        columns = [self._python_values(batch, name) for name in given]
         return map(tuple.__new__, repeat(row_class(given)), zip(*columns, strict=True))
+
+    def _python_values(self, batch: pa.RecordBatch, name: str) -> list[Any]:
+        """Return the values of a column.
+
+        Raises:
+            UnreadableRow: one holds a text that is not UTF-8, as Spark's casts from binary do.
+        """
+        column = batch.column(name)
+        try:
+            return python_values(column)
+        except UnicodeDecodeError:
+            for index in range(batch.num_rows):
+                try:
+                    python_values(column.slice(index, 1))
+                except UnicodeDecodeError as error:
+                    # `_seen` counts this batch already.
+                    row = self._namer(batch, self._seen - batch.num_rows)(index)
+                    raise UnreadableRow(
+                        f"row {row}, column {name}: expected text in UTF-8, got {shown(error)}; "
+                        "use make_valid_utf8, or give it as binary"
+                    ) from None
+            raise
 
     def _namer(self, batch: pa.RecordBatch, before: int) -> Callable[[int], str]:
         shape = self._shape
@@ -121,7 +144,7 @@ class FrameRows:
         def name(index: int) -> str:
             if not columns:
                 return f"{before + index} of partition {shape.partition}"
-            return ", ".join(f"{name}={shown(cells[index].as_py())}" for name, cells in columns)
+            return ", ".join(f"{name}={_shown_cell(cells[index])}" for name, cells in columns)
 
         return name
 
@@ -173,6 +196,13 @@ def row_class(names: tuple[str, ...]) -> type[Row]:
 
 def _cell(index: int, row: Row) -> Any:
     return tuple.__getitem__(row, index)
+
+
+def _shown_cell(cell: pa.Scalar) -> str:
+    try:
+        return shown(cell.as_py())
+    except UnicodeDecodeError:
+        return shown(cell.as_buffer().to_pybytes())
 
 
 def python_values(column: pa.Array) -> list[Any]:
