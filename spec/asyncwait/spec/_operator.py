@@ -114,6 +114,8 @@ class OpenOperator(Protocol):
 
     The context is entered once, and left once: to do so again, or to leave it without entering it,
     raises RuntimeError and changes nothing. An operator for another stream is opened anew.
+    Where another task leaves than entered, as the loop does that finds a dropped generator, all is
+    closed as ever, and RuntimeError is raised then, and by each read afterwards.
 
     A call is cancelled as its loop does it: on asyncio once, and what it awaits in its clean-up
     runs to its end; on trio by a scope. It has its task to itself while it runs, and sees no time
