@@ -87,7 +87,7 @@ class ReadAhead:
 
 
 @contextmanager
-def _closed_here(values: Iterator[Any]) -> Iterator[Iterator[Any]]:
+def _closed_here(values: Iterator[Any]) -> Generator[Iterator[Any]]:
     """Close a generator in the thread that reads it: no other one can while it runs."""
     try:
         yield values
