@@ -205,6 +205,15 @@ class CutsTheChainOfUpstreams(StreamTask):
         super().process_barrier(barrier)
 
 
+class KeepsTwoUpstreamSnapshots(StreamTask):
+    """Carries the snapshot that came in and the one in that, and nothing from further up."""
+
+    def process_barrier(self, barrier: Barrier | Snapshot) -> None:
+        if isinstance(barrier, Snapshot) and barrier.upstream is not None:
+            barrier = replace(barrier, upstream=replace(barrier.upstream, upstream=None))
+        super().process_barrier(barrier)
+
+
 class KeepsTheLastUpstream(StreamTask):
     """Keeps the last snapshot that came in, and carries it along for plain barriers, too."""
 
@@ -249,6 +258,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(CountsStoredElementsAsRead, rule="SNAP-9"),
     Faulty(DropsTheUpstream, rule="SNAP-10"),
     Faulty(CutsTheChainOfUpstreams, rule="SNAP-10"),
+    Faulty(KeepsTwoUpstreamSnapshots, rule="SNAP-10"),
     Faulty(KeepsTheLastUpstream, rule="SNAP-10"),
     Faulty(AnswersTheLatestRequestFirst, rule="SNAP-11"),
     Faulty(SortsRequestsByNumber, rule="SNAP-11"),

@@ -14,6 +14,8 @@ from asyncwait.reference import (
 )
 from asyncwait.spec import Watermark, WatermarkStatus
 
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
 
 class PutsWatermarksAmongRecords(UnorderedQueue):
     """Takes a watermark for one more finished element of the segment, which comes out at once."""
@@ -158,6 +160,31 @@ class LetsStatusesCancelEachOther(AsyncWaitOperator):
         self._last = entry if is_idle else None
 
 
+class TakesTheGreatestForTheEnd(AsyncWaitOperator):
+    """Swallows the watermark with which Flink's streams end, as its end says that as well."""
+
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        if fence != Watermark(_HIGHEST):
+            super().process_fence(fence)
+
+
+class TakesTheLeastForNone(AsyncWaitOperator):
+    """Swallows the least watermark, which its own clock of event time begins with."""
+
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        if fence != Watermark(_LOWEST):
+            super().process_fence(fence)
+
+
+class KeepsEventTimeInFloats(AsyncWaitOperator):
+    """Loses the last bits of event times beyond 2**53."""
+
+    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
+        if isinstance(fence, Watermark):
+            fence = Watermark(min(int(float(fence.timestamp)), _HIGHEST))
+        super().process_fence(fence)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(PutsWatermarksAmongRecords, rule="WM-1"),
     Faulty(CountsItsOwnEpochOnly, rule="WM-1"),
@@ -165,6 +192,9 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(HasOneSidedFences, rule="WM-2"),
     Faulty(DropsWatermarksThatDoNotAdvance, rule="WM-3"),
     Faulty(MergesWatermarksInARow, rule="WM-3"),
+    Faulty(TakesTheGreatestForTheEnd, rule="WM-3"),
+    Faulty(TakesTheLeastForNone, rule="WM-3"),
+    Faulty(KeepsEventTimeInFloats, rule="WM-3"),
     Faulty(WakesNobodyForAFence, rule="WM-4"),
     Faulty(LetsAStatusOvertake, rule="WM-5"),
     Faulty(LetsWatermarksPassStatuses, rule="WM-5"),

@@ -4,6 +4,16 @@ from asyncwait.conformance.evidence import Example, at, never, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Scenario, SinkStep, SnapshotRequest
 
+
+def _of_a_chain(*values: str) -> Snapshot:
+    """A snapshot of as many operators, with a record in each, the last one upstream of all."""
+    whole: Snapshot | None = None
+    for value in reversed(values):
+        whole = Snapshot(1, (Record(value, 5), Watermark(9)), upstream=whole)
+    assert whole is not None
+    return whole
+
+
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "snapshot-holds-running-and-finished",
@@ -230,6 +240,15 @@ EXAMPLES: tuple[Example, ...] = (
                 Record("b"),
             ),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+        ),
+    ),
+    Example(
+        "snapshot-of-a-chain-of-four-as-barrier",
+        ("SNAP-10", "SNAP-1"),
+        "The snapshot that comes in carries three others, each with elements of its own, whole.",
+        Scenario(
+            inputs=at(0, Record("a"), _of_a_chain("z", "y", "x", "w")),
+            plans=(replies("a", 80, "a1"),),
         ),
     ),
     Example(

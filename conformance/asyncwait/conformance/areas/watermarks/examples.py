@@ -4,6 +4,8 @@ from asyncwait.conformance.evidence import Example, at, in_two_modes, replies
 from asyncwait.spec import LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Scenario, SinkStep
 
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "slow-record-before-a-watermark",
@@ -298,6 +300,20 @@ EXAMPLES: tuple[Example, ...] = (
                 *(replies("f", 40, "f1"), replies("c", 80, "c1"), replies("b", 120, "b1")),
                 *(replies("a", 160, "a1"), replies("d", 200, "d1"), replies("e", 240, "e1")),
             ),
+        ),
+    ),
+    *in_two_modes(
+        "watermarks-at-the-ends-of-time",
+        ("WM-3", "WM-1", "ELEM-1"),
+        "The least and the greatest of 64 bits, their neighbours, and two that are one as floats.",
+        Scenario(
+            inputs=at(
+                0,
+                *(Watermark(_LOWEST), Record("a", _LOWEST), Watermark(_LOWEST + 1)),
+                *(Watermark(2**53), Record("b", 2**53 + 1), Watermark(2**53 + 1)),
+                *(Watermark(_HIGHEST - 1), Record("c", _HIGHEST), Watermark(_HIGHEST)),
+            ),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 120, "c1")),
         ),
     ),
 )
