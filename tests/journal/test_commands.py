@@ -84,6 +84,8 @@ def test_a_journal_is_shown_as_json(mixed: str) -> None:
         "corrupt": 1,
         "loose": [as_dict(file) for file in there.loose],
         "merged": [as_dict(file) for file in there.merged],
+        "settings": {},
+        "format": 2,
     }
     assert done.stdout.startswith('{\n  "path": "')
 

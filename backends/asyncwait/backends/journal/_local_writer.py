@@ -4,13 +4,14 @@ import os
 from contextlib import suppress
 from uuid import uuid4
 
+from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import payload_of
 from asyncwait.backends.journal._format import (
     AROUND,
     BEFORE,
-    ENTRIES,
     MOST,
     RECORD,
+    Owner,
     encode_end,
     encode_entry,
     encode_header,
@@ -32,15 +33,15 @@ class LocalWriter:
     Args:
         folder: where the file is to be.
         name: of the attempt.
-        owner: job and version of the journal.
+        owner: whose journal it is.
     """
 
-    def __init__(self, folder: str, name: str, owner: tuple[str, str]) -> None:
+    def __init__(self, folder: str, name: str, owner: Owner) -> None:
         self.own: str | None = None
         self.written = 0
         self._folder = folder
         self._name = name
-        self._header, self._salt = encode_header(ENTRIES, *owner)
+        self._header, self._salt = encode_header(owner)
         self._owner = owner
         self._file = -1
         self._places: dict[bytes, int] = {}
@@ -58,6 +59,8 @@ class LocalWriter:
     def add(self, key: bytes, payload: bytes) -> None:
         if self.own is None:
             self._begin()
+        elif os.fstat(self._file).st_nlink == 0:
+            raise JournalError.deleted(f"{self._folder}/{self.own}")
         entry, at = encode_entry(self._salt, key, payload), self.written
         try:
             write_all(self._file, entry)
@@ -104,7 +107,7 @@ class LocalWriter:
             os.close(self._file)
         self.own = None
         self._places = {}
-        self._header, self._salt = encode_header(ENTRIES, *self._owner)
+        self._header, self._salt = encode_header(self._owner)
 
     def find(self, key: bytes) -> bytes | None:
         if (at := self._places.get(key)) is None:
