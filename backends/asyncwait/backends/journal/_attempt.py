@@ -99,7 +99,7 @@ class Attempt:
         for key in keys:
             _require_key(key)
             if self._refused and key in self._refused:
-                raise EntryTooLarge.of_size(self._refused[key], MOST)
+                raise EntryTooLarge.of_size(self._refused[key])
         with self._lock:
             self._require_open()
             payloads = list(map(self._find, keys))
@@ -165,7 +165,7 @@ class Attempt:
             raise InvalidConfig.of("payload", payload, "bytes")
         if len(payload) > MOST:
             self._refused[key] = len(payload)
-            raise EntryTooLarge.of_size(len(payload), MOST)
+            raise EntryTooLarge.of_size(len(payload))
 
     def _require_room(self, cost: int, most: int) -> None:
         """Look from time to time what others have written, and always before it is refused."""

@@ -13,6 +13,7 @@ What the file system raises passes unchanged: no room, no permission, no network
 
 from collections.abc import Mapping
 
+from asyncwait.backends.journal._format import MOST
 from asyncwait.spec import AsyncWaitError, InvalidConfig, shown
 
 
@@ -148,15 +149,10 @@ class EntryTooLarge(JournalError, InvalidConfig):
     """What a call has given has more bytes than an entry of a journal may have."""
 
     @classmethod
-    def of_size(cls, size: int, most: int) -> "EntryTooLarge":
-        """Build the error.
-
-        Args:
-            size: of the payload, in bytes.
-            most: that it may have.
-        """
+    def of_size(cls, size: int) -> "EntryTooLarge":
+        """Build the error for a payload of so many bytes."""
         return cls(
-            f"payload must be at most {most:,} bytes, got {size:,}: a result that long is not kept "
+            f"payload must be at most {MOST:,} bytes, got {size:,}: a result that long is not kept "
             "in a journal, nor called for again; give less, for example where it lies, or do "
             "without a journal"
         )
