@@ -1,5 +1,6 @@
 """Processes that are killed: nothing for which `add` had returned is lost, and all can be used."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -344,6 +345,22 @@ def test_a_folder_that_is_gone_is_an_error_at_the_next_write(on_disk: Journal) -
     assert attempt.find(key_of(1)) == b"one"
     attempt.close()
     other.close()
+
+
+def test_a_folder_that_is_gone_before_closing_is_an_error_there(
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If entries came too fast to look at each; its files are closed all the same."""
+    monkeypatch.setattr(_local_writer, "_SOON", math.inf)
+    attempt = on_disk.attempt("part")
+    attempt.add(key_of(1), b"one")
+    shutil.rmtree(on_disk.path)
+
+    with pytest.raises(JournalError, match="was deleted"):
+        attempt.close()
+    attempt.close()
+    with pytest.raises(JournalError, match="the attempt is closed"):
+        attempt.find(key_of(1))
 
 
 class NoRoom:

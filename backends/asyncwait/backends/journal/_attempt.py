@@ -206,13 +206,21 @@ class Attempt:
         """Write what is not written yet, and close the files. A second time does nothing.
 
         Raises:
+            JournalError: the files were deleted, with all that was added.
             OSError: it can't be written, behind fsspec; it can be closed again then.
         """
         with self._lock:
             if not self._is_closed:
-                self._writer.close(self._room())
-                self._store.close()
-                self._is_closed = True
+                try:
+                    self._writer.close(self._room())
+                except JournalError:  # There is nothing that could be written once more.
+                    self._end()
+                    raise
+                self._end()
+
+    def _end(self) -> None:
+        self._store.close()
+        self._is_closed = True
 
     def _require_open(self) -> None:
         if self._is_closed:

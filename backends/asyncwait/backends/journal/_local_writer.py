@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from time import monotonic
 from uuid import uuid4
 
 from asyncwait.backends.journal._errors import JournalError
@@ -22,6 +23,10 @@ from asyncwait.backends.journal._store import LOOSE
 from asyncwait.backends.journal._writers import PER_ENTRY, PER_SEAL
 
 _OFTEN = 10
+
+_SOON = 100e-6
+"""Seconds between two looks whether the file is still there: nobody deletes a folder in less, and
+a look at each entry would cost half as much as writing it."""
 
 
 class LocalWriter:
@@ -44,6 +49,9 @@ class LocalWriter:
         self._header, self._salt = encode_header(owner)
         self._owner = owner
         self._file = -1
+        self._looked = 0.0
+        self._seen = 0
+        """How far it was written when it was looked whether the file is still there; and when."""
         self._places: dict[bytes, int] = {}
         """Where each entry begins. Nothing but bytes and numbers: Python's collector has no look at
         it, which would cost as much for each entry as writing it does."""
@@ -59,8 +67,6 @@ class LocalWriter:
     def add(self, key: bytes, payload: bytes) -> None:
         if self.own is None:
             self._begin()
-        elif os.fstat(self._file).st_nlink == 0:
-            raise JournalError.deleted(f"{self._folder}/{self.own}")
         entry, at = encode_entry(self._salt, key, payload), self.written
         try:
             write_all(self._file, entry)
@@ -69,6 +75,14 @@ class LocalWriter:
         except BaseException:
             self._cut()
             raise
+        if monotonic() - self._looked > _SOON:
+            self._require_linked()
+
+    def _require_linked(self) -> None:
+        """Refuse to go on when the file was deleted: nobody would find what is written there."""
+        self._looked, self._seen = monotonic(), self.written
+        if os.fstat(self._file).st_nlink == 0:
+            raise JournalError.deleted(f"{self._folder}/{self.own}")
 
     def _begin(self) -> None:
         """Make the file; somebody may take one that has not got its name yet for a dead one's."""
@@ -78,6 +92,7 @@ class LocalWriter:
             with suppress(FileNotFoundError):
                 self._begin_at(path)
                 self.own, self.written = name, len(self._header)
+                self._seen = self.written
                 return
         raise FileNotFoundError(f"{self._folder} is gone, or no file can be made in there")
 
@@ -120,7 +135,17 @@ class LocalWriter:
         pass
 
     def close(self, room: float) -> None:
-        """Seal the file; without room it stays as one that was left by a killed process."""
+        """Seal the file; without room it stays as one that was left by a killed process.
+
+        Raises:
+            JournalError: it was deleted since something was added.
+        """
+        try:
+            if self.own is not None and self._seen != self.written:
+                self._require_linked()
+        except JournalError:
+            self._leave()
+            raise
         if self.own is not None and self.coming <= room:
             self._seal()
         if self.own is not None:

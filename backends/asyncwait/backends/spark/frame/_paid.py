@@ -91,7 +91,8 @@ class Keys:
             return
         if (schema := rows[0].batch.schema) != self._schema:
             given = arrow_columns([schema.field(name) for name in self._names], nulls=False)
-            self._schema, self._key = schema, keys_after(*self._first, given)
+            # A digest of all that: what each row adds has room in one block of the hash then.
+            self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
         for row, key, paid in zip(rows, keys, self._attempt.find_all(keys), strict=True):
             row.key, row.paid = key, paid
