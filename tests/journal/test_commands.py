@@ -104,6 +104,17 @@ def test_an_empty_journal_is_shown_in_two_lines(on_disk: Journal) -> None:
     )
 
 
+def test_settings_are_shown_and_that_there_were_none_yet(tmp_path: Path, old: Journal) -> None:
+    """Who is refused can look up what they were; those of an old journal nobody knows."""
+    journal = Journal(f"{tmp_path}/new", "job", "1", settings=(("zone", "UTC\n"), ("many", "True")))
+    journal.prepare()
+    shown = run("show", journal.path).stdout.splitlines()
+    assert shown[1:3] == [r"zone: 'UTC\n'", "many: 'True'"]
+    assert summary(journal.path).settings == dict(journal.settings)
+
+    assert "format: 1" in run("show", old.path).stdout
+
+
 def test_merging_shows_what_is_there_then(mixed: str) -> None:
     """All that can be read, once."""
     Path(mixed, f"worse-{name_of(0)}.loose").unlink()

@@ -214,7 +214,7 @@ def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn",
         return "corrupt"
     try:
         meta = msgspec.msgpack.decode(data[_HEAD.size : end], type=Meta)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return "corrupt"
     return Header(meta, salt, end + _SALT_BYTES, version)
 
