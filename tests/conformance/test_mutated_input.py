@@ -29,6 +29,7 @@ COUNTS = {
     "scenarios": 2_000,
     "traces": 2_000,
     "snapshots": 1_300,
+    "journals": 600,
     "reports": 600,
     "vectors": 100,
     "exceptions": 600,

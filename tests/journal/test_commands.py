@@ -84,6 +84,8 @@ def test_a_journal_is_shown_as_json(mixed: str) -> None:
         "corrupt": 1,
         "loose": [as_dict(file) for file in there.loose],
         "merged": [as_dict(file) for file in there.merged],
+        "settings": {},
+        "format": 2,
     }
     assert done.stdout.startswith('{\n  "path": "')
 
@@ -100,6 +102,17 @@ def test_an_empty_journal_is_shown_in_two_lines(on_disk: Journal) -> None:
         f"{on_disk.path}: job 'job', version '1'\n"
         "0 files, 0 bytes, 0 entries of 0 keys, 0 torn, 0 corrupt\n"
     )
+
+
+def test_settings_are_shown_and_that_there_were_none_yet(tmp_path: Path, old: Journal) -> None:
+    """Who is refused can look up what they were; those of an old journal nobody knows."""
+    journal = Journal(f"{tmp_path}/new", "job", "1", settings=(("zone", "UTC\n"), ("many", "True")))
+    journal.prepare()
+    shown = run("show", journal.path).stdout.splitlines()
+    assert shown[1:3] == [r"zone: 'UTC\n'", "many: 'True'"]
+    assert summary(journal.path).settings == dict(journal.settings)
+
+    assert "format: 1" in run("show", old.path).stdout
 
 
 def test_merging_shows_what_is_there_then(mixed: str) -> None:

@@ -13,12 +13,13 @@ from asyncwait.backends.journal import (
     Journal,
     JournalCorrupt,
     JournalMismatch,
+    JournalTooNew,
     _index,
     compact,
     key_of,
     summary,
 )
-from asyncwait.backends.journal._format import ENTRIES, Header, decode_header
+from asyncwait.backends.journal._format import ENTRIES, Header, decode_header, digest_of
 
 Files: TypeAlias = dict[str, bytes]
 Mutation: TypeAlias = Callable[[Random, bytes, list[bytes]], bytes]
@@ -54,6 +55,11 @@ def lay_out(journal: Journal, files: Files) -> None:
         file.unlink()
     for name, data in files.items():
         Path(journal.path, name).write_bytes(data)
+
+
+SETTINGS = (("zone", "UTC"),)
+DIGEST = digest_of(SETTINGS).hex()
+REFUSALS = (JournalCorrupt, JournalMismatch, JournalTooNew)
 
 
 def flip(chance: Random, data: bytes, _: list[bytes]) -> bytes:
@@ -155,7 +161,7 @@ def test_no_damage_makes_a_wrong_payload(
         lay_out(on_disk, files | {name: changed})
         seen[outcome(on_disk, entries(*range(30)))] += 1
         if round_ % 5 == 0:
-            with suppress(JournalCorrupt, JournalMismatch):
+            with suppress(*REFUSALS):
                 compact(on_disk.path)
             outcome(on_disk, entries(*range(30)))
 
@@ -169,7 +175,7 @@ def outcome(journal: Journal, right: dict[bytes, bytes]) -> str:
     before = summary(journal.path)
     try:
         attempt = journal.attempt("reader")
-    except (JournalCorrupt, JournalMismatch):
+    except REFUSALS:
         assert before.corrupt == 1
         return "refused"
     assert before.corrupt == 0
@@ -283,19 +289,25 @@ def test_a_file_that_ends_in_its_header_is_passed_over(
 def test_a_file_of_another_version_is_refused_by_name(
     on_disk: Journal, entries: Any, fill: Any, tmp_path: Path
 ) -> None:
-    """Somebody has copied it here."""
-    other = Journal(f"{tmp_path}/other", "job", "2")
-    other.prepare()
-    fill(other, entries(1))
-    ((name, data),) = files_of(other).items()
-    lay_out(on_disk, {name: data})
+    """Somebody has copied it here; one of other settings, too."""
+    for number, (other, differs) in enumerate(
+        [
+            (Journal(f"{tmp_path}/other", "job", "2"), {"version": ("2", "1")}),
+            (
+                Journal(f"{tmp_path}/set", "job", "1", settings=SETTINGS),
+                {"settings": (DIGEST, None)},
+            ),
+        ]
+    ):
+        other.prepare()
+        fill(other, entries(number))
+        ((name, data),) = files_of(other).items()
+        lay_out(on_disk, {name: data})
 
-    with pytest.raises(JournalMismatch) as caught:
-        on_disk.attempt("part")
-    assert str(caught.value) == (
-        f"{on_disk.path}/{name} holds results of job 'job', version '2', expected job 'job', "
-        "version '1'; give another path, the same version=, or delete it"
-    )
+        with pytest.raises(JournalMismatch) as caught:
+            on_disk.attempt("part")
+        assert name in str(caught.value)
+        assert caught.value.differs == differs
 
 
 def test_other_files_in_the_folder_are_left_alone(

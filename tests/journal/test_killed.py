@@ -1,5 +1,6 @@
 """Processes that are killed: nothing for which `add` had returned is lost, and all can be used."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from asyncwait.backends.journal import (
     Journal,
+    JournalError,
     _index,
     _local,
     _local_writer,
@@ -329,8 +331,8 @@ def test_a_file_that_is_taken_for_a_dead_ones_is_begun_again(
     assert found(on_disk, [key_of(1)]) == {key_of(1): b"one"}
 
 
-def test_a_folder_that_is_gone_is_an_error_of_the_system(on_disk: Journal) -> None:
-    """There is nothing to go on with; an attempt can be closed all the same."""
+def test_a_folder_that_is_gone_is_an_error_at_the_next_write(on_disk: Journal) -> None:
+    """Nobody would find what went there; an attempt can be closed all the same."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=10_000)
     attempt, other = journal.attempt("part"), journal.attempt("other")
     attempt.add(key_of(1), b"one")
@@ -338,9 +340,27 @@ def test_a_folder_that_is_gone_is_an_error_of_the_system(on_disk: Journal) -> No
 
     with pytest.raises(FileNotFoundError):
         other.add(key_of(1), b"one")
+    with pytest.raises(JournalError, match="was deleted"):
+        attempt.add(key_of(2), b"two")
     assert attempt.find(key_of(1)) == b"one"
     attempt.close()
     other.close()
+
+
+def test_a_folder_that_is_gone_before_closing_is_an_error_there(
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If entries came too fast to look at each; its files are closed all the same."""
+    monkeypatch.setattr(_local_writer, "_SOON", math.inf)
+    attempt = on_disk.attempt("part")
+    attempt.add(key_of(1), b"one")
+    shutil.rmtree(on_disk.path)
+
+    with pytest.raises(JournalError, match="was deleted"):
+        attempt.close()
+    attempt.close()
+    with pytest.raises(JournalError, match="the attempt is closed"):
+        attempt.find(key_of(1))
 
 
 class NoRoom:

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import pytest
 
 from asyncwait.backends.journal import (
     Attempt,
+    EntryTooLarge,
     Journal,
     JournalCorrupt,
     JournalFull,
     JournalMismatch,
+    JournalTooNew,
     compact,
     key_of,
     summary,
@@ -34,6 +38,11 @@ from asyncwait.spec import InvalidConfig
         ({"flush_rows": True}, "flush_rows must be a whole number >= 1, got True (bool)"),
         ({"max_bytes": 0}, "max_bytes must be a whole number >= 1, or None, got 0 (int)"),
         ({"max_bytes": 1.5}, "max_bytes must be a whole number >= 1, or None, got 1.5 (float)"),
+        ({"settings": {"a": "b"}}, "settings must be pairs of a name and a text, each name once, "),
+        ({"settings": (("a", 1),)}, "settings must be pairs of a name and a text"),
+        ({"settings": (("job", "b"),)}, "settings must be pairs of a name and a text"),
+        ({"settings": (("a", "b"), ("a", "c"))}, "settings must be pairs of a name and a text"),
+        ({"settings": (("a", "x" * 204_800),)}, "settings must be at most 204,800 bytes, got 204,"),
     ],
     ids=ascii,
 )
@@ -67,29 +76,147 @@ def test_what_is_no_key_is_refused(journal: Journal, key: Any) -> None:
 
 
 def test_what_is_no_payload_is_refused(journal: Journal) -> None:
-    """Nor what is too long."""
+    """Nor what is too long; whoever looks for that is told, before he would call again."""
     wrong: Any = "text"
     with journal.attempt("part") as attempt:
         with pytest.raises(InvalidConfig, match=r"^payload must be bytes, got 'text' \(str\)$"):
             attempt.add(key_of(1), wrong)
-        with pytest.raises(InvalidConfig) as caught:
-            attempt.add(key_of(1), bytes(64 * 1024 * 1024 + 1))
-        assert attempt.added == 0
-    assert str(caught.value) == "payload must be at most 67,108,864 bytes, got 67,108,865"
+        for use in (
+            lambda: attempt.add(key_of(1), bytes(64 * 1024 * 1024 + 1)),
+            lambda: attempt.find(key_of(1)),
+        ):
+            with pytest.raises(EntryTooLarge, match="at most 67,108,864 bytes, got 67,108,865"):
+                use()
+        assert (attempt.added, attempt.find(key_of(2))) == (0, None)
+    for documented in (Attempt.add, Journal):
+        assert "64 MiB" in (documented.__doc__ or "")
 
 
 @pytest.mark.parametrize(("job", "version"), [("other", "1"), ("job", "2")])
 def test_another_owner_is_refused(journal: Journal, job: str, version: str) -> None:
-    """Whatever was paid for stays his."""
+    """Whatever was paid for stays his; it is an argument that is wrong."""
     other = Journal(journal.path, job, version)
     for use in (other.prepare, lambda: other.attempt("part")):
         with pytest.raises(JournalMismatch) as caught:
             use()
-        assert str(caught.value) == (
-            f"{journal.path} holds results of job 'job', version '1', expected job {job!r}, "
-            f"version {version!r}; give another path, the same version=, or delete it"
-        )
+        assert isinstance(caught.value, InvalidConfig)
+        both = {"job": ("job", job), "version": ("1", version)}
+        differs = {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+        assert pickle.loads(pickle.dumps(caught.value)).differs == differs  # noqa: S301 - our own
+        for name, (was, now) in differs.items():
+            assert f"{name} was {was!r}, now {now!r}" in str(caught.value)
     journal.prepare()
+
+
+SETTINGS = (("schema", "n bigint"), ("zone", "UTC"))
+
+
+def test_other_settings_are_refused_by_name(path: str, fill: Any, entries: Any, found: Any) -> None:
+    """Those that differ, with both; in another order they are the same."""
+    journal = Journal(path, "job", "1", settings=SETTINGS)
+    journal.prepare()
+    right = entries(1, 2)
+    fill(journal, right)
+    compact(path)
+    others: dict[Any, Any] = {
+        (): {"schema": ("n bigint", None), "zone": ("UTC", None)},
+        SETTINGS[:1]: {"zone": ("UTC", None)},
+        (SETTINGS[0], ("zone", "CET")): {"zone": ("UTC", "CET")},
+        (*SETTINGS, ("many", "True")): {"many": (None, "True")},
+        (("schema", "x" * 10_000), SETTINGS[1]): {"schema": ("n bigint", "x" * 10_000)},
+    }
+    for settings, differs in others.items():
+        other = Journal(path, "job", "1", settings=settings)
+        # Who prepares a journal that he hands on may leave its settings to who uses it.
+        uses = [partial(other.attempt, "part"), *([other.prepare] if settings else [])]
+        for use in uses:
+            with pytest.raises(JournalMismatch) as caught:
+                use()
+            assert caught.value.differs == differs
+            assert len(str(caught.value)) < 600 + len(path)
+    Journal(path, "job", "1").prepare()
+    assert found(Journal(path, "job", "1", settings=SETTINGS[::-1]), right) == right
+    assert summary(path).settings == dict(SETTINGS)
+
+
+def test_settings_are_set_where_nothing_is_kept_yet(path: str, fill: Any, entries: Any) -> None:
+    """And refused where something is: it was kept without."""
+    journal = Journal(path, "job", "1", settings=SETTINGS)
+    for _ in range(2):
+        Journal(path, "job", "1").prepare()
+        journal.prepare()
+        fill(journal, entries(1))
+    bare = Journal(f"{path}-bare", "job", "1")
+    bare.prepare()
+    fill(bare, entries(1))
+    with pytest.raises(JournalMismatch) as caught:
+        Journal(bare.path, "job", "1", settings=SETTINGS).prepare()
+    assert caught.value.differs == {name: (None, text) for name, text in SETTINGS}
+
+
+def test_an_old_journal_is_read_where_its_keys_are_the_users_own(
+    old: Journal, fill: Any, entries: Any, found: Any
+) -> None:
+    """With settings it is refused: no key proves what they were when it was written."""
+    old.prepare()
+    fill(old, entries(2))
+    compact(old.path)
+    assert found(old, [key_of(1), key_of(2)]) == {key_of(1): b"one"} | entries(2)
+    assert (summary(old.path).format, summary(old.path).settings) == (1, {})
+    now = Journal(old.path, "job", "1", settings=SETTINGS)
+    for use in (now.prepare, lambda: now.attempt("part")):
+        with pytest.raises(JournalMismatch, match="older rule") as caught:
+            use()
+        assert caught.value.differs == {"rule": ("1", "2")}
+    with pytest.raises(JournalMismatch, match="version was '1', now '2'"):
+        Journal(old.path, "job", "2").prepare()
+
+
+@pytest.mark.parametrize("kind", ["identity", "loose", "merged"])
+def test_a_newer_format_is_named_as_such(
+    on_disk: Journal, fill: Any, entries: Any, kind: str
+) -> None:
+    """It is not damaged, and nobody is told to delete it."""
+    fill(on_disk, entries(1))
+    if kind == "merged":
+        compact(on_disk.path)
+    (file,) = Path(on_disk.path).glob(f"*.{kind}")
+    data = file.read_bytes()
+    file.write_bytes(data[:7] + b"\x09" + data[8:])
+    uses = [lambda: on_disk.attempt("part"), lambda: compact(on_disk.path)]
+    if kind == "identity":
+        uses += [on_disk.prepare, lambda: summary(on_disk.path)]
+    else:
+        assert [
+            each.state for each in (*summary(on_disk.path).loose, *summary(on_disk.path).merged)
+        ] == ["newer"]
+    for use in uses:
+        with pytest.raises(JournalTooNew, match=f"{file.name} is of version 9") as caught:
+            use()
+        assert "delete nothing" in str(caught.value)
+
+
+@pytest.mark.parametrize("is_url", [False, True])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["FIFO", "folder"])
+@pytest.mark.parametrize("name", ["journal.identity", "x.loose", "x.merged"])
+def test_what_is_no_file_is_refused_by_name(
+    on_disk: Journal, name: str, make: Any, *, is_url: bool
+) -> None:
+    """Nobody waits for ever."""
+    place = Path(on_disk.path, name)
+    place.unlink(missing_ok=True)
+    make(place)
+    path = f"file://{on_disk.path}" if is_url else on_disk.path
+    journal = Journal(path, "job", "1")
+    for use in (
+        journal.prepare,
+        lambda: journal.attempt("part"),
+        lambda: summary(path),
+        lambda: compact(path),
+    ):
+        with pytest.raises(JournalCorrupt, match=f"{name} is a (FIFO|folder)") as caught:
+            use()
+        assert "\n" not in str(caught.value)
 
 
 def test_where_there_is_no_journal_none_is_opened(path: str) -> None:
@@ -114,7 +241,7 @@ def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
     data = file.read_bytes()
     for at in range(len(data)):
         file.write_bytes(data[:at] + bytes([data[at] ^ 64]) + data[at + 1 :])
-        if at in {8, 9, 10, 11}:  # It seems longer than it is, or too short.
+        if at in {7, 8, 9, 10, 11}:  # It seems newer or longer than it is, or too short.
             continue
         for use in (on_disk.prepare, lambda: on_disk.attempt("part")):
             with pytest.raises(JournalCorrupt) as caught:
@@ -233,12 +360,3 @@ def test_many_loose_files_are_merged_when_a_job_begins(
     there = summary(journal.path)
     assert (len(there.loose), len(there.merged)) == (0, 2)
     assert found(journal, right) == right
-
-
-def test_a_folder_that_can_not_be_read_says_so(on_disk: Journal) -> None:
-    """The error of the system passes as it is."""
-    for name in os.listdir(on_disk.path):  # noqa: PTH208 - a list of names
-        os.unlink(f"{on_disk.path}/{name}")  # noqa: PTH108 - as above
-    Path(on_disk.path, "journal.identity").mkdir()
-    with pytest.raises(IsADirectoryError):
-        on_disk.prepare()

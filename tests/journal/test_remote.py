@@ -4,10 +4,19 @@ import sys
 from typing import Any
 
 import pytest
+from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
-from asyncwait.backends.journal import Journal, _remote, _remote_writer, compact, key_of, summary
+from asyncwait.backends.journal import (
+    Journal,
+    JournalError,
+    _remote,
+    _remote_writer,
+    compact,
+    key_of,
+    summary,
+)
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 
@@ -145,6 +154,20 @@ def test_an_attempt_that_can_not_be_closed_can_be_closed_again(
     attempt.close()
 
     assert found(journal, right) == right
+
+
+def test_a_folder_that_is_deleted_is_an_error_at_the_next_write(url: str, entries: Any) -> None:
+    """Nobody would find the parts that were there."""
+    journal = Journal(url, "job", "1", flush_rows=2)
+    journal.prepare()
+    attempt = journal.attempt("part")
+    *some, last = entries(*range(4)).items()
+    for key, payload in some:
+        attempt.add(key, payload)
+    fs, root = url_to_fs(url)
+    fs.rm(root, recursive=True)
+    with pytest.raises((JournalError, FileNotFoundError), match=r"was deleted|No such file"):
+        attempt.add(*last)
 
 
 def test_an_error_of_the_body_is_not_hidden_by_one_in_closing(url: str, broken: Any) -> None:

@@ -20,7 +20,7 @@ from asyncwait.backends.journal import (
     key_of,
     summary,
 )
-from asyncwait.backends.journal._format import ENTRIES, decode_header, encode_header
+from asyncwait.backends.journal._format import ENTRIES, Owner, decode_header, encode_header
 
 LOSES = r"/journal loses files faster than they can be read$"
 
@@ -125,4 +125,4 @@ def test_a_header_whose_meta_is_none_is_no_header(monkeypatch: pytest.MonkeyPatc
     """Even if its checksum is right."""
     monkeypatch.setattr(msgspec.msgpack, "encode", lambda _: b"\x93\x01\x02\x03")
 
-    assert decode_header(ENTRIES, encode_header(ENTRIES, "job", "1")[0]) == "corrupt"
+    assert decode_header(ENTRIES, encode_header(Owner("job", "1"))[0]) == "corrupt"

@@ -15,6 +15,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
@@ -24,6 +25,7 @@ from msgspec import Struct
 from mutations import mutated
 from reports import report, verdict
 
+from asyncwait.backends.journal import Journal, key_of, summary
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expectations import read_entries
@@ -152,6 +154,44 @@ def _mutate_snapshot(chance: Random, data: bytes) -> bytes:
     return struct.pack(">4sHII", b"AWSN", 1, len(payload), zlib.crc32(payload)) + payload
 
 
+def _journal_files() -> list[bytes]:
+    """What a journal of three entries consists of, without settings and with some."""
+    files = []
+    for settings in ((), (("columns", "id bigint as a value"), ("zone", "UTC"))):
+        with tempfile.TemporaryDirectory() as folder:
+            journal = Journal(folder, "job", "1", settings=settings)
+            journal.prepare()
+            with journal.attempt("part") as attempt:
+                for number in range(3):
+                    attempt.add(key_of(number), b"%d" % number)
+            files += [file.read_bytes() for file in Path(folder).iterdir()]
+    return files
+
+
+def _mutate_journal(chance: Random, data: bytes) -> bytes:
+    """Alter any byte, or the meta alone, with a length and a checksum that are right."""
+    if chance.random() < 0.3:
+        return mutated(chance, data)
+    end = 12 + int.from_bytes(data[8:12], "little")
+    meta = mutated(chance, data[12:end])
+    head = data[:8] + len(meta).to_bytes(4, "little") + meta
+    return head + blake2b(head, digest_size=16).digest() + data[end + 16 :]
+
+
+def _journal(data: bytes) -> object:
+    """Read a file of a journal, whichever it is; of what is found, each payload is right."""
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(folder, "job", "1")
+        journal.prepare()
+        is_entries = data.startswith(b"AWJRNe")
+        Path(folder, "part.loose" if is_entries else "journal.identity").write_bytes(data)
+        shown = summary(folder)
+        with journal.attempt("part") as attempt:
+            found = attempt.find_all([key_of(number) for number in range(3)])
+        assert all(each in {None, b"%d" % number} for number, each in enumerate(found)), found
+        return shown
+
+
 def _told(scenario: Scenario, data: bytes) -> object:
     return _judge(scenario, trace_of(told_from(data)))
 
@@ -257,6 +297,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
         ],
         _first_line,
     ),
+    "journals": lambda: Kind(_journal_files(), _journal, _mutate_journal),
     "snapshots": lambda: Kind([encode_snapshot(SNAPSHOT)], decode_snapshot, _mutate_snapshot),
 }
 

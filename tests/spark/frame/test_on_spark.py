@@ -3,9 +3,12 @@
 # ruff: noqa: E501 - each row of a table is a line
 
 import asyncio
+import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -20,7 +23,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StructField, StructType
 
-from asyncwait.backends.journal import JournalMismatch
+from asyncwait.backends.journal import Journal, JournalMismatch
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
@@ -498,6 +501,86 @@ def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> Non
 
     with pytest.raises(JournalMismatch, match="version"):
         ordered_wait(spark.session.range(1), twice, "n long", journal=str(tmp_path / "journal"))
+
+
+AS_TEXT = ("'1.5'", "1.5BD", "1.50BD", "1.5D", "float('1.5')", "1", "1L", "true", "x'00'")
+AT = ("date'2026-01-02'", "timestamp_ntz'2026-01-02'", "timestamp'2026-01-02'", "'2026-01-02'")
+SPANS = ("interval '1' day", "'P1D'", "time'03:04:05'", "'03:04:05'")
+
+
+def test_inputs_and_settings_that_differ_share_no_result(
+    spark: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """Type, name, zone, schema and `many` are refused by name; and what is equal is found."""
+    session, path = spark.session, str(tmp_path / "journal")
+    calls = session.sparkContext.accumulator(0)
+
+    async def fn(value: Any) -> tuple[str]:
+        calls.add(1)
+        return (repr(value),)
+
+    async def several(value: Any) -> list[tuple[str]]:
+        return [await fn(value)]
+
+    def run(expression: str, columns: Any = "c", schema: str = "r string", **options: Any) -> Any:
+        df = session.sql(f"SELECT {expression} AS c, 1 AS d")
+        journal, called = Journal(path, "job", "1"), options.pop("fn", fn)
+        options |= {"columns": columns, "carry": [], "journal": journal}
+        return ordered_wait(df, called, schema, **options).collect()
+
+    plain = (*AS_TEXT, *AT, *SPANS)
+    nested = [
+        f"map({pair})" for each in (*AS_TEXT[:3], *AT) for pair in (f"1, {each}", f"{each}, 1")
+    ]
+    expressions = [*plain, *nested]
+    for number, expression in enumerate(expressions):
+        shutil.rmtree(path, ignore_errors=True)
+        first = run(expression)
+        assert run(expression) == first
+        with pytest.raises(JournalMismatch) as caught:
+            run(expressions[number - 1])
+        assert caught.value.differs.keys() - {"zone"} == {"columns"}
+    assert calls.value == len(expressions)
+
+    shutil.rmtree(path)
+    run(AT[2])
+    changed: dict[str, Callable[[], object]] = {
+        "columns": lambda: run(AT[2], ["c"]),
+        "schema": lambda: run(AT[2], schema="s string"),
+        "many": lambda: run(AT[2], fn=several, many=True),
+        "zone": lambda: run(AT[2]),
+    }
+    for name, do in changed.items():
+        with in_zone(session, "Asia/Tokyo" if name == "zone" else None):
+            with pytest.raises(InvalidConfig, match=f"{name} was .*, now ") as refused:
+                do()
+            assert isinstance(refused.value, JournalMismatch)
+            assert refused.value.differs.keys() == {name}
+
+
+@contextmanager
+def in_zone(session: Any, name: str | None) -> Iterator[None]:
+    """Have a session another time zone for a while."""
+    before = session.conf.get("spark.sql.session.timeZone")
+    session.conf.set("spark.sql.session.timeZone", name or before)
+    yield
+    session.conf.set("spark.sql.session.timeZone", before)
+
+
+def test_a_zone_that_changes_before_the_action_is_another_call(
+    spark: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """The function is given what the session says then."""
+
+    async def fn(value: Any) -> tuple[str]:
+        return (str(value.utcoffset()),)
+
+    df = spark.session.sql("SELECT timestamp'2026-01-02' AS c")
+    out = ordered_wait(df, fn, "r string", columns="c", journal=str(tmp_path / "journal"))
+    with in_zone(spark.session, "UTC"):
+        assert out.collect()[0].r == "0:00:00"
+    with in_zone(spark.session, "Asia/Tokyo"):
+        assert out.select("r").collect()[0].r == "9:00:00"
 
 
 def test_a_micro_batch_that_is_replayed_is_not_paid_for_twice(

@@ -1,5 +1,7 @@
 """What was paid for is not called again: through a journal, without Spark."""
 
+import inspect
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -11,14 +13,19 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pytest
 
-from asyncwait.backends.journal import Journal, JournalFull, summary
+from asyncwait.backends.journal import EntryTooLarge, Journal, JournalError, JournalFull, summary
+from asyncwait.backends.spark import ordered_wait
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._paid import journal_of
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
-TWICE = pa.schema([("twice", pa.int64())])
+INT = pa.int64()
+TWICE = pa.schema([("twice", INT)])
+
+
+BY_BYTES = pa.map_(pa.binary(), pa.null())
 
 
 class Service:
@@ -44,6 +51,7 @@ def rows_of(
     fn: Any,
     journal: Journal,
     values: Any = range(10),
+    kind: pa.DataType = INT,
     *,
     results: pa.Schema = TWICE,
     batch_size: int = 4,
@@ -51,7 +59,7 @@ def rows_of(
 ) -> list[Any]:
     """What comes out of a partition of these values."""
     journal.prepare()
-    table = pa.table({"id": pa.array(values, pa.int64())})
+    table = pa.table({"id": pa.array(values, kind)})
     batches: Iterator[pa.RecordBatch] = iter(table.to_batches(batch_size))
     asked: dict[str, Any] = {"retry": None, "on_error": None, "journal": journal, **options}
     shape = Shape("id", (), results)
@@ -109,15 +117,6 @@ def test_equal_rows_are_called_once_each(journal: Journal) -> None:
     assert service.calls == [5] * 4
 
 
-def test_another_schema_is_another_result(journal: Journal) -> None:
-    """The same number might be text now."""
-    service = Service()
-    rows_of(service, journal)
-    other = pa.schema([("twice", pa.float64())])
-    assert rows_of(service, journal, results=other) == [(2.0 * n,) for n in range(10)]
-    assert len(service.calls) == 20
-
-
 def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
     """Of each row."""
     calls: list[int] = []
@@ -162,6 +161,80 @@ def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
     seen.clear()
     assert rows_of(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
     assert (len(calls), seen) == (4, [])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([[(1, "a")], [(2, "b"), (1, "a")], None, []], pa.map_(pa.int32(), pa.string())),
+        ([[(date(2026, 1, 2), 1)]], pa.map_(pa.date32(), pa.int32())),
+        ([[(Decimal("0.5"), [(b"\0", None)])]], pa.map_(pa.decimal128(5, 1), BY_BYTES)),
+        ([[{"a": [(1.5, True)]}]], pa.list_(pa.struct([("a", pa.map_(pa.float64(), pa.bool_()))]))),
+    ],
+    ids=["int", "date", "decimal and binary", "double, deep"],
+)
+def test_maps_with_keys_of_any_type_are_found(
+    journal: Journal, values: Any, kind: pa.DataType
+) -> None:
+    """In what the function is given, and in what it gives."""
+    results = pa.schema([("same", kind)])
+
+    async def fn(value: Any) -> Any:
+        return (value,)
+
+    first = rows_of(fn, journal, values, kind, results=results)
+    assert len(first) == len(values)
+    assert rows_of(None_called(), journal, values, kind, results=results) == first
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_result_beyond_the_bound_is_not_called_for_again(
+    journal: Journal, *, blocks: bool
+) -> None:
+    """Not by a retry, nor by another attempt; the error says which row, how long, and the bound."""
+    calls: list[int] = []
+    size = 64 * 1024 * 1024
+
+    def block(value: int) -> tuple[bytes]:
+        calls.append(value)
+        return (bytes(size if value == 2 else 1),)
+
+    async def fn(value: int) -> tuple[bytes]:
+        return block(value)
+
+    raw: dict[str, Any] = {"results": pa.schema([("raw", pa.binary())])}
+    raw["retry"] = Retry(max_attempts=3, initial=0.001)
+    for _ in range(2):
+        with pytest.raises(
+            CallFailed, match=r"^row 2 of partition 0: .*67,108,864 bytes"
+        ) as raised:
+            rows_of(block if blocks else fn, journal, range(5), **raw)
+        assert isinstance(raised.value.__cause__, EntryTooLarge)
+        assert "67,108,87" in str(raised.value)
+    assert len(rows_of(fn, journal, range(5), on_error="skip", **raw)) == 4
+    told = rows_of(fn, journal, range(5), on_error="column", error_column="error", **raw)
+    assert [row[1] and row[1]["type"] for row in told] == [None, None, "EntryTooLarge", None, None]
+    assert sorted(calls) == list(range(5))
+    for documented in (ordered_wait, Journal):
+        assert "64 MiB" in (inspect.getdoc(documented) or "")
+
+
+def test_a_folder_that_is_deleted_fails_the_task_at_the_next_write(journal: Journal) -> None:
+    """It is no reason to call again, nor to leave rows out."""
+    calls: list[int] = []
+
+    async def fn(value: int) -> tuple[int]:
+        calls.append(value)
+        if value == last:
+            shutil.rmtree(journal.path)
+        return (value,)
+
+    for last, before in ((0, "can't be written"), (3, "was deleted")):
+        calls.clear()
+        with pytest.raises(CallFailed, match=before) as raised:
+            rows_of(fn, journal, retry=Retry(initial=0.001), on_error="skip")
+        assert isinstance(raised.value.__cause__, JournalError)
+        assert calls == list(range(last + 1))
 
 
 def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
@@ -249,6 +322,11 @@ def _version(path: str, fn: Any) -> str:
     return journal.version
 
 
+def below(limit: int) -> Any:
+    """A predicate of results."""
+    return lambda result: result[0] < limit
+
+
 async def fetch(value: int) -> tuple[int]:
     """Answer."""
     return (value,)
@@ -259,6 +337,13 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
     path = str(tmp_path)
     made = journal_of(path, fetch)
     assert made is not None
+    assert made.settings == ()
+    settings = [
+        getattr(journal_of(path, fetch, Retry(on_result=again)), "settings", ())
+        for again in (below(2), below(2), below(3))
+    ]
+    assert settings[0] == settings[1] != settings[2]
+    assert dict(settings[0]).keys() == {"on_result"}
     assert made.job == f"{__name__}.fetch"
     assert len(made.version) == 16
     versions = [_version(path, fn) for fn in (Service(), Service(), Service(3), asking("a"))]

@@ -3,10 +3,12 @@
 from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._compact import compact
 from asyncwait.backends.journal._errors import (
+    EntryTooLarge,
     JournalCorrupt,
     JournalError,
     JournalFull,
     JournalMismatch,
+    JournalTooNew,
 )
 from asyncwait.backends.journal._journal import Journal
 from asyncwait.backends.journal._keys import key_of, keys_after
@@ -16,6 +18,7 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "Attempt",
+    "EntryTooLarge",
     "FileSummary",
     "Journal",
     "JournalCorrupt",
@@ -23,6 +26,7 @@ __all__ = [
     "JournalFull",
     "JournalMismatch",
     "JournalSummary",
+    "JournalTooNew",
     "compact",
     "key_of",
     "keys_after",

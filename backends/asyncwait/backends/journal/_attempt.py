@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.backends.journal._errors import JournalError, JournalFull
+from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalFull
 from asyncwait.backends.journal._files import payload_of, read_entry
-from asyncwait.backends.journal._format import KEY_BYTES, MOST
+from asyncwait.backends.journal._format import KEY_BYTES, MOST, Owner
 from asyncwait.backends.journal._index import Index
 from asyncwait.backends.journal._open import open_writer
 from asyncwait.backends.journal._store import Store, entry_files
@@ -29,7 +29,7 @@ class Attempt:
 
     Args:
         store: where the files are.
-        owner: job and version of the journal.
+        owner: whose journal it is.
         name: of the attempt.
         flush_rows: see `Journal`.
         max_bytes: see `Journal`.
@@ -42,7 +42,7 @@ class Attempt:
     def __init__(
         self,
         store: Store,
-        owner: tuple[str, str],
+        owner: Owner,
         name: str,
         *,
         flush_rows: int,
@@ -54,6 +54,7 @@ class Attempt:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._dropped = 0
+        self._refused: dict[bytes, int] = {}
         self._index = Index(store, owner)
         self._index.load()
         self._torn = self._index.torn
@@ -81,6 +82,8 @@ class Attempt:
 
         Raises:
             JournalError: the attempt is closed.
+            EntryTooLarge: the payload was too long when it was to be added here: to call again
+                would be to pay for another one that is.
         """
         return self.find_all([key])[0]
 
@@ -95,6 +98,8 @@ class Attempt:
         """
         for key in keys:
             _require_key(key)
+            if self._refused and key in self._refused:
+                raise EntryTooLarge.of_size(self._refused[key])
         with self._lock:
             self._require_open()
             payloads = list(map(self._find, keys))
@@ -136,8 +141,9 @@ class Attempt:
             payload: at most 64 MiB.
 
         Raises:
+            EntryTooLarge: the payload is longer; then `find` raises it, too.
             JournalFull: the files would be longer than `max_bytes`.
-            JournalError: the attempt is closed.
+            JournalError: the attempt is closed; or its file was deleted, with all that was in it.
             InvalidConfig: an argument is not what it should be.
             OSError: it can't be written. On a disk the entry is not there then; behind fsspec it is
                 kept, and written with the next ones.
@@ -145,7 +151,7 @@ class Attempt:
         if type(key) is not bytes or len(key) != KEY_BYTES:
             _require_key(key)
         if type(payload) is not bytes or len(payload) > MOST:
-            _require_payload(payload)
+            self._require_payload(key, payload)
         with self._lock:
             if self._is_closed:
                 self._require_open()
@@ -153,6 +159,13 @@ class Attempt:
                 self._require_room(self._writer.cost(payload), self._max_bytes)
             self._writer.add(key, payload)
             self.added += 1
+
+    def _require_payload(self, key: bytes, payload: Any) -> None:
+        if not isinstance(payload, bytes):
+            raise InvalidConfig.of("payload", payload, "bytes")
+        if len(payload) > MOST:
+            self._refused[key] = len(payload)
+            raise EntryTooLarge.of_size(len(payload))
 
     def _require_room(self, cost: int, most: int) -> None:
         """Look from time to time what others have written, and always before it is refused."""
@@ -193,13 +206,21 @@ class Attempt:
         """Write what is not written yet, and close the files. A second time does nothing.
 
         Raises:
+            JournalError: the files were deleted, with all that was added.
             OSError: it can't be written, behind fsspec; it can be closed again then.
         """
         with self._lock:
             if not self._is_closed:
-                self._writer.close(self._room())
-                self._store.close()
-                self._is_closed = True
+                try:
+                    self._writer.close(self._room())
+                except JournalError:  # There is nothing that could be written once more.
+                    self._end()
+                    raise
+                self._end()
+
+    def _end(self) -> None:
+        self._store.close()
+        self._is_closed = True
 
     def _require_open(self) -> None:
         if self._is_closed:
@@ -225,10 +246,3 @@ class Attempt:
 def _require_key(key: Any) -> None:
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         raise InvalidConfig.of("key", key, f"{KEY_BYTES} bytes, as key_of(...) gives them")
-
-
-def _require_payload(payload: Any) -> None:
-    if not isinstance(payload, bytes):
-        raise InvalidConfig.of("payload", payload, "bytes")
-    if len(payload) > MOST:
-        raise InvalidConfig(f"payload must be at most {MOST:,} bytes, got {len(payload):,}")

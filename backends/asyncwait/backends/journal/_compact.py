@@ -17,13 +17,13 @@ from asyncwait.backends.journal._files import (
     records_of,
 )
 from asyncwait.backends.journal._format import (
-    ENTRIES,
     RECORD,
+    Owner,
     encode_end,
     encode_entry,
     encode_header,
 )
-from asyncwait.backends.journal._identity import read_identity
+from asyncwait.backends.journal._identity import need_identity
 from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import LOOSE, MERGED, Store, Write, entry_files
 from asyncwait.backends.journal._summary import JournalSummary, summary
@@ -55,29 +55,28 @@ def compact(path: str) -> JournalSummary:
 
     Raises:
         JournalCorrupt: there is no journal, or a file does not say whose it is.
-        JournalMismatch: a file belongs to another job or version.
+        JournalMismatch: a file belongs to another job or version, or was kept with other settings.
+        JournalTooNew: a later version of asyncwait has written it, or a file in it.
         OSError: it can't be read or written.
     """
     with closing(open_store(path)) as store:
-        owner = read_identity(store, is_needed=True)
-        assert owner is not None
-        _merge(store, owner, is_whole=True)
+        _merge(store, need_identity(store).meta.owner, is_whole=True)
     return summary(path)
 
 
-def compact_if_many(store: Store, owner: tuple[str, str]) -> None:
+def compact_if_many(store: Store, owner: Owner) -> None:
     """Merge loose files if they are many, with merged ones that are no longer than they are.
 
     Args:
         store: where they are.
-        owner: job and version of the journal.
+        owner: whose journal it is.
     """
     loose = [size for name, size in entry_files(store).items() if name.endswith(LOOSE)]
     if len(loose) > MANY_FILES or sum(loose) > MANY_BYTES:
         _merge(store, owner, is_whole=False)
 
 
-def _merge(store: Store, owner: tuple[str, str], *, is_whole: bool) -> None:
+def _merge(store: Store, owner: Owner, *, is_whole: bool) -> None:
     store.sweep()
     for _ in range(_OFTEN):
         try:
@@ -88,7 +87,7 @@ def _merge(store: Store, owner: tuple[str, str], *, is_whole: bool) -> None:
     raise JournalError(f"{store.path} loses files faster than they can be read")
 
 
-def _merge_once(store: Store, owner: tuple[str, str], *, is_whole: bool) -> None:
+def _merge_once(store: Store, owner: Owner, *, is_whole: bool) -> None:
     sizes = _chosen(store, is_whole=is_whole)
     opened = {name: open_file(store, name, size, owner) for name, size in sizes.items()}
     if len(opened) <= 1 and all(_is_merged(store, file) for file in opened.values()):
@@ -136,10 +135,10 @@ def _write(
     store: Store,
     files: list[EntryFile],
     spots: list[bytearray],
-    owner: tuple[str, str],
+    owner: Owner,
     write: Write,
 ) -> None:
-    header, salt = encode_header(ENTRIES, *owner)
+    header, salt = encode_header(owner)
     piece, index, written = bytearray(header), bytearray(), 0
     for key, payload in _entries(store, files, spots):
         index += RECORD.pack(key, written + len(piece))

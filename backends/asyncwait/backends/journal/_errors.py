@@ -1,37 +1,108 @@
 """Every error of a journal, and when it is raised.
 
     AsyncWaitError
-    └── JournalError           an attempt is used after it was closed, or files change too fast
-        ├── JournalMismatch    it belongs to another job, or to another version of the function
+    └── JournalError           an attempt is used after it was closed, or its files can't be used
+        ├── JournalMismatch    what is in there was paid for by other calls; an InvalidConfig, too
+        ├── JournalTooNew      a later version of asyncwait has written it
         ├── JournalCorrupt     it can't be told whose it is; `asyncwait journal show` tells more
-        └── JournalFull        an entry would take it beyond `max_bytes`
+        ├── JournalFull        an entry would take it beyond `max_bytes`
+        └── EntryTooLarge      a result has more bytes than an entry may have; InvalidConfig, too
 
 What the file system raises passes unchanged: no room, no permission, no network.
 """
 
-from asyncwait.spec import AsyncWaitError
+from collections.abc import Mapping
+
+from asyncwait.backends.journal._format import MOST
+from asyncwait.spec import AsyncWaitError, InvalidConfig, shown
 
 
 class JournalError(AsyncWaitError):
     """A journal can't be used."""
 
+    @classmethod
+    def deleted(cls, path: str) -> "JournalError":
+        """Build the error for a folder, or a file in it, that an attempt is writing to."""
+        return cls(
+            f"{path} was deleted during the run: what was kept there is lost; start again, and "
+            "leave the folder alone meanwhile"
+        )
 
-class JournalMismatch(JournalError):
-    """What is in there was paid for by another job, or by another version of the function."""
+
+class JournalMismatch(JournalError, InvalidConfig):
+    """What is in there was paid for by other calls: of another job, version, or other settings.
+
+    Attributes:
+        differs: by name what it was and what it is now; None where it is not set.
+    """
+
+    differs: Mapping[str, tuple[str | None, str | None]]
 
     @classmethod
-    def of(cls, where: str, held: tuple[str, str], expected: tuple[str, str]) -> "JournalMismatch":
+    def between(
+        cls, where: str, differs: Mapping[str, tuple[str | None, str | None]]
+    ) -> "JournalMismatch":
         """Build the error.
 
         Args:
             where: the folder, or the one file in it.
-            held: job and version that it belongs to.
-            expected: job and version that it was opened for.
+            differs: by name what it was and what it is now.
+        """
+        changes = "; ".join(f"{name} was {_change(*both)}" for name, both in differs.items())
+        error = cls(
+            f"journal: {where} holds results of other calls: {changes}; give another path, go back "
+            "to what it was, or delete it"
+        )
+        error.differs = differs
+        return error
+
+    @classmethod
+    def older(cls, where: str) -> "JournalMismatch":
+        """Build the error for a journal of which no key proves what was called."""
+        error = cls(
+            f"journal: {where} is of an older rule, by which types, time zone and `many` were no "
+            "part of a row's key, so that none of its results can be proved; give another path, or "
+            "delete it"
+        )
+        error.differs = {"rule": ("1", "2")}
+        return error
+
+
+_AROUND = 60
+"""Characters that are shown of a long text before and behind the place where it differs."""
+
+
+def _change(old: str | None, new: str | None) -> str:
+    """Say both; of long texts what is near the first difference."""
+    pairs = zip(old or "", new or "", strict=False)
+    same = next((at for at, (one, other) in enumerate(pairs) if one != other), 0)
+    return f"{_near(old, same)}, now {_near(new, same)}"
+
+
+def _near(text: str | None, at: int) -> str:
+    if text is None:
+        return "not set"
+    begin = max(0, at - _AROUND)
+    cut = text[begin : begin + 2 * _AROUND]
+    before, behind = "..." if begin else "", "..." if begin + len(cut) < len(text) else ""
+    return f"{before}{shown(cut)}{behind}"
+
+
+class JournalTooNew(JournalError):
+    """A file is of a later version of the format than this version of asyncwait reads."""
+
+    @classmethod
+    def of(cls, file: str, found: int, known: int) -> "JournalTooNew":
+        """Build the error.
+
+        Args:
+            file: the path.
+            found: version of its format.
+            known: the latest that is read here.
         """
         return cls(
-            f"{where} holds results of job {held[0]!r}, version {held[1]!r}, expected job "
-            f"{expected[0]!r}, version {expected[1]!r}; give another path, the same version=, or "
-            "delete it"
+            f"{file} is of version {found} of the format of journals, and this asyncwait reads "
+            f"versions up to {known}; update asyncwait, and delete nothing: the results are there"
         )
 
 
@@ -48,6 +119,11 @@ class JournalCorrupt(JournalError):
             way_out: what the user can do.
         """
         return cls(f"{file} {what}; {way_out}")
+
+    @classmethod
+    def not_a_file(cls, path: str, kind: str) -> "JournalCorrupt":
+        """Build the error for what has the name of a file of a journal, and is none."""
+        return cls.of(path, f"is a {kind}, where a journal has a file", "move it somewhere else")
 
 
 class JournalFull(JournalError):
@@ -66,4 +142,17 @@ class JournalFull(JournalError):
         return cls(
             f"{path} holds {held:,} bytes, and an entry of {entry:,} would pass max_bytes="
             f"{most:,}; raise max_bytes, compact it (asyncwait journal compact), or delete it"
+        )
+
+
+class EntryTooLarge(JournalError, InvalidConfig):
+    """What a call has given has more bytes than an entry of a journal may have."""
+
+    @classmethod
+    def of_size(cls, size: int) -> "EntryTooLarge":
+        """Build the error for a payload of so many bytes."""
+        return cls(
+            f"payload must be at most {MOST:,} bytes, got {size:,}: a result that long is not kept "
+            "in a journal, nor called for again; give less, for example where it lies, or do "
+            "without a journal"
         )

@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from asyncwait.backends.journal._errors import JournalCorrupt, JournalMismatch
+from asyncwait.backends.journal._errors import JournalCorrupt, JournalMismatch, JournalTooNew
 from asyncwait.backends.journal._format import (
     AROUND,
     BEFORE,
@@ -19,6 +19,8 @@ from asyncwait.backends.journal._format import (
     TAIL,
     Header,
     IndexCheck,
+    Newer,
+    Owner,
     decode_header,
     is_entry,
 )
@@ -49,7 +51,7 @@ class EntryFile(Struct, frozen=True):
     count: int = 0
 
 
-def open_file(store: Store, name: str, size: int, owner: tuple[str, str]) -> EntryFile | None:
+def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | None:
     """Return what the header and the footer of a file say; None if it ends within its header.
 
     The footer is believed when the index has been read (`index_pieces`).
@@ -58,26 +60,39 @@ def open_file(store: Store, name: str, size: int, owner: tuple[str, str]) -> Ent
         store: where it is.
         name: of the file.
         size: in bytes.
-        owner: job and version of the journal.
+        owner: whose journal it is.
 
     Raises:
         FileNotFoundError: it has gone.
         JournalCorrupt: it has no header.
-        JournalMismatch: it belongs to another job or version.
+        JournalMismatch: it belongs to another job or version, or was kept with other settings.
+        JournalTooNew: it is of a later version of the format.
     """
     header = decode_header(ENTRIES, store.read(name, 0, HEADER_MOST))
     path = f"{store.path}/{name}"
     if header == "torn":
         return None
+    if isinstance(header, Newer):
+        raise JournalTooNew.of(path, header.format, header.known)
     if header == "corrupt":
         way_out = "delete that file, and what is in there is paid for again"
         raise JournalCorrupt.of(path, "does not say whose it is: its header is damaged", way_out)
     assert isinstance(header, Header)
-    if header.meta.owner != owner:
-        raise JournalMismatch.of(path, header.meta.owner, owner)
+    if (held := header.meta.owner) != owner:
+        raise JournalMismatch.between(path, _differences(held, owner))
     file = EntryFile(name, header.salt, header.size)
     count, begin = _footer(store, file, size)
     return EntryFile(name, header.salt, header.size, begin, count)
+
+
+def _differences(held: Owner, owner: Owner) -> dict[str, tuple[str | None, str | None]]:
+    """Say in what a file belongs to somebody else; of settings it has a digest alone."""
+    both = {
+        "job": (held.job, owner.job),
+        "version": (held.version, owner.version),
+        "settings": (held.settings.hex() or None, owner.settings.hex() or None),
+    }
+    return {name: (was, now) for name, (was, now) in both.items() if was != now}
 
 
 def _footer(store: Store, file: EntryFile, size: int) -> tuple[int, int | None]:

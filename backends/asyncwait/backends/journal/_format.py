@@ -2,7 +2,8 @@ r"""How a file of a journal is written: once, from its beginning to its end.
 
     header   8 bytes    what it is, and the version of this format
              u32        length of the meta
-             meta       msgpack: {"job": str, "version": str, "id": 16 bytes of chance}
+             meta       msgpack: {"job": str, "version": str, "id": 16 bytes of chance}, and if
+                        there are settings: {"digest": 16 bytes}, or all in the identity file
              16 bytes   blake2b of all of the above: the salt of the file
     entry    u32        length of the payload, at most 64 MiB
              16 bytes   key
@@ -29,26 +30,30 @@ Each entry is checked once more when it is found, together with its key. The sal
 checksum, and no two files have the same one, so that an entry that got into another file, of this
 journal or of a foreign one, is none there.
 
-A header that is whole and of another job or version is refused (`JournalMismatch`), one that is
-long enough and wrong is, too (`JournalCorrupt`), naming the file: whoever deletes it pays again for
-what is in there, and nobody else decides that. A file that ends within its header holds no entry
-and is passed over. Killed processes leave no such thing on a local disk, where a file gets its name
-when its header is written; fsspec can't promise that of every file system.
+A header that is whole and of another job, version or settings is refused (`JournalMismatch`), one
+that is long enough and wrong is, too (`JournalCorrupt`), naming the file: whoever deletes it pays
+again for what is in there, and nobody else decides that. So is one of a later version of this
+format (`JournalTooNew`): the first eight bytes are all that versions have in common. A file that
+ends within its header holds no entry and is passed over. Killed processes leave no such thing on a
+local disk, where a file gets its name when its header is written; fsspec can't promise that of
+every file system.
 
-The identity file of a journal is a header alone.
+The identity file of a journal is a header alone. Its version is 2. In version 1 there were no
+settings: what was begun then by DataFrame operators is refused by them, because the types of values
+were no part of keys, so that no key proves what was called.
 """
 
 import os
 import struct
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-IDENTITY = b"AWJRNi\x00\x01"
-"""What the identity file begins with; the last byte is the version of the format."""
+IDENTITY = b"AWJRNi\x00\x02"
+"""What the identity file begins with; the last byte is the latest version that is read."""
 
 ENTRIES = b"AWJRNe\x00\x01"
 """What a file of entries begins with."""
@@ -63,7 +68,10 @@ KEY_BYTES = 16
 """Bytes of a key."""
 
 HEADER_MOST = 4096
-"""No header is longer, in bytes: job and version have a bound."""
+"""No header of entries is longer, in bytes: job and version have a bound."""
+
+IDENTITY_MOST = 256 * 1024
+"""Nor is that of an identity, which has all settings."""
 
 END = struct.pack("<I", 0xFFFFFFFF)
 """Stands behind the last entry of a sealed file, where the length of the next one would be."""
@@ -87,23 +95,52 @@ _HEAD = struct.Struct("<8sI")
 _SALT_BYTES = 16
 
 
-class Meta(Struct, frozen=True):
+Settings: TypeAlias = tuple[tuple[str, str], ...]
+"""What else results depend on: names, and what is set."""
+
+
+class Owner(Struct, frozen=True):
+    """Whose results they are.
+
+    Args:
+        job: that they are of.
+        version: of the function.
+        settings: a digest of them, see `digest_of`.
+    """
+
+    job: str
+    version: str
+    settings: bytes = b""
+
+
+def digest_of(settings: Settings) -> bytes:
+    """Return 16 bytes that stand for settings, in whatever order; none if there are none."""
+    if not settings:
+        return b""
+    return blake2b(msgspec.msgpack.encode(sorted(settings)), digest_size=16).digest()
+
+
+class Meta(Struct, frozen=True, omit_defaults=True):
     """What a file says of itself.
 
     Args:
         job: whose it is.
         version: of the function.
         id: makes the file unlike any other.
+        digest: of the settings, in a file of entries.
+        settings: all, in an identity.
     """
 
     job: str
     version: str
     id: bytes = b""
+    digest: bytes = b""
+    settings: Settings = ()
 
     @property
-    def owner(self) -> tuple[str, str]:
-        """Job and version."""
-        return self.job, self.version
+    def owner(self) -> Owner:
+        """Whose file it is."""
+        return Owner(self.job, self.version, self.digest or digest_of(self.settings))
 
 
 class Header(Struct, frozen=True):
@@ -113,39 +150,62 @@ class Header(Struct, frozen=True):
         meta: what it says.
         salt: of the file.
         size: in bytes.
+        format: version of the format.
     """
 
     meta: Meta
     salt: bytes
     size: int
+    format: int
 
 
-def encode_header(magic: bytes, job: str, version: str) -> tuple[bytes, bytes]:
-    """Return a header, and the salt of its file.
+class Newer(Struct, frozen=True):
+    """A header of a later version of the format.
 
     Args:
-        magic: `IDENTITY` or `ENTRIES`.
-        job: whose file it is.
-        version: of the function.
+        format: which one.
+        known: the latest that can be read.
     """
-    meta = msgspec.msgpack.encode(Meta(job, version, os.urandom(16)))
+
+    format: int
+    known: int
+
+
+def encode_identity(job: str, version: str, settings: Settings) -> bytes:
+    """Return the file that says whose journal it is."""
+    return _encode_header(IDENTITY, Meta(job, version, os.urandom(16), settings=settings))[0]
+
+
+def encode_header(owner: Owner) -> tuple[bytes, bytes]:
+    """Return the header of a file of entries, and the salt of that file."""
+    meta = Meta(owner.job, owner.version, os.urandom(16), owner.settings)
+    return _encode_header(ENTRIES, meta)
+
+
+def _encode_header(magic: bytes, said: Meta) -> tuple[bytes, bytes]:
+    meta = msgspec.msgpack.encode(said)
     head = _HEAD.pack(magic, len(meta)) + meta
     salt = blake2b(head, digest_size=_SALT_BYTES).digest()
     return head + salt, salt
 
 
-def decode_header(magic: bytes, data: bytes) -> Header | Literal["torn", "corrupt"]:
+def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn", "corrupt"]:
     """Return the header with which `data` begins; or that it ends too soon, or is none.
 
     Args:
         magic: `IDENTITY` or `ENTRIES`.
-        data: the first `HEADER_MOST` bytes of a file, or all if it has less.
+        data: the first bytes of a file, as many as the header may have, or all if it has less.
     """
     found, length = _HEAD.unpack(data[: _HEAD.size].ljust(_HEAD.size, b"\0"))
-    if not magic.startswith(found if len(data) >= len(magic) else data):
+    if not magic[:-1].startswith(data[: len(magic) - 1]):
         return "corrupt"
-    end = _HEAD.size + length
-    if len(data) >= _HEAD.size and end + _SALT_BYTES > HEADER_MOST:
+    version, end = found[-1], _HEAD.size + length
+    if version > magic[-1]:
+        return Newer(version, magic[-1])
+    if version == 0 and len(data) >= len(magic):
+        return "corrupt"
+    most = IDENTITY_MOST if magic == IDENTITY else HEADER_MOST
+    if len(data) >= _HEAD.size and end + _SALT_BYTES > most:
         return "corrupt"
     if len(data) < _HEAD.size or len(data) < end + _SALT_BYTES:
         return "torn"
@@ -154,9 +214,9 @@ def decode_header(magic: bytes, data: bytes) -> Header | Literal["torn", "corrup
         return "corrupt"
     try:
         meta = msgspec.msgpack.decode(data[_HEAD.size : end], type=Meta)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return "corrupt"
-    return Header(meta, salt, end + _SALT_BYTES)
+    return Header(meta, salt, end + _SALT_BYTES, version)
 
 
 def encode_entry(salt: bytes, key: bytes, payload: bytes) -> bytes:

@@ -1,47 +1,58 @@
 """The file that says whose journal it is."""
 
-from asyncwait.backends.journal._errors import JournalCorrupt
+from asyncwait.backends.journal._errors import JournalCorrupt, JournalTooNew
 from asyncwait.backends.journal._format import (
-    HEADER_MOST,
     IDENTITY,
+    IDENTITY_MOST,
     Header,
+    Newer,
     decode_header,
-    encode_header,
+    encode_identity,
 )
 from asyncwait.backends.journal._store import IDENTITY_NAME, Store
 
 
-def write_identity(store: Store, owner: tuple[str, str]) -> None:
+def write_identity(store: Store, identity: bytes) -> None:
     """Say whose journal it is.
 
     Args:
         store: where it is.
-        owner: job and version.
+        identity: what is said; see `encode_identity`.
     """
-    store.put(IDENTITY_NAME, encode_header(IDENTITY, *owner)[0])
+    store.put(IDENTITY_NAME, identity)
 
 
-def read_identity(store: Store, *, is_needed: bool = False) -> tuple[str, str] | None:
-    """Return job and version of a journal; None if there is none, or its writer was killed.
-
-    Args:
-        store: where it is.
-        is_needed: whether it is an error if there is none.
+def read_identity(store: Store) -> Header | None:
+    """Return whose journal it is; None if there is none, or its writer was killed.
 
     Raises:
-        JournalCorrupt: the file is damaged, or missing and needed.
+        JournalCorrupt: the file is damaged.
+        JournalTooNew: a later version of asyncwait has written it.
     """
+    path = f"{store.path}/{IDENTITY_NAME}"
     try:
-        header = decode_header(IDENTITY, store.read(IDENTITY_NAME, 0, HEADER_MOST))
+        header = decode_header(IDENTITY, store.read(IDENTITY_NAME, 0, IDENTITY_MOST))
     except (FileNotFoundError, NotADirectoryError):
-        header = "torn"
-    if isinstance(header, Header):
-        return header.meta.owner
+        return None
+    if isinstance(header, Newer):
+        raise JournalTooNew.of(path, header.format, header.known)
     if header == "corrupt":
-        path = f"{store.path}/{IDENTITY_NAME}"
         way_out = "delete that file, and prepare() writes it anew; each other one says whose it is"
         raise JournalCorrupt.of(path, "is damaged", way_out)
-    if is_needed:
+    return header if isinstance(header, Header) else None
+
+
+def need_identity(store: Store) -> Header:
+    """Return whose journal it is.
+
+    Raises:
+        JournalCorrupt: the file is damaged, or missing.
+        JournalTooNew: a later version of asyncwait has written it.
+    """
+    if (header := read_identity(store)) is None:
         way_out = "journal.prepare() makes one, and every process has to see the same folder"
         raise JournalCorrupt.of(store.path, "holds no journal", way_out)
-    return None
+    return header
+
+
+__all__ = ["encode_identity", "need_identity", "read_identity", "write_identity"]

@@ -11,7 +11,7 @@ from asyncwait.backends.journal._files import (
     open_file,
     records_of,
 )
-from asyncwait.backends.journal._format import KEY_BYTES, RECORD
+from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Owner
 from asyncwait.backends.journal._store import Store, entry_files, is_remote
 
 Place: TypeAlias = tuple[EntryFile, int]
@@ -89,14 +89,14 @@ class Index:
 
     Args:
         store: where the files are.
-        owner: job and version of the journal.
+        owner: whose journal it is.
 
     Attributes:
         size: bytes of all files.
         torn: files that ended with an entry that is wrong, or before the first.
     """
 
-    def __init__(self, store: Store, owner: tuple[str, str]) -> None:
+    def __init__(self, store: Store, owner: Owner) -> None:
         self._store = store
         self._owner = owner
 
@@ -108,7 +108,8 @@ class Index:
 
         Raises:
             JournalCorrupt: a file does not say whose it is.
-            JournalMismatch: a file belongs to another job or version.
+            JournalMismatch: a file belongs to another job or version, or other settings.
+            JournalTooNew: a file is of a later version of the format.
             JournalError: files are deleted faster than they can be read.
         """
         for _ in range(_OFTEN):

@@ -11,17 +11,27 @@ from msgspec.structs import force_setattr
 from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._compact import compact_if_many
 from asyncwait.backends.journal._errors import JournalMismatch
-from asyncwait.backends.journal._identity import read_identity, write_identity
+from asyncwait.backends.journal._format import (
+    Header,
+    Owner,
+    Settings,
+    digest_of,
+    encode_identity,
+)
+from asyncwait.backends.journal._identity import need_identity, read_identity, write_identity
 from asyncwait.backends.journal._open import open_store
-from asyncwait.backends.journal._store import Store, is_remote
+from asyncwait.backends.journal._store import Store, entry_files, is_remote
 from asyncwait.spec import InvalidConfig
 
 _LONGEST = 200
+_SETTINGS_MOST = 200 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,99}")
 
 
 class Journal(Struct, frozen=True):
     """Where the results of a job are kept. It can be pickled, and holds nothing open.
+
+    A result has at most 64 MiB, encoded; a longer one is refused, see `Attempt.add`.
 
     A folder needs POSIX. On a network file system without locks it can be used, and its loose files
     are not merged.
@@ -36,6 +46,10 @@ class Journal(Struct, frozen=True):
             most are paid for again if the process is killed. On a disk there is no waiting.
         max_bytes: that all files together may have; None for no bound. Attempts that run side by
             side look from time to time what the others have written, so it may be passed a little.
+        settings: what else the results depend on, as pairs of a name and a text; with others a run
+            is refused, by name, with both. DataFrame operators set their own: the columns that the
+            function is given with their types, `schema`, `many`, and where instants are read the
+            time zone. At most 200 KiB in all.
 
     Raises:
         InvalidConfig: an argument is not what it should be.
@@ -46,6 +60,7 @@ class Journal(Struct, frozen=True):
     version: str
     flush_rows: int = 1000
     max_bytes: int | None = None
+    settings: Settings = ()
 
     def __post_init__(self) -> None:
         _require_path(self.path)
@@ -55,21 +70,25 @@ class Journal(Struct, frozen=True):
             raise InvalidConfig.of("flush_rows", self.flush_rows, "a whole number >= 1")
         if not (self.max_bytes is None or _is_count(self.max_bytes)):
             raise InvalidConfig.of("max_bytes", self.max_bytes, "a whole number >= 1, or None")
+        _require_settings(self.settings)
         if not is_remote(self.path):
             force_setattr(self, "path", os.path.abspath(self.path))  # noqa: PTH100 - a str
 
     @property
-    def owner(self) -> tuple[str, str]:
-        """Job and version."""
-        return self.job, self.version
+    def owner(self) -> Owner:
+        """Whose results they are."""
+        return Owner(self.job, self.version, digest_of(self.settings))
 
     def prepare(self) -> None:
         """Make the folder, or see that it holds what this journal is for; once, before all work.
 
         Many loose files are merged, see `compact`: more than 64, or more than 64 MiB in them.
+        Without settings of its own it leaves those alone that are there; where none are set and
+        nothing is kept yet, its own are set.
 
         Raises:
-            JournalMismatch: it belongs to another job or version.
+            JournalMismatch: it belongs to another job or version, or was kept with other settings.
+            JournalTooNew: a later version of asyncwait has written it.
             JournalCorrupt: it does not say whose it is.
             MissingExtra: the path is a URL, and fsspec is not installed.
             InvalidConfig: the path is that of a file, or fsspec knows nothing of that kind.
@@ -80,15 +99,28 @@ class Journal(Struct, frozen=True):
                 store.make()
             except (FileExistsError, NotADirectoryError) as error:
                 raise InvalidConfig.of("path", self.path, "a folder, or none yet") from error
-            if (held := read_identity(store)) is None:
-                write_identity(store, self.owner)
-                held = read_identity(store)  # Somebody else may have been faster.
-            self._require_ours(store, held)
-            compact_if_many(store, self.owner)
+            held = read_identity(store)
+            if held is None or self._is_free(store, held):
+                write_identity(store, encode_identity(self.job, self.version, self.settings))
+                held = need_identity(store)  # Somebody else may have been faster.
+            self._require_ours(store, held, self.settings or held.meta.settings)
+            compact_if_many(store, held.meta.owner)
 
-    def _require_ours(self, store: Store, held: tuple[str, str] | None) -> None:
-        if held is not None and held != self.owner:
-            raise JournalMismatch.of(store.path, held, self.owner)
+    def _is_free(self, store: Store, held: Header) -> bool:
+        """Say whether there is nothing that settings would be the wrong ones of."""
+        meta = held.meta
+        is_ours = (meta.job, meta.version, meta.settings) == (self.job, self.version, ())
+        return is_ours and bool(self.settings) and not entry_files(store)
+
+    def _require_ours(self, store: Store, held: Header, settings: Settings) -> None:
+        if settings and held.format == 1:
+            raise JournalMismatch.older(store.path)
+        was = {"job": held.meta.job, "version": held.meta.version, **dict(held.meta.settings)}
+        now = {"job": self.job, "version": self.version, **dict(settings)}
+        names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+        if names:
+            differs = {name: (was.get(name), now.get(name)) for name in names}
+            raise JournalMismatch.between(store.path, differs)
 
     def attempt(self, name: str) -> Attempt:
         """Open the journal for one attempt of a task; leave it as a context, or close it.
@@ -97,7 +129,9 @@ class Journal(Struct, frozen=True):
             name: for people who look at the folder, for example "part-7". It need not be unique.
 
         Raises:
-            JournalMismatch: the journal, or a file in it, belongs to another job or version.
+            JournalMismatch: the journal, or a file in it, belongs to another job or version, or was
+                kept with other settings.
+            JournalTooNew: a later version of asyncwait has written it, or a file in it.
             JournalCorrupt: there is no journal, or a file does not say whose it is.
             InvalidConfig: the name is none for a file.
             MissingExtra: the path is a URL, and fsspec is not installed.
@@ -106,7 +140,7 @@ class Journal(Struct, frozen=True):
         _require_name(name)
         store = open_store(self.path)
         try:
-            self._require_ours(store, read_identity(store, is_needed=True))
+            self._require_ours(store, need_identity(store), self.settings)
             return Attempt(
                 store, self.owner, name, flush_rows=self.flush_rows, max_bytes=self.max_bytes
             )
@@ -129,6 +163,23 @@ def _require_name(name: Any) -> None:
 def _require_token(name: str, token: Any) -> None:
     if not isinstance(token, str) or not 1 <= len(token) <= _LONGEST or not _is_text(token):
         raise InvalidConfig.of(name, token, f"a text of 1 to {_LONGEST} characters")
+
+
+def _require_settings(settings: Any) -> None:
+    expected = "pairs of a name and a text, each name once, none of them job or version"
+    is_pairs = isinstance(settings, tuple) and all(map(_is_pair, settings))
+    names = {"job", "version", *(pair[0] for pair in settings)} if is_pairs else ()
+    if not is_pairs or len(names) < len(settings) + 2:
+        raise InvalidConfig.of("settings", settings, expected)
+    size = sum(len(text.encode()) for pair in settings for text in pair)
+    if size > _SETTINGS_MOST:
+        raise InvalidConfig(f"settings must be at most {_SETTINGS_MOST:,} bytes, got {size:,}")
+
+
+def _is_pair(pair: Any) -> bool:
+    if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - a pair
+        return False
+    return all(isinstance(text, str) and _is_text(text) for text in pair)
 
 
 def _is_text(token: str) -> bool:

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Generator
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from asyncwait.backends.journal._store import Write
+from asyncwait.backends.journal._errors import JournalCorrupt
+from asyncwait.backends.journal._store import LOOSE, MERGED, Write
 
 TEMPORARY = ".tmp"
 """How the name of a file ends that is being begun."""
@@ -44,7 +46,10 @@ class LocalStore:
         with os.scandir(self.path) as files:
             for file in files:
                 with suppress(FileNotFoundError):
-                    found[file.name] = file.stat().st_size
+                    status = file.stat()
+                    found[file.name] = status.st_size
+                    if file.name.endswith((LOOSE, MERGED)):
+                        self._require_file(file.name, status)
         return found
 
     def read(self, name: str, begin: int, length: int) -> bytes:
@@ -63,13 +68,22 @@ class LocalStore:
         else:
             if len(self._open) >= _OPEN_AT_ONCE:
                 self._close(next(iter(self._open)))
+            self._require_file(name)
             self._open[name] = os.open(self.file(name), os.O_RDONLY | os.O_CLOEXEC)
         return self._open[name]
+
+    def _require_file(self, name: str, status: os.stat_result | None = None) -> None:
+        """Refuse what only has the name of a file; to open a FIFO would be to wait for ever."""
+        mode = (status or os.stat(self.file(name))).st_mode  # noqa: PTH116 - as above
+        if not stat.S_ISREG(mode):
+            kind = "folder" if stat.S_ISDIR(mode) else "FIFO" if stat.S_ISFIFO(mode) else "device"
+            raise JournalCorrupt.not_a_file(self.file(name), kind)
 
     def _close(self, name: str) -> None:
         os.close(self._open.pop(name))
 
     def open(self, name: str) -> BinaryIO:
+        self._require_file(name)
         return Path(self.file(name)).open("rb", buffering=_PIECE)
 
     def put(self, name: str, data: bytes) -> None:
@@ -85,12 +99,19 @@ class LocalStore:
             os.fsync(file)
             os.rename(temporary, self.file(name))  # noqa: PTH104 - as above
             self._sync()
+            self._forget(name)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108 - as above
             raise
         finally:
             os.close(file)
+
+    def _forget(self, name: str) -> None:
+        """Read a name anew: another file has it now."""
+        with self._lock:
+            if name in self._open:
+                self._close(name)
 
     def _sync(self) -> None:
         """Have the folder know its names, before anything is deleted because of them."""
@@ -101,6 +122,7 @@ class LocalStore:
             os.close(folder)
 
     def is_final(self, name: str) -> bool:
+        self._require_file(name)
         file = os.open(self.file(name), os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,7 +139,7 @@ class LocalStore:
     def sweep(self) -> None:
         for name in self.sizes():
             if name.endswith(TEMPORARY):
-                with suppress(FileNotFoundError):
+                with suppress(FileNotFoundError, JournalCorrupt):
                     if self.is_final(name):
                         self.delete(name)
 

@@ -2,15 +2,17 @@
 
 import os
 from contextlib import suppress
+from time import monotonic
 from uuid import uuid4
 
+from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import payload_of
 from asyncwait.backends.journal._format import (
     AROUND,
     BEFORE,
-    ENTRIES,
     MOST,
     RECORD,
+    Owner,
     encode_end,
     encode_entry,
     encode_header,
@@ -22,6 +24,10 @@ from asyncwait.backends.journal._writers import PER_ENTRY, PER_SEAL
 
 _OFTEN = 10
 
+_SOON = 100e-6
+"""Seconds between two looks whether the file is still there: nobody deletes a folder in less, and
+a look at each entry would cost half as much as writing it."""
+
 
 class LocalWriter:
     """See `Writer`.
@@ -32,17 +38,20 @@ class LocalWriter:
     Args:
         folder: where the file is to be.
         name: of the attempt.
-        owner: job and version of the journal.
+        owner: whose journal it is.
     """
 
-    def __init__(self, folder: str, name: str, owner: tuple[str, str]) -> None:
+    def __init__(self, folder: str, name: str, owner: Owner) -> None:
         self.own: str | None = None
         self.written = 0
         self._folder = folder
         self._name = name
-        self._header, self._salt = encode_header(ENTRIES, *owner)
+        self._header, self._salt = encode_header(owner)
         self._owner = owner
         self._file = -1
+        self._looked = 0.0
+        self._seen = 0
+        """How far it was written when it was looked whether the file is still there; and when."""
         self._places: dict[bytes, int] = {}
         """Where each entry begins. Nothing but bytes and numbers: Python's collector has no look at
         it, which would cost as much for each entry as writing it does."""
@@ -66,6 +75,14 @@ class LocalWriter:
         except BaseException:
             self._cut()
             raise
+        if monotonic() - self._looked > _SOON:
+            self._require_linked()
+
+    def _require_linked(self) -> None:
+        """Refuse to go on when the file was deleted: nobody would find what is written there."""
+        self._looked, self._seen = monotonic(), self.written
+        if os.fstat(self._file).st_nlink == 0:
+            raise JournalError.deleted(f"{self._folder}/{self.own}")
 
     def _begin(self) -> None:
         """Make the file; somebody may take one that has not got its name yet for a dead one's."""
@@ -75,6 +92,7 @@ class LocalWriter:
             with suppress(FileNotFoundError):
                 self._begin_at(path)
                 self.own, self.written = name, len(self._header)
+                self._seen = self.written
                 return
         raise FileNotFoundError(f"{self._folder} is gone, or no file can be made in there")
 
@@ -104,7 +122,7 @@ class LocalWriter:
             os.close(self._file)
         self.own = None
         self._places = {}
-        self._header, self._salt = encode_header(ENTRIES, *self._owner)
+        self._header, self._salt = encode_header(self._owner)
 
     def find(self, key: bytes) -> bytes | None:
         if (at := self._places.get(key)) is None:
@@ -117,7 +135,17 @@ class LocalWriter:
         pass
 
     def close(self, room: float) -> None:
-        """Seal the file; without room it stays as one that was left by a killed process."""
+        """Seal the file; without room it stays as one that was left by a killed process.
+
+        Raises:
+            JournalError: it was deleted since something was added.
+        """
+        try:
+            if self.own is not None and self._seen != self.written:
+                self._require_linked()
+        except JournalError:
+            self._leave()
+            raise
         if self.own is not None and self.coming <= room:
             self._seal()
         if self.own is not None:

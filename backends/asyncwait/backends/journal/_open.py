@@ -1,5 +1,6 @@
 """What a path is for: a disk, or fsspec; neither is imported before it is needed."""
 
+from asyncwait.backends.journal._format import Owner
 from asyncwait.backends.journal._store import Store, is_remote
 from asyncwait.backends.journal._writers import Writer
 
@@ -20,13 +21,13 @@ def open_store(path: str) -> Store:
     return LocalStore(path)
 
 
-def open_writer(store: Store, name: str, owner: tuple[str, str], flush_rows: int) -> Writer:
+def open_writer(store: Store, name: str, owner: Owner, flush_rows: int) -> Writer:
     """Return what writes an attempt's entries; it makes no file before the first.
 
     Args:
         store: where the files are.
         name: of the attempt.
-        owner: job and version of the journal.
+        owner: whose journal it is.
         flush_rows: entries in a part, where files are written whole.
     """
     if is_remote(store.path):

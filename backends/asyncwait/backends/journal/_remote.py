@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
-from asyncwait.backends.journal._store import Write
+from asyncwait.backends.journal._errors import JournalCorrupt
+from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, MERGED, Write
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 _BLOCK = 256 * 1024
@@ -61,8 +62,11 @@ class RemoteStore:
             found = self._fs.ls(self._root, detail=True)
         except FileNotFoundError:
             return {}  # Where there are no folders an empty one is none.
-        files = (each for each in found if each["type"] == "file")
-        return {each["name"].rpartition("/")[2]: each["size"] or 0 for each in files}
+        named = {each["name"].rstrip("/").rpartition("/")[2]: each for each in found}
+        for name, each in named.items():
+            if name.endswith((LOOSE, MERGED)):
+                self._require_file(name, each["type"])
+        return {name: each["size"] or 0 for name, each in named.items() if each["type"] == "file"}
 
     def read(self, name: str, begin: int, length: int) -> bytes:
         if length > _BLOCK:
@@ -86,7 +90,15 @@ class RemoteStore:
         return block
 
     def _fetch(self, name: str, begin: int, length: int) -> bytes:
+        if name == IDENTITY_NAME and not self._has_objects:
+            self._require_file(name, self._fs.info(self._file(name))["type"])
         return bytes(self._fs.cat_file(self._file(name), start=begin, end=begin + length))
+
+    def _require_file(self, name: str, kind: str) -> None:
+        """Refuse what only has the name of a file; a FIFO would be waited for for ever."""
+        if kind != "file":
+            kind = "folder" if kind == "directory" else "FIFO or device"
+            raise JournalCorrupt.not_a_file(f"{self.path}/{name}", kind)
 
     def open(self, name: str) -> BinaryIO:
         return cast("BinaryIO", self._fs.open(self._file(name), "rb"))
@@ -94,6 +106,7 @@ class RemoteStore:
     def put(self, name: str, data: bytes) -> None:
         with self._renamed(name) as path:
             self._fs.pipe_file(path, data)
+        self._blocks.pop((name, 0), None)  # Of an identity that was another one.
 
     @contextmanager
     def create(self, name: str) -> Generator[Write]:

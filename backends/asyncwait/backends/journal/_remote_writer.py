@@ -2,15 +2,16 @@
 
 from uuid import uuid4
 
+from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import EntryFile, payload_of, read_entry
 from asyncwait.backends.journal._format import (
-    ENTRIES,
     RECORD,
+    Owner,
     encode_end,
     encode_entry,
     encode_header,
 )
-from asyncwait.backends.journal._store import LOOSE, Store
+from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, Store
 from asyncwait.backends.journal._writers import PER_ENTRY, PER_SEAL
 
 PART_BYTES = 32 * 1024 * 1024
@@ -25,13 +26,13 @@ class RemoteWriter:
     Args:
         store: where the parts are to be.
         name: of the attempt.
-        owner: job and version of the journal.
+        owner: whose journal it is.
         flush_rows: entries in a part.
     """
 
     own: str | None = None
 
-    def __init__(self, store: Store, name: str, owner: tuple[str, str], flush_rows: int) -> None:
+    def __init__(self, store: Store, name: str, owner: Owner, flush_rows: int) -> None:
         self.written = 0
         self._store = store
         self._name = name
@@ -49,7 +50,7 @@ class RemoteWriter:
         return PER_ENTRY + len(payload) + (0 if self._kept else self._around())
 
     def _around(self) -> int:
-        return len(encode_header(ENTRIES, *self._owner)[0]) + PER_SEAL
+        return len(encode_header(self._owner)[0]) + PER_SEAL
 
     def add(self, key: bytes, payload: bytes) -> None:
         cost = self.cost(payload)
@@ -76,8 +77,10 @@ class RemoteWriter:
     def flush(self) -> None:
         if not self._kept:
             return
+        if self._places and IDENTITY_NAME not in self._store.sizes():
+            raise JournalError.deleted(self._store.path)
         name = f"{self._name}-{uuid4().hex}{LOOSE}"
-        header, salt = encode_header(ENTRIES, *self._owner)
+        header, salt = encode_header(self._owner)
         data, places = bytearray(header), dict[bytes, int]()
         for key, payload in self._kept.items():
             places[key] = len(data)

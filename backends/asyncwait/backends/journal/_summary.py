@@ -5,7 +5,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalMismatch
+from asyncwait.backends.journal._errors import (
+    JournalCorrupt,
+    JournalError,
+    JournalMismatch,
+    JournalTooNew,
+)
 from asyncwait.backends.journal._files import (
     EntryFile,
     Scan,
@@ -14,8 +19,8 @@ from asyncwait.backends.journal._files import (
     read_entry,
     records_of,
 )
-from asyncwait.backends.journal._format import KEY_BYTES, RECORD
-from asyncwait.backends.journal._identity import read_identity
+from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Header, Owner
+from asyncwait.backends.journal._identity import need_identity
 from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import LOOSE, Store, entry_files
 
@@ -30,14 +35,15 @@ class FileSummary(Struct, frozen=True):
         entries: that can be read.
         bytes: of the file.
         state: "whole"; "torn", if it has an entry, or ends in a header, that is not whole or not
-            right; "corrupt", if it does not say whose it is; or "foreign", if it belongs to another
-            job or version. The last two are refused by every attempt.
+            right; "corrupt", if it does not say whose it is; "foreign", if it belongs to another
+            job or version, or to other settings; or "newer", if it is of a later version of the
+            format. The last three are refused by every attempt.
     """
 
     name: str
     entries: int
     bytes: int
-    state: Literal["whole", "torn", "corrupt", "foreign"]
+    state: Literal["whole", "torn", "corrupt", "foreign", "newer"]
 
 
 class JournalSummary(Struct, frozen=True):
@@ -52,9 +58,11 @@ class JournalSummary(Struct, frozen=True):
         keys: that are different.
         bytes: of all those files.
         torn: files that are.
-        corrupt: files that are, or are foreign.
+        corrupt: files that are, or are foreign, or newer.
         loose: those that attempts have written.
         merged: those that were made of others.
+        settings: what else the results depend on, by name.
+        format: version of the format in which it was begun; in 1 there were no settings.
     """
 
     path: str
@@ -68,6 +76,8 @@ class JournalSummary(Struct, frozen=True):
     corrupt: int
     loose: tuple[FileSummary, ...]
     merged: tuple[FileSummary, ...]
+    settings: dict[str, str] = {}
+    format: int = 2
 
 
 def summary(path: str) -> JournalSummary:
@@ -78,46 +88,51 @@ def summary(path: str) -> JournalSummary:
 
     Raises:
         JournalCorrupt: there is no journal, or it does not say whose it is.
+        JournalTooNew: a later version of asyncwait has begun it.
         JournalError: files are deleted faster than they can be read.
         MissingExtra: the path is a URL, and fsspec is not installed.
         OSError: it can't be read.
     """
     with closing(open_store(path)) as store:
-        owner = read_identity(store, is_needed=True)
-        assert owner is not None
+        identity = need_identity(store)
         for _ in range(_OFTEN):
             try:
-                return _summary(store, owner)
+                return _summary(store, identity)
             except FileNotFoundError:
                 continue  # They have been merged.
     raise JournalError(f"{path} loses files faster than they can be read")
 
 
-def _summary(store: Store, owner: tuple[str, str]) -> JournalSummary:
+def _summary(store: Store, identity: Header) -> JournalSummary:
+    meta = identity.meta
     keys = [bytearray() for _ in range(256)]
     sizes = sorted(entry_files(store).items())
-    files = [_of_file(store, name, size, owner, keys) for name, size in sizes]
+    files = [_of_file(store, name, size, meta.owner, keys) for name, size in sizes]
     return JournalSummary(
         path=store.path,
-        job=owner[0],
-        version=owner[1],
+        job=meta.job,
+        version=meta.version,
         files=len(files),
         entries=sum(file.entries for file in files),
         keys=sum(map(_distinct, keys)),
         bytes=sum(file.bytes for file in files),
         torn=sum(file.state == "torn" for file in files),
-        corrupt=sum(file.state in {"corrupt", "foreign"} for file in files),
+        corrupt=sum(file.state in {"corrupt", "foreign", "newer"} for file in files),
         loose=tuple(file for file in files if file.name.endswith(LOOSE)),
         merged=tuple(file for file in files if not file.name.endswith(LOOSE)),
+        settings=dict(meta.settings),
+        format=identity.format,
     )
 
 
 def _of_file(
-    store: Store, name: str, size: int, owner: tuple[str, str], keys: list[bytearray]
+    store: Store, name: str, size: int, owner: Owner, keys: list[bytearray]
 ) -> FileSummary:
     """Return what there is in a file, and add its keys to those of all, by their first bytes."""
     try:
         file = open_file(store, name, size, owner)
+    except JournalTooNew:
+        return FileSummary(name, 0, size, "newer")
     except JournalCorrupt:
         return FileSummary(name, 0, size, "corrupt")
     except JournalMismatch:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec.structs import replace
 
-from asyncwait.backends.journal import JournalError
+from asyncwait.backends.journal import EntryTooLarge, JournalError
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
@@ -160,12 +160,14 @@ def failure_handler(
         results: what is made of what a handler gives.
 
     Of a journal that can't be written nobody is asked: who left such rows out would pay for them
-    again and again.
+    again and again. A result that is too long for it is known to be.
     """
     asked = parts.failure if on_error is None else on_error
 
     def handle(row: InputRow, error: OperatorError) -> Any:
-        if asked is None or asked == "fail" or isinstance(error.__cause__, JournalError):
+        cause = error.__cause__
+        is_lost = isinstance(cause, JournalError) and not isinstance(cause, EntryTooLarge)
+        if asked is None or asked == "fail" or is_lost:
             raise error
         if asked == "skip":
             return ()

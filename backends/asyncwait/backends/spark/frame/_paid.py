@@ -10,18 +10,27 @@ import msgspec
 import pyarrow as pa
 from pyarrow import types
 
-from asyncwait.backends.journal import Attempt, Journal, key_of, keys_after
-from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
+from asyncwait.backends.journal import (
+    Attempt,
+    EntryTooLarge,
+    Journal,
+    JournalError,
+    key_of,
+    keys_after,
+)
+from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
+from asyncwait.backends.spark.frame._settings import arrow_columns
 from asyncwait.backends.spark.frame._version import version_of
 from asyncwait.spec import InvalidConfig, Retry
 
 
-def journal_of(asked: Any, fn: Any) -> Journal | None:
+def journal_of(asked: Any, fn: Any, retry: Retry | None = None) -> Journal | None:
     """Return the journal that is asked for: one whole, or a path, for the function as it stands.
 
     Args:
         asked: a Journal, a path, or None for none.
         fn: the user's function; its name is the job then; see `version_of`.
+        retry: whose `on_result` says which results count, as the function does.
 
     Raises:
         InvalidConfig: it is neither, or nobody can tell the version of `fn`.
@@ -30,7 +39,9 @@ def journal_of(asked: Any, fn: Any) -> Journal | None:
         return asked
     if not isinstance(asked, str):
         raise InvalidConfig.of("journal", asked, "a path, a Journal, or None")
-    return Journal(asked, _name_of(fn)[:200], version_of(fn))
+    again = None if retry is None else retry.on_result
+    settings = () if again is None else (("on_result", version_of(again)),)
+    return Journal(asked, _name_of(fn)[:200], version_of(fn), settings=settings)
 
 
 def _name_of(fn: Any) -> str:
@@ -46,22 +57,42 @@ class Keys:
 
     Equal rows are told apart by how many of them came before, so that each is called once.
 
+    A key says what is called: values, and the types of all of them as they come, the time zone of
+    instants included; and what is made of its result: schema, `many`, and all settings.
+
     Args:
         attempt: the journal, open.
-        schema: of the results: those of another one are none.
-        names: of the columns that the function is given.
+        shape: of the rows.
+        settings: of the journal.
+        many: the function gives several rows for each.
         batch: which query and micro-batch this is; empty if it is none.
     """
 
     def __init__(
-        self, attempt: Attempt, schema: pa.Schema, names: tuple[str, ...], batch: str = ""
+        self,
+        attempt: Attempt,
+        shape: Shape,
+        settings: tuple[tuple[str, str], ...] = (),
+        *,
+        many: bool = False,
+        batch: str = "",
     ) -> None:
+        given = shape.given
         self._attempt = attempt
-        self._key = keys_after(f"{schema}\n{names}\n{batch}")
+        self._names = (given,) if isinstance(given, str) else given
+        results = arrow_columns(shape.results, nulls=True)
+        self._first = (_RULE, results, repr(sorted(settings)), str(many), batch)
+        self._schema: pa.Schema | None = None
         self._seen: dict[bytes, int] = {}
 
     def look(self, rows: Sequence[InputRow]) -> None:
-        """Write its key on each of `rows`, and what was paid for, if that is there."""
+        """Write its key on each of `rows`, of one batch, and what was paid for, if it is there."""
+        if not rows:
+            return
+        if (schema := rows[0].batch.schema) != self._schema:
+            given = arrow_columns([schema.field(name) for name in self._names], nulls=False)
+            # A digest of all that: what each row adds has room in one block of the hash then.
+            self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
         for row, key, paid in zip(rows, keys, self._attempt.find_all(keys), strict=True):
             row.key, row.paid = key, paid
@@ -75,7 +106,12 @@ class Keys:
         return key if before == 0 else key_of(key, before)
 
 
-_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+_RULE = "row 2"
+"""How keys of rows are made; another number whenever that changes."""
+
+_ENCODER = msgspec.msgpack.Encoder()
+"""Two values of one type have two texts, also where a function would see no more than the order of
+a map: fields of structs come in the order of their type."""
 
 
 class Payloads:
@@ -103,18 +139,24 @@ class Payloads:
         self._many = many
         self._again: Callable[[Any], Any] | None = None if retry is None else retry.on_result
         fields: Any = tuple[tuple(_python_type(field.type) | None for field in results)]  # type: ignore[misc]
-        self._decoder: Any = msgspec.msgpack.Decoder(list[fields])
+        self._decoder: Any = msgspec.msgpack.Decoder(list[fields] | int)
 
     def read(self, row: InputRow) -> Any:
-        """Return what was paid for."""
+        """Return what was paid for.
+
+        Raises:
+            EntryTooLarge: it was paid for, and too long to be kept.
+        """
         payload = self._decoder.decode(row.paid)
+        if isinstance(payload, int):
+            raise EntryTooLarge.of_size(payload)
         rows = [OutputRow(row, (*fields, *self._end)) for fields in payload]
         return rows if self._many else rows[0]
 
     def keep(self, row: InputRow, given: Any) -> Any:
         """Return what a call gives, when it is in the journal."""
         if type(given) is OutputRow and self._again is None and not self._end:  # as nearly all are
-            self._attempt.add(row.key, _ENCODER.encode((given.fields,)))
+            self._add(row.key, _ENCODER.encode((given.fields,)))
             return given
         if self._many and not isinstance(given, OutputRow) and hasattr(given, "__iter__"):
             if isinstance(given, dict | str | bytes):
@@ -124,8 +166,22 @@ class Payloads:
         if all(isinstance(each, OutputRow) for each in rows) and not self._is_asked_again(rows):
             length = len(self._end)
             fields = [each.fields[: len(each.fields) - length] for each in rows]
-            self._attempt.add(row.key, _ENCODER.encode(fields))
+            self._add(row.key, _ENCODER.encode(fields))
         return given
+
+    def _add(self, key: bytes, payload: bytes) -> None:
+        """Keep what was paid for; of what is too long its size, so that nobody pays for it again.
+
+        Raises:
+            JournalError: it can't be kept, for which nobody is to call again either.
+        """
+        try:
+            self._attempt.add(key, payload)
+        except EntryTooLarge:
+            self._attempt.add(key, _ENCODER.encode(len(payload)))
+            raise
+        except OSError as error:
+            raise JournalError(f"the journal can't be written: {error}") from error
 
     def _is_asked_again(self, rows: tuple[OutputRow, ...]) -> bool:
         return self._again is not None and bool(self._again(rows))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
@@ -14,6 +15,7 @@ from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._schema import arrow_schema, require_different
+from asyncwait.backends.spark.frame._settings import Call, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import InvalidConfig, shown
 
@@ -75,6 +77,12 @@ class FramePlan:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
         self._output = self._columns_out(options.error_column)
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+        fields = {field.name: field for field in df.schema.fields}
+        call = Call([fields[name] for name in given], one, results, options.many, zone)
+        require_values(call.given)
+        if (journal := options.journal) is not None:
+            settings = (*journal.settings, *call.settings())
+            options = replace(options, journal=replace(journal, settings=settings))
         self.work = Enrichment(fn, self._shape, zone, options, _odd(self._travels()))
         """What each task does."""
         _require_portable(fn, self.work)

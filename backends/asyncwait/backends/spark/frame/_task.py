@@ -95,9 +95,9 @@ class Enrichment(Struct, frozen=True):
         return Partition(batches, opening.on, rows, **options)
 
     def _keys(self, attempt: Attempt) -> Keys:
-        given = self.shape.given
-        names = (given,) if isinstance(given, str) else given
-        return Keys(attempt, self.shape.results, names, micro_batch())
+        options = self.options
+        settings = () if options.journal is None else options.journal.settings
+        return Keys(attempt, self.shape, settings, many=options.many, batch=micro_batch())
 
 
 class _Counts:

@@ -147,7 +147,11 @@ def frame_wait(mode: Mode) -> FrameWait:
                 or a job that is killed and started again does not pay twice: the path of a folder
                 that all workers see, or a URL for fsspec. The function may not change meanwhile:
                 its source, what is bound to it, and what it uses of its own module. Or say yourself
-                what it is: `Journal(path, job, version)`. With another schema all is called again.
+                what it is: `Journal(path, job, version)`. Nor may what else makes it another call,
+                or another result: the columns that it is given, their order and their types,
+                `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
+                the session. A result of more than 64 MiB is not kept: its row fails, and is not
+                called again.
 
         Returns:
             A DataFrame of the carried columns and the results.
@@ -155,7 +159,9 @@ def frame_wait(mode: Mode) -> FrameWait:
         Raises:
             InvalidConfig: an argument is wrong.
             MissingExtra: pyspark is not installed, or older than 4.1.
-            JournalError: the journal belongs to another job, or to another version of the function.
+            JournalMismatch: the journal is of other calls: another job, another version of the
+                function, other columns, types, schema or time zone. An InvalidConfig, too.
+            JournalError: the journal can't be read, or a later version of asyncwait has written it.
         """
         require_pyspark()
         from asyncwait.backends.spark.frame._ceilings import Ceilings
@@ -169,7 +175,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         OperatorConfig(mode, capacity, timeout, retry, held)
         ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
         capacity, pace = ceilings.share(df, capacity)
-        kept = journal_of(journal, fn)
+        kept = journal_of(journal, fn, retry)
         options = Options(
             mode,
             timeout,
@@ -185,7 +191,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, carry, key)
         planned = FramePlan(df, fn, results, asked, options)
-        if kept is not None:
+        if (kept := planned.work.options.journal) is not None:
             kept.prepare()
         return planned
 

@@ -1,0 +1,366 @@
+"""A stored result is given for the very same call only: keys and settings, without Spark."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import types as sql
+
+from asyncwait.backends.journal import Journal, JournalMismatch
+from asyncwait.backends.spark.frame._paid import Keys
+from asyncwait.backends.spark.frame._rows import FrameRows, Shape
+from asyncwait.backends.spark.frame._settings import Call, require_values
+from asyncwait.spec import InvalidConfig
+
+TWICE = pa.schema([("twice", pa.int64())])
+TEXTS = (
+    "",
+    "0",
+    "-0.0",
+    "1",
+    "1.5",
+    "1.50",
+    "True",
+    "nan",
+    "2026-01-02",
+    "2026-01-02T00:00:00",
+    "2026-01-02T03:04:05.000006",
+    "2026-01-02T03:04:05.000006Z",
+    "03:04:05",
+    "P1D",
+    "PT1.5S",
+)
+"""What may stand for values of several types, and is one of text."""
+
+SPAN = {"P1D": timedelta(days=1), "PT1.5S": timedelta(seconds=1.5), "0": timedelta()}
+
+
+def instant(text: str) -> datetime:
+    """One with a time zone."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def clock(text: str) -> datetime:
+    """One without."""
+    return datetime.fromisoformat(text).replace(tzinfo=None)
+
+
+def fixed(unit: str) -> Callable[[str], Decimal]:
+    """Reads decimals with as many places as a unit has."""
+
+    def read(text: str) -> Decimal:
+        return Decimal(int(Decimal(text) / Decimal(unit))) * Decimal(unit)
+
+    return read
+
+
+LEAVES: dict[str, tuple[pa.DataType, Callable[[str], Any]]] = {
+    "text": (pa.string(), str),
+    "binary": (pa.binary(), str.encode),
+    "boolean": (pa.bool_(), {"0": False, "1": True, "True": True}.__getitem__),
+    **{f"int{bits}": (getattr(pa, f"int{bits}")(), int) for bits in (8, 16, 32, 64)},
+    "float": (pa.float32(), float),
+    "double": (pa.float64(), float),
+    "decimal": (pa.decimal128(10, 1), fixed("0.1")),
+    "scaled": (pa.decimal128(10, 2), fixed("0.01")),
+    "wide": (pa.decimal128(11, 1), fixed("0.1")),
+    "date": (pa.date32(), date.fromisoformat),
+    "time": (pa.time64("us"), time.fromisoformat),
+    "instant": (pa.timestamp("us", "UTC"), instant),
+    "there": (pa.timestamp("us", "Europe/Berlin"), instant),
+    "clock": (pa.timestamp("us"), clock),
+    "span": (pa.duration("us"), SPAN.__getitem__),
+    "null": (pa.null(), {"": None}.__getitem__),
+}
+NESTS: dict[str, tuple[Callable[[pa.DataType], pa.DataType], Callable[[Any], Any]]] = {
+    "plain": (lambda kind: kind, lambda value: value),
+    "list": (pa.list_, lambda value: [value]),
+    "struct": (lambda kind: pa.struct([("a", kind)]), lambda value: {"a": value}),
+    "other field": (lambda kind: pa.struct([("b", kind)]), lambda value: {"b": value}),
+    "odd field": (lambda kind: pa.struct([("a int, b", kind)]), lambda value: {"a int, b": value}),
+    "map": (lambda kind: pa.map_(pa.string(), kind), lambda value: [("a", value)]),
+    "deep": (
+        lambda kind: pa.list_(pa.struct([("a", pa.list_(kind))])),
+        lambda value: [{"a": [value]}],
+    ),
+}
+KEYED = (lambda kind: pa.map_(kind, pa.int32()), lambda value: [(value, 1)])
+"""A map that has it as a key, which is never null."""
+
+
+class Nothing:
+    """Stands for a journal in which there is nothing."""
+
+    def find_all(self, keys: Sequence[bytes]) -> list[None]:
+        """Find nothing."""
+        return [None] * len(keys)
+
+
+def keys_of(
+    column: pa.Array,
+    name: str = "x",
+    *,
+    as_row: bool = False,
+    results: pa.Schema = TWICE,
+    set_to: tuple[tuple[str, str], ...] = (),
+    nullable: bool = True,
+    **options: Any,
+) -> list[bytes]:
+    """The keys of a column's values, as the function is given them."""
+    shape = Shape((name,) if as_row else name, (), results)
+    nothing: Any = Nothing()
+    rows = FrameRows(shape, Keys(nothing, shape, set_to, **options).look)
+    schema = pa.schema([pa.field(name, column.type, nullable=nullable)])
+    return [row.key for row in rows.decode(pa.record_batch([column], schema))]
+
+
+def columns_of_all_types() -> Iterator[tuple[tuple[str, str], pa.Array]]:
+    """Each type, nested in each way, with all texts that are values of it."""
+    for (leaf, (kind, read)), nest in product(LEAVES.items(), [*NESTS, "keys"]):
+        wrap, hold = NESTS.get(nest, KEYED)
+        if (leaf, nest) == ("null", "keys"):
+            continue
+        values = [hold(value) for text in TEXTS if (value := readable(read, text)) is not Ellipsis]
+        yield (leaf, nest), pa.array(values, wrap(kind))
+
+
+def readable(read: Callable[[str], Any], text: str) -> Any:
+    """What a text is of a type; or `...`."""
+    try:
+        return read(text)
+    except (ValueError, KeyError, InvalidOperation):
+        return ...
+
+
+def test_no_two_types_share_a_key() -> None:
+    """Nor do two values of one, nor a value and a Row of it; whatever text they look like."""
+    seen: dict[bytes, Any] = {}
+    for (what, column), as_row in product(columns_of_all_types(), [False, True]):
+        values = column.to_pylist()
+        keys = dict(zip(keys_of(column, as_row=as_row), values, strict=True))
+        assert not seen.keys() & keys.keys(), what
+        assert len(keys) == len(values)
+        seen |= keys
+    assert len(seen) > 1000
+
+
+def test_the_same_has_the_same_key() -> None:
+    """Also where a column is never null, or of a large kind: the function is given the same."""
+    for _, column in columns_of_all_types():
+        keys = keys_of(column)
+        assert keys_of(column) == keys
+        if column.null_count == 0:
+            assert keys_of(column, nullable=False) == keys
+    text = pa.array(["a", "b"])
+    assert keys_of(text.cast(pa.large_string())) == keys_of(text)
+    never = pa.list_(pa.field("element", pa.int32(), nullable=False))
+    assert keys_of(pa.array([[1]], never)) == keys_of(pa.array([[1]], pa.list_(pa.int32())))
+
+
+def test_what_is_made_of_a_result_is_part_of_the_key() -> None:
+    """Schema, nulls in it, many, settings; and names and order of what is given."""
+    column = pa.array([1])
+    never = pa.schema([pa.field("twice", pa.int64(), nullable=False)])
+    inner = [pa.field("element", pa.int64(), nullable=nullable) for nullable in (True, False)]
+    schemas = [
+        TWICE,
+        never,
+        *(pa.schema([("twice", kind)]) for kind, _ in LEAVES.values() if kind != pa.int64()),
+        *(pa.schema([("twice", pa.list_(field))]) for field in inner),
+        pa.schema([("thrice", pa.int64())]),
+        pa.schema([*TWICE, *TWICE]),
+    ]
+    keys = [
+        *(key for results in schemas for key in keys_of(column, results=results)),
+        *keys_of(column, many=True),
+        *keys_of(column, batch="query 1"),
+        *keys_of(column, set_to=(("zone", "UTC"),)),
+        *keys_of(column, set_to=(("zone", "CET"),)),
+        *keys_of(column, "y"),
+    ]
+    assert len(set(keys)) == len(keys) == len(schemas) + 5
+
+    pair = pa.record_batch({"a": [1], "b": [1]})
+    nothing: Any = Nothing()
+    both = set()
+    for names in (("a", "b"), ("b", "a"), ("a",), ("b",), ()):
+        shape = Shape(names, (), TWICE)
+        rows = FrameRows(shape, Keys(nothing, shape).look)
+        both |= {row.key for row in rows.decode(pair)}
+    assert len(both) == 5
+
+
+VALUES = {
+    pa.float64(): st.floats(),
+    pa.int64(): st.integers(-(2**63), 2**63 - 1),
+    pa.string(): st.text(),
+    pa.binary(): st.binary(),
+    pa.decimal128(38, 9): st.decimals(-(10**28), 10**28, places=9),
+    pa.date32(): st.dates(),
+    pa.time64("us"): st.times(),
+    pa.timestamp("us"): st.datetimes(),
+    pa.timestamp("us", "Europe/Berlin"): st.datetimes(
+        datetime(2, 1, 1),  # noqa: DTZ001 - hypothesis adds the time zone
+        datetime(9998, 1, 1),  # noqa: DTZ001 - as above
+        timezones=st.just(UTC),
+    ),
+    pa.duration("us"): st.timedeltas(timedelta(days=-100_000_000), timedelta(days=100_000_000)),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES, ids=str)
+@pytest.mark.parametrize("nest", ["plain", "map", "deep"])
+def test_two_values_of_a_type_have_two_keys(nest: str, kind: pa.DataType) -> None:
+    """However near they are; the same value, and the same again in another partition."""
+    wrap, hold = NESTS[nest]
+
+    @settings(max_examples=50)
+    @given(st.lists(VALUES[kind] | st.none(), min_size=1, max_size=20, unique_by=repr))
+    def check(values: list[Any]) -> None:
+        column = pa.array([hold(value) for value in values], wrap(kind))
+        keys = keys_of(column)
+        assert len(set(keys)) == len(values)
+        assert keys_of(column[::-1]) == keys[::-1]
+
+    check()
+
+
+def test_a_map_counts_in_its_order() -> None:
+    """The function sees it."""
+    kind = pa.map_(pa.int32(), pa.string())
+    column = pa.array([[(1, "a"), (2, "b")], [(2, "b"), (1, "a")]], kind)
+    assert len(set(keys_of(column))) == 2
+
+
+LONG = sql.StructField("id", sql.LongType())
+INSTANT = sql.StructField("at", sql.TimestampType())
+NUMBER = sql.StructType([sql.StructField("n", sql.LongType())])
+CALL = Call([LONG], is_value=True, results=NUMBER, many=False, zone="UTC")
+SPARK_TYPES: list[sql.DataType] = [
+    *(kind() for kind in (sql.StringType, sql.BinaryType, sql.BooleanType, sql.DateType)),
+    *(kind() for kind in (sql.ByteType, sql.ShortType, sql.IntegerType, sql.LongType)),
+    *(kind() for kind in (sql.FloatType, sql.DoubleType, sql.NullType, sql.VariantType)),
+    *(kind() for kind in (sql.TimestampType, sql.TimestampNTZType, sql.CalendarIntervalType)),
+    *(sql.DecimalType(precision, scale) for precision in (10, 11) for scale in (0, 2)),
+    *(kind(size) for kind in (sql.CharType, sql.VarcharType) for size in (3, 4)),
+    sql.StringType("UTF8_LCASE"),
+    sql.DayTimeIntervalType(),
+    sql.DayTimeIntervalType(0, 1),
+    sql.YearMonthIntervalType(),
+    sql.TimeType(6),
+]
+
+
+def spark_nests(kind: sql.DataType) -> list[sql.DataType]:
+    """A type, and others that have it in them."""
+    return [
+        kind,
+        sql.ArrayType(kind),
+        sql.MapType(sql.StringType(), kind),
+        sql.MapType(kind, sql.StringType()),
+        *(sql.StructType([sql.StructField(name, kind)]) for name in ("a", "b", "a: int, b")),
+        sql.ArrayType(sql.StructType([sql.StructField("a", kind)])),
+    ]
+
+
+def differing(**changes: Any) -> Call:
+    """A call that differs from `CALL`."""
+    fields = {name: getattr(CALL, name) for name in CALL.__struct_fields__}
+    return Call(**(fields | changes))
+
+
+def test_all_types_of_spark_are_told_apart_by_name() -> None:
+    """In what is given and in results; with the nulls that results may have."""
+    kinds = [nested for kind in SPARK_TYPES for nested in spark_nests(kind)]
+    # A map that has text as its key and its value is made in both ways.
+    unlike = {repr(kind): kind for kind in kinds}.values()
+    fields = [sql.StructField("id", kind) for kind in unlike]
+    assert len(fields) > 150
+    for calls in (
+        [differing(given=[field]) for field in fields],
+        [differing(results=sql.StructType([field])) for field in fields],
+    ):
+        assert len({call.settings() for call in calls}) == len(fields)
+    nulls = [sql.ArrayType(sql.LongType(), containsNull=null) for null in (True, False)]
+    given = {differing(given=[sql.StructField("id", kind)]).settings() for kind in nulls}
+    results = {
+        differing(results=sql.StructType([sql.StructField("n", kind, nullable)])).settings()
+        for kind in nulls
+        for nullable in (True, False)
+    }
+    assert (len(given), len(results)) == (1, 4)
+
+
+CALLS: dict[str, Call] = {
+    "as it is": CALL,
+    "a Row": differing(is_value=False),
+    "another name": differing(given=[sql.StructField("no", sql.LongType())]),
+    "another type": differing(given=[sql.StructField("id", sql.StringType())]),
+    "two": differing(given=[LONG, INSTANT], is_value=False),
+    "another order": differing(given=[INSTANT, LONG], is_value=False),
+    "many": differing(many=True),
+    "another schema": differing(results=sql.StructType([sql.StructField("n", sql.StringType())])),
+    "another result": differing(results=sql.StructType([sql.StructField("m", sql.LongType())])),
+    "an instant": differing(given=[INSTANT]),
+    "elsewhere": differing(given=[INSTANT], zone="Europe/Berlin"),
+    "an instant as result": differing(results=sql.StructType([INSTANT])),
+    "as result, elsewhere": differing(results=sql.StructType([INSTANT]), zone="Europe/Berlin"),
+    "deep": differing(given=[sql.StructField("id", sql.ArrayType(INSTANT.dataType))]),
+    "deep, elsewhere": differing(
+        given=[sql.StructField("id", sql.ArrayType(INSTANT.dataType))], zone="Europe/Berlin"
+    ),
+    "long": differing(given=[sql.StructField(f"column {n}", sql.LongType()) for n in range(2000)]),
+    "as long": differing(
+        given=[sql.StructField(f"column {n}", sql.LongType()) for n in (*range(1999), 7777)]
+    ),
+}
+
+
+def test_settings_that_differ_are_refused_with_both_and_by_name(tmp_path: Path) -> None:
+    """Each pair of them; those that are the same are not."""
+    for number, (one, other) in enumerate(combinations(CALLS, 2)):
+        old, new = dict(CALLS[one].settings()), dict(CALLS[other].settings())
+        path = str(tmp_path / str(number))
+        journal = Journal(path, "job", "1", settings=CALLS[one].settings())
+        journal.prepare()
+        journal.prepare()
+        with pytest.raises(InvalidConfig) as caught:
+            Journal(path, "job", "1", settings=CALLS[other].settings()).prepare()
+        assert isinstance(caught.value, JournalMismatch)
+        expected = {name for name in {**old, **new} if old.get(name) != new.get(name)}
+        assert caught.value.differs == {name: (old.get(name), new.get(name)) for name in expected}
+        assert expected
+
+
+def test_the_time_zone_counts_where_instants_are_read() -> None:
+    """And nowhere else."""
+    assert CALL.settings() == differing(zone="Europe/Berlin").settings()
+    clock = sql.StructField("id", sql.TimestampNTZType())
+    here, there = (differing(given=[clock], zone=zone).settings() for zone in ("UTC", "CET"))
+    assert here == there
+    named = {name for name, call in CALLS.items() if "zone" in dict(call.settings())}
+    instants = {name for name in CALLS if "instant" in name or "elsewhere" in name}
+    assert named == {*instants, "deep", "two", "another order"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (sql.MapType(sql.ArrayType(sql.LongType()), sql.LongType()), "use map_entries"),
+        (sql.ArrayType(sql.MapType(NUMBER, sql.LongType())), "use map_entries"),
+        (sql.YearMonthIntervalType(), "interval year to month.* cast it before"),
+    ],
+    ids=["array", "struct", "interval"],
+)
+def test_what_python_has_no_values_of_is_refused_by_name(kind: sql.DataType, said: str) -> None:
+    """Before a job fails with it."""
+    require_values([LONG, INSTANT])
+    with pytest.raises(InvalidConfig, match=f"column x .*{said}"):
+        require_values([sql.StructField("x", kind)])
