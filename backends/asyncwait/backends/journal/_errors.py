@@ -10,6 +10,7 @@ What the file system raises passes unchanged: no room, no permission, no network
 """
 
 from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.texts import shown
 
 
 class JournalError(AsyncWaitError):
@@ -28,10 +29,10 @@ class JournalMismatch(JournalError):
             held: job and version that it belongs to.
             expected: job and version that it was opened for.
         """
+        got, wanted = (f"job {shown(job)}, version {shown(of)}" for job, of in (held, expected))
         return cls(
-            f"{where} holds results of job {held[0]!r}, version {held[1]!r}, expected job "
-            f"{expected[0]!r}, version {expected[1]!r}; give another path, the same version=, or "
-            "delete it"
+            f"{where} holds results of {got}, expected {wanted}; give another path, the same "
+            "version=, or delete it"
         )
 
 

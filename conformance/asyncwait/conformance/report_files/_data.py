@@ -23,6 +23,7 @@ from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import EXIT_CODES, Status, Word, worst
 from asyncwait.spec.rules import Level
 from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.texts import name_of, one_line
 
 FORMAT = 1
 """Of the file; one that a newer version wrote in another way has a higher number."""
@@ -146,7 +147,8 @@ class Played(Struct, frozen=True, tag="played", omit_defaults=True):
     @property
     def label(self) -> str:
         """What it is called where it is told of."""
-        return f"{self.name} ({self.id})" if self.replay else self.name
+        name = name_of(self.name)
+        return f"{name} ({one_line(self.id)})" if self.replay else name
 
     @property
     def as_played(self) -> Scenario | None:
@@ -308,8 +310,9 @@ class Run(Struct, frozen=True, dict=True):
     def line(self) -> str:
         """The verdict in one line."""
         if self.doubt or self.footer is None:
-            return f"{self.name}: inconclusive ({self.doubt})"
-        return self.footer.line
+            return f"{name_of(self.name)}: inconclusive ({self.doubt})"
+        name = f"{name_of(self.name)}: "
+        return f"{name}{self.footer.line.removeprefix(name)}"
 
     @property
     def exit_code(self) -> int:

@@ -22,6 +22,7 @@ from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.spec import AsyncWaitError, Statistics
+from asyncwait.spec.texts import joined
 
 
 class Enrichment(Struct, frozen=True):
@@ -151,12 +152,13 @@ def _require_text(error: Exception) -> None:
     Texts of services may hold what UTF-8 has no bytes for: half a pair of surrogates.
 
     Raises:
-        AsyncWaitError: the same text, and the same traceback, without that.
+        AsyncWaitError: the same text, and the same traceback, with that written out.
     """
     text = "".join(format_exception(error))
-    told = text.encode(errors="backslashreplace").decode()
-    if told != text:
-        raise AsyncWaitError(told) from None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise AsyncWaitError(joined([f"an error that UTF-8 can't hold:\n{text}"])) from None
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:
