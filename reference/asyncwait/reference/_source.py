@@ -102,7 +102,8 @@ class SourceReader:
         """
         if not isinstance(element, Element):
             raise TypeError(
-                f"elements gave {shown(element)}, which is not an element; try Record({shown(element)})"
+                f"elements gave {shown(element)}, which is not an element; "
+                f"try Record({shown(element)})"
             )
         self.wanted = wanted = anyio.Event()
         self.on_element(element)

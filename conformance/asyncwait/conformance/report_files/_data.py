@@ -30,6 +30,9 @@ FORMAT = 1
 
 Number = Annotated[int, Meta(ge=0)]
 
+RuleId = Annotated[str, Meta(max_length=100)]
+"""It stands in tables and links."""
+
 
 class Header(Struct, frozen=True, tag="asyncwait-report"):
     """What a file begins with.
@@ -71,8 +74,8 @@ class RuleText(Struct, frozen=True, tag="rule"):
         hint: what to look for in one's own code where it is broken; Markdown, may be empty.
     """
 
-    id: str
-    area: str
+    id: RuleId
+    area: RuleId
     chapter: str
     title: str
     level: Level
@@ -195,14 +198,14 @@ class Result(Struct, frozen=True, tag="result", omit_defaults=True):
             none.
     """
 
-    rule: str
+    rule: RuleId
     status: Status
     applied: Number = 0
     broken: Number = 0
     note: str = ""
     forgiven: bool = False
-    explains: tuple[str, ...] = ()
-    explained_by: str = ""
+    explains: tuple[RuleId, ...] = ()
+    explained_by: RuleId = ""
     evidence: tuple[Evidence, ...] = ()
     left_out: Number = 0
     cause: Number = 0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
-from asyncwait.spec.texts import joined, one_line, printable
+from asyncwait.spec.texts import joined, one_line, printable, shortened
 
 _SIGNS = {
     "pass": "✓",
@@ -59,5 +59,5 @@ def paragraphs(text: str) -> Markup:
 
 def _inline(text: str) -> Iterator[Markup]:
     for number, part in enumerate(re.split(r"`([^`]*)`", " ".join(text.split()))):
-        plain = escaped(printable(part))
+        plain = escaped(shortened(printable(part), LONGEST))
         yield Markup("<code>{}</code>").format(plain) if number % 2 else plain
