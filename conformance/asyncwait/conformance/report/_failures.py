@@ -93,7 +93,7 @@ def _rule(
     if result.is_advisory:
         yield f"  since {rule.since}: newer than what the backend claims, so it does not decide"
     if result.note:
-        yield f"  {name_of(result.note)}"
+        yield f"  note: {result.note}"
     for line in (*_drawn(result.failures[0]), *again_lines(backend, result.failures[0].case, kept)):
         yield f"  {line}".rstrip()
     if explained := ", ".join(explains):

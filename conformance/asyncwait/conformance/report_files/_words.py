@@ -32,7 +32,7 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
         yield f"  {line}"
     if result.note:
-        yield f"  {name_of(result.note)}"
+        yield f"  note: {result.note}"
     for piece in result.evidence[:1]:
         for line in evidence_lines(run.played[piece.played], piece):
             yield f"  {line}".rstrip()
