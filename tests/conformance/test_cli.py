@@ -32,6 +32,7 @@ from asyncwait.spec.scenario import (
     Timed,
     scenarios_to_json,
 )
+from asyncwait.spec.texts import name_of
 
 SCENARIO = Scenario(
     inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("x",)),)),)
@@ -612,7 +613,8 @@ def test_a_foreign_program_that_hangs_at_its_first_scenario_is_an_error(
         "the program is late: it answered the handshake, and then gave no answer to the first "
         'scenario, {"scenario":{}}, within 0.6 s, three times --patience; a longer one might help'
     ) in done.out
-    assert done.out.splitlines()[-1].startswith(f"exec:sh -c {command}: inconclusive after 0 of ")
+    name = name_of(f"exec:sh -c {command}")
+    assert done.out.splitlines()[-1].startswith(f"{name}: inconclusive after 0 of ")
 
 
 def test_a_foreign_program_that_talks_nonsense_is_no_backend(outside: Folder) -> None:

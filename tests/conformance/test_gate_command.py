@@ -119,7 +119,7 @@ def test_an_exception_that_has_expired_counts_no_more(gate: Folder) -> None:
     done = verify(gate, "gate:backend", "--exceptions", "known.toml", "--rule", "ORD-1")
 
     assert done.code == 1
-    assert "\n  its exception expired on 2001-02-03: we promise no order\n" in done.out
+    assert "\n  note: its exception expired on 2001-02-03: we promise no order\n" in done.out
     assert last(done).endswith(
         "(0 rules pass, 1 fail, exceptions expired: ORD-1 on 2001-02-03, "
         "333 of 493 scenarios can show it)"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from forging import assert_is_ours
 from hostile import ALL, PROGRAMS, Hostile, Program
 from remains import linux, wait_until_gone
 
@@ -43,8 +44,9 @@ def verify(*arguments: str, patience: float = PATIENCE) -> Result:
 
 
 def assert_is_told(done: Result, words: str) -> None:
-    """The command is not green, and says in these words why."""
+    """The command is not green, and says in these words why, and nothing that others wrote."""
     said = done.stdout + done.stderr
+    assert_is_ours(said)
     assert re.search(words, said), said
     if done.exit_code == 2:
         assert done.stdout == ""

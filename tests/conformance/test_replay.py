@@ -136,7 +136,7 @@ def test_where_it_hangs_is_shown(outside: Folder, backend: str) -> None:
     assert done.code == 1
     head, stacks = done.out.split("\n", 1)
     assert head == "hung: it stands here"
-    assert "in watched\n      import anyio; await anyio.sleep_forever()\n" in stacks
+    assert "in watched\n  |     import anyio; await anyio.sleep_forever()\n" in stacks
     assert stacks.count("in __anext__\n") == 1
     assert "conformance/harness" not in stacks
     assert "END-8 broken: " in stacks

@@ -119,7 +119,7 @@ def nested(levels: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("x" * 1_000, f"'{'x' * 199}... (str)"),
+        ("x" * 1_000, f"'{'x' * 119}... (822 more) ...{'x' * 59}'"),
         (10**10_000, "<int, whose repr raised ValueError> (int)"),
         (nested(100_000), "<list, whose repr raised RecursionError> (list)"),
         (Shy(), "<Shy, whose repr raised LookupError> (Shy)"),

@@ -69,7 +69,7 @@ WAIT = f"must be a whole number from 0 to {LIMITS.duration}, got"
 NUMBER = f"must be a whole number from {-HIGH - 1} to {HIGH}, got"
 LEVELS = f"must have at most {LIMITS.levels}"
 ITEMS = f"must hold 0 to {LIMITS.items} items, got {LIMITS.items + 1}"
-NINES = "9" * 200
+NINES = f"{'9' * 122}... (218 more) ...{'9' * 60}"
 TOO_MANY = LIMITS.items + 1
 
 
@@ -161,7 +161,7 @@ def test_what_is_beyond_a_limit_is_refused_by_name_when_it_is_built(name: str) -
         ),
         (
             b'[{"timeout": %s}]' % (b"9" * 400),
-            f"timeout must be a whole number from 1 to {HIGH}, got {NINES}... (int) - at `$[0]`",
+            f"timeout must be a whole number from 1 to {HIGH}, got {NINES} (int) - at `$[0]`",
         ),
         (b'[{"timeout": %s}]' % (b"9" * 5_000), "Integer value out of range - at `$[0].timeout`"),
         (b" " * (LIMITS.bytes + 1), f"expected at most {LIMITS.bytes} bytes, got 67108865"),

@@ -55,6 +55,10 @@ HIDES = "os.fork() or (os.setsid(), os.fork() or time.sleep(3600), os._exit(0))"
 HANGS = "while True: pass"
 FAILS = "raise RuntimeError('hidden')"
 SAYS_FINE = "[suppressed(os.write, fd, {line!r}) for fd in range(3, 64)]"
+FORGED = r"'no\x1b[2J\x1b]0;me\x07\n::error::CANARY\n##[error]CANARY\rCANARY\u202e\nCANARY: ok'"
+"""A text with lines that look like others', as it stands in Python."""
+
+FORGES = f"print({FORGED}, file=sys.stderr, flush=True); raise RuntimeError({FORGED})"
 SUPPRESSED = """
 def suppressed(function, *arguments):
     try: return function(*arguments)
@@ -143,6 +147,7 @@ AT_MODULE = (
     at_module("fails to import", "import nowhere", r"No module named 'nowhere' \(.*gate.py:\d+\)"),
     at_module("is no Python", "def :", r"SyntaxError: invalid syntax \(gate.py, line \d+\)"),
     at_module("holds a null", "'\0'", "source code string cannot contain null bytes|SyntaxError"),
+    at_module("forges lines", FORGES, r"can't import it: RuntimeError: no\\x1b\[2J"),
     at_module("hangs", HANGS, LATE),
     at_module("sleeps", "time.sleep(3600)", LATE),
     at_module("stops its clock", f"time.monotonic = lambda: 0.0\n{HANGS}", LATE),
@@ -283,6 +288,7 @@ AT_RUN = (
     ),
 )
 AT_OPENING = (
+    at_opening("forges lines", FORGES, BROKEN),
     at_opening("leaves", "os._exit(0)", f"{DIED}exit code 0"),
     at_opening("exits", "sys.exit(0)", BROKEN),
     at_opening("raises what is no Exception", "raise Evil", BROKEN, EVIL),
@@ -387,6 +393,12 @@ PROGRAMS = (
     in_python("is no Python", "def", f"{ENDED}exit code 1: SyntaxError"),
     in_python("crashes", "import ctypes; ctypes.string_at(0)", f"{ENDED}ended by SIGSEGV"),
     in_python("nests", "print('[' * 99999)", f"{NO_WORD}|levels"),
+    answering(
+        "forges lines",
+        f"print(json.dumps({{'error': {FORGED}}})); print({FORGED}, file=sys.stderr)",
+        r"no\\x1b\[2J",
+    ),
+    in_python("forges its last words", f"import sys; sys.exit({FORGED})", f"{ENDED}exit code 1: "),
     answering("says nothing", "pass", LATE_AT_FIRST),
     answering("says no JSON", "print('fine')", NO_TRACE),
     answering("says other JSON", "print('[]')", NO_TRACE),

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
+from asyncwait.conformance._say import say
 from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR
 
 INTERRUPTED = 130
@@ -61,7 +62,7 @@ class GuardedGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the subcommand."""
         if sys.stdout is None:
-            click.echo("error: standard output is closed: nobody could read a verdict", err=True)
+            say("error: standard output is closed: nobody could read a verdict", err=True)
             sys.exit(USAGE_ERROR)
         with _leaving_on_signals(), _guarded(), _telling_usage():
             return super().invoke(ctx)
@@ -78,7 +79,7 @@ def _telling_usage() -> Generator[None]:
         said = error.format_message()
         help_ = f"{error.ctx.command_path} --help" if error.ctx else ""
         hint = f"; see: {help_}" if help_ and "; see: " not in said else ""
-        click.echo(f"error: {said.removesuffix('.')}{hint}", err=True)
+        say(f"error: {said.removesuffix('.')}{hint}", err=True)
         sys.exit(error.exit_code)
 
 
@@ -135,19 +136,19 @@ def _guarded() -> Generator[None]:
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             _leave_unwritten(error)
         if isinstance(error, OSError) and (said := _said_of_the_surroundings(error)):
-            click.echo(f"error: {said}", err=True)
+            say(f"error: {said}", err=True)
             sys.exit(EXIT_CODES["inconclusive"])
         if os.environ.get(TRACEBACK):
             traceback.print_exc()
         said = " ".join(f"{type(error).__name__}: {error}".split())
         hint = f"set {TRACEBACK}=1 to see its traceback"
-        click.echo(f"error: {said}; this is a bug of asyncwait; {hint}", err=True)
+        say(f"error: {said}; this is a bug of asyncwait; {hint}", err=True)
         sys.exit(EXIT_CODES["inconclusive"])
 
 
 def _leave_unwritten(error: OSError) -> NoReturn:
     with suppress(OSError):  # Standard error may be what is full.
-        click.echo(f"error: the output can't be written: {error.strerror}", err=True)
+        say(f"error: the output can't be written: {error.strerror}", err=True)
     _drop_output()
     sys.exit(EXIT_CODES["inconclusive"])
 
@@ -165,7 +166,7 @@ def _said_of_the_surroundings(error: OSError) -> str | None:
 
 def _tell_of_the_end(name: str) -> None:
     with suppress(OSError):  # The terminal may be gone.
-        click.echo(f"error: ended by {name}; what was told so far is no verdict", err=True)
+        say(f"error: ended by {name}; what was told so far is no verdict", err=True)
 
 
 def _leave_pipe() -> NoReturn:

@@ -13,6 +13,7 @@ import pytest
 
 from asyncwait.conformance._extras import importing_the_suite
 from asyncwait.spec import AsyncWaitError, InvalidConfig
+from asyncwait.spec.texts import joined
 
 if TYPE_CHECKING:
     from asyncwait.conformance._gate import Gate
@@ -158,10 +159,10 @@ def pytest_terminal_summary(
         from asyncwait.conformance.report_files import FORMS
 
         if taken := config.stash[_GATE].taken():
-            terminalreporter.write_line(taken)
-        terminalreporter.write_line(verdict.line)
+            terminalreporter.write_line(joined([taken]))
+        terminalreporter.write_line(joined([verdict.line]))
         if folder := _report_folder(config):
-            terminalreporter.write_line(f"written into {folder}: {', '.join(FORMS)}")
+            terminalreporter.write_line(joined([f"written into {folder}: {', '.join(FORMS)}"]))
 
 
 @contextmanager
@@ -170,7 +171,7 @@ def _usage_errors() -> Generator[None]:
     try:
         yield
     except AsyncWaitError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(joined([str(error)])) from error
 
 
 __all__ = [

@@ -28,6 +28,7 @@ from asyncwait.spec.mailbox import (
     MailboxMetrics,
     MailboxState,
 )
+from asyncwait.spec.texts import shown
 
 
 class Suspension:
@@ -202,7 +203,7 @@ class MailboxProcessor:
         def fail() -> None:
             raise error
 
-        self._control.execute(fail, urgent=True, description=lambda: f"report {error!r}")
+        self._control.execute(fail, urgent=True, description=lambda: f"report {shown(error)}")
 
     def _send_if_open(self, run: Callable[[], object], description: str) -> None:
         """Have `run` run ahead of what waits; if the mailbox is not open, it is mostly too late.

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 
 from asyncwait.spec import Element, close_source, let_pass, was_asked_for
+from asyncwait.spec.texts import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ class SourceReader:
         """
         if not isinstance(element, Element):
             raise TypeError(
-                f"elements gave {element!r}, which is not an element; try Record({element!r})"
+                f"elements gave {shown(element)}, which is not an element; "
+                f"try Record({shown(element)})"
             )
         self.wanted = wanted = anyio.Event()
         self.on_element(element)

@@ -14,7 +14,6 @@ from asyncwait.spec._elements import (
     Stored,
     Watermark,
     WatermarkStatus,
-    shown,
 )
 from asyncwait.spec._errors import (
     AsyncWaitError,
@@ -80,6 +79,7 @@ from asyncwait.spec._snapshot import (
 from asyncwait.spec._tasks import JoinableTasks
 from asyncwait.spec._visit import Visit
 from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.texts import shown
 
 __all__ = [
     "MODES",

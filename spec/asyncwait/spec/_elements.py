@@ -4,6 +4,8 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
+from asyncwait.spec.texts import shown
+
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 """Of the numbers in elements: they have 64 bits."""
 
@@ -100,18 +102,3 @@ Stored: TypeAlias = Record | Watermark | WatermarkStatus
 
 Element: TypeAlias = Record | Watermark | WatermarkStatus | LatencyMarker | Barrier | Snapshot
 """Everything that can be read from the source or handed to the consumer."""
-
-
-_LONGEST = 200
-
-
-def shown(value: object) -> str:
-    """Return what a message says of a user's value: its `repr`, and if that raises, its type.
-
-    No more than fits into a line or two.
-    """
-    try:
-        text = repr(value)
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-    except Exception as error:
-        return f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"

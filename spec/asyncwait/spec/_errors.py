@@ -23,7 +23,8 @@ SystemExit, is no error of this family either: it passes, and everything is clos
 
 from typing import Self
 
-from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._elements import Record
+from asyncwait.spec.texts import shown
 
 
 class AsyncWaitError(Exception):

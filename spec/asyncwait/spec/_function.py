@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from asyncwait.spec._checks import is_plain_function
 from asyncwait.spec._contexts import isolated, read_whole
-from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import (
     CallFailed,
     CallTimedOut,
@@ -19,6 +19,7 @@ from asyncwait.spec._errors import (
     OperatorError,
 )
 from asyncwait.spec._loop import let_pass
+from asyncwait.spec.texts import shown
 
 Results: TypeAlias = Iterable[Any]
 

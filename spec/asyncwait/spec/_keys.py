@@ -2,8 +2,9 @@
 
 from typing import Any, Generic, TypeVar
 
-from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import InvalidKey
+from asyncwait.spec.texts import shown
 
 V = TypeVar("V")
 

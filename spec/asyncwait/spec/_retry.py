@@ -18,7 +18,7 @@ from asyncwait.spec._checks import (
     require_whole,
 )
 from asyncwait.spec._contexts import isolated
-from asyncwait.spec._elements import Record, shown
+from asyncwait.spec._elements import Record
 from asyncwait.spec._errors import (
     AsyncWaitError,
     CallFailed,
@@ -27,6 +27,7 @@ from asyncwait.spec._errors import (
     OperatorError,
 )
 from asyncwait.spec._loop import let_pass
+from asyncwait.spec.texts import shown
 
 
 class RetryAfter(AsyncWaitError):

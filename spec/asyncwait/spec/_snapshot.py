@@ -30,6 +30,7 @@ from asyncwait.spec._errors import (
     SnapshotCorrupt,
     SnapshotVersionUnsupported,
 )
+from asyncwait.spec.texts import one_line, shown
 
 _MAGIC = b"AWSN"
 _VERSION = 1
@@ -228,10 +229,14 @@ def _pack_element(element: Any, codec: Codec) -> _Record | _Watermark | _Status:
             return _Watermark(element.timestamp)
         case WatermarkStatus():
             if not isinstance(element.idle, bool):
-                raise NotPortable(f"{element}: idle is {element.idle!r}, expected True or False")
+                raise NotPortable(
+                    f"{element}: idle is {shown(element.idle)}, expected True or False"
+                )
             return _Status(element.idle)
         case _:
-            raise NotPortable(f"{element!r} can't be in a snapshot, only records and fences can")
+            raise NotPortable(
+                f"{shown(element)} can't be in a snapshot, only records and fences can"
+            )
 
 
 def _unpack(packed: _Snapshot, codec: Codec) -> Snapshot:
@@ -255,8 +260,8 @@ def _unpack_element(element: _Record | _Watermark | _Status, codec: Codec) -> St
 
 def _require_number(owner: str, name: str, value: Any) -> None:
     if type(value) is not int or not LOWEST <= value <= HIGHEST:
-        msg = f"{owner}: {name} is {value!r} ({type(value).__name__}), expected an int of 64 bits"
-        raise NotPortable(msg)
+        got = f"{shown(value)} ({type(value).__name__})"
+        raise NotPortable(f"{one_line(owner)}: {name} is {got}, expected an int of 64 bits")
 
 
 def _portable(record: Record, name: str, value: Any, codec: Codec) -> bytes:
@@ -264,11 +269,12 @@ def _portable(record: Record, name: str, value: Any, codec: Codec) -> bytes:
         data = codec.encode(value)
         spot = _difference(name, value, codec.decode(data))
     except Exception as error:
-        msg = f"{_name(record)}: {name} is not portable: {error}; give a codec that can carry it"
+        why = one_line(error)
+        msg = f"{_name(record)}: {name} is not portable: {why}; give a codec that can carry it"
         raise NotPortable(msg) from error
     if spot is not None:
-        msg = f"{record}: {spot} after encoding and decoding; give a codec that can carry it"
-        raise NotPortable(msg)
+        came = f"{one_line(spot, 600)} after encoding and decoding"
+        raise NotPortable(f"{record}: {came}; give a codec that can carry it")
     return data
 
 
@@ -283,15 +289,15 @@ def _name(record: Record) -> str:
 def _difference(path: str, value: Any, back: Any) -> str | None:
     """Say where `back` is not what `value` was, or None."""
     if type(value) is not type(back):
-        return f"{path} is {value!r} ({type(value).__name__}) but came back as {back!r}"
+        return f"{path} is {shown(value)} ({type(value).__name__}) but came back as {shown(back)}"
     if isinstance(value, dict):
         if [(type(key), key) for key in value] != [(type(key), key) for key in back]:
-            return f"{path} has keys {list(value)!r} but came back with {list(back)!r}"
+            return f"{path} has keys {shown(list(value))} but came back with {shown(list(back))}"
         pairs = [(f"{path}[{key!r}]", value[key], back[key]) for key in value]
     elif isinstance(value, list | tuple):
         if len(value) != len(back):
             return f"{path} has {len(value)} items but came back with {len(back)}"
         pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(value, back, strict=True))]
     else:
-        return None if value == back else f"{path} is {value!r} but came back as {back!r}"
+        return None if value == back else f"{path} is {shown(value)} but came back as {shown(back)}"
     return next((spot for pair in pairs if (spot := _difference(*pair)) is not None), None)

@@ -147,7 +147,9 @@ def test_a_value_that_no_json_holds_is_no_element() -> None:
     """Its repr need not work either."""
     ending = ending_of(putting_out(Record(Nameless())))
 
-    assert ending.detail.startswith("the operator put out <its repr raised LookupError> (Record): ")
+    assert ending.detail.startswith(
+        "the operator put out <Record, whose repr raised LookupError> (Record): "
+    )
 
 
 def test_a_function_that_is_called_with_something_odd_is_told_of() -> None:
@@ -165,7 +167,7 @@ def test_a_function_that_is_called_with_something_odd_is_told_of() -> None:
     (call,) = [event for event in leg.events if isinstance(event, CallStarted)]
     (asked,) = [event for event in leg.events if isinstance(event, HandlerAsked)]
     assert call.value == "<built-in function iter> (builtin_function_or_method)"
-    assert asked.value == "<its repr raised LookupError> (Nameless)"
+    assert asked.value == "<Nameless, whose repr raised LookupError> (Nameless)"
 
 
 async def a_coroutine(*_: Any) -> None:

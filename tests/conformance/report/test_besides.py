@@ -20,12 +20,12 @@ def test_an_error_of_the_operator_stands_with_its_place_and_what_was_printed() -
 
     assert list(besides(trace)) == [
         "raised by the operator, innermost place first:",
-        "  AttributeError: 'Gate' object has no attribute 'colour'",
-        "    gate.py:7, in helper: return gate.colour",
-        "    gate.py:13, in open_operator: helper(gate)",
+        "  | AttributeError: 'Gate' object has no attribute 'colour'",
+        "  |   gate.py:7, in helper: return gate.colour",
+        "  |   gate.py:13, in open_operator: helper(gate)",
         "printed:",
-        "  looking",
-        "  at it",
+        "  | looking",
+        "  | at it",
     ]
 
 
@@ -35,7 +35,7 @@ def test_the_innermost_places_of_a_deep_error_are_shown() -> None:
 
     _, *lines = besides(Trace((Leg(Ending("failed", traceback=deep)),)))
 
-    assert lines == [f"  line {n}" for n in range(20)]
+    assert lines == [f"  | line {n}" for n in range(20)]
 
 
 def test_the_last_of_much_output_is_shown() -> None:
@@ -43,5 +43,5 @@ def test_the_last_of_much_output_is_shown() -> None:
     lines = list(printed("\n".join(["x" * 500, *(str(n) for n in range(30)), "y" * 500])))
 
     assert lines[0] == "printed, the last 20 lines:"
-    assert lines[1:3] == ["  11", "  12"]
-    assert lines[-1] == f"  {'y' * 200}..."
+    assert lines[1:3] == ["  | 11", "  | 12"]
+    assert (len(lines[-1]), "(318 more)" in lines[-1]) == (204, True)

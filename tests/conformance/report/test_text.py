@@ -196,7 +196,7 @@ def test_the_table_counts_by_area_what_passes_of_what_applies() -> None:
     table = area_table([first, second])
 
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
-    assert [column.header for column in table.columns] == ["area", "first", "second"]
+    assert [str(column.header) for column in table.columns] == ["area", "first", "second"]
     assert [column[0] for column in cells] == [f"ORD  {areas()['ORD'].title}", "1/2", "1/1"]
     assert [column[1] for column in cells][1:] == ["1/1", "-"]
     assert [column[-1] for column in cells] == ["verdict", "not conformant", "conformant"]

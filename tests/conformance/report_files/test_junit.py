@@ -162,7 +162,7 @@ def test_what_is_inconclusive_is_an_error_of_its_own() -> None:
     (second,) = junit(report(unplayed)).findall("testsuite")
 
     assert first.get("errors") == second.get("errors") == "1"
-    assert first.findtext(".//error") == "run 7: no trace"
+    assert first.findtext(".//error") == "error: run 7: no trace"
     assert cases(second)["everything"] == ("error", unplayed.line)
 
 

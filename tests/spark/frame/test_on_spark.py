@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from forging import assert_is_ours
 from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
@@ -446,16 +447,19 @@ def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_pat
     assert len(list(calls.iterdir())) < 500
 
 
-def test_an_error_with_half_a_character_fails_the_job(spark: EmbeddedSpark) -> None:
-    """PySpark alone would hang: it can't send its text."""
+def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
+    spark: EmbeddedSpark,
+) -> None:
+    """PySpark alone would hang: it can't send its text; and it prints what it can send."""
 
     async def fn(value: int) -> tuple[int]:
-        raise LookupError("half \ud800 of it")
+        raise LookupError("half \ud800 of it\x1b[2J\n::error::CANARY\nCANARY: conformant")
 
     df = spark.session.range(1)
     with pytest.raises(PythonException, match=r"half \\ud800 of it") as raised:
         ordered_wait(df, fn, "n long", columns="id", key="id").collect()
     assert "CallFailed: row id=0: the call failed" in str(raised.value)
+    assert_is_ours(str(raised.value).expandtabs())
 
 
 def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:

@@ -9,6 +9,7 @@ from asyncwait.backends.emitter._checkpoints import Checkpoints
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._outlet import Outlet
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Stored
+from asyncwait.spec.texts import shown
 
 
 class Intake:
@@ -61,7 +62,7 @@ class Intake:
         elif isinstance(element, Barrier | Snapshot):
             await self._checkpoints.take(element)
         else:
-            raise TypeError(f"expected an element, got {element!r}; wrap plain values in Record")
+            raise TypeError(f"expected an element, got {shown(element)}; wrap values in Record")
 
     async def admit(self) -> bool:
         """Put the first element that waits into the queue, as soon as there is room (CAP-3).

@@ -6,6 +6,7 @@ from typing import Any
 
 from asyncwait.backends.flink._values import Tokens
 from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError, Record
+from asyncwait.spec.texts import one_line, shown
 
 _TOKEN = re.compile(r"Record @ \S+ : (\w+(?:@\w+)?)")
 """How Flink names a record, in key-ordered mode within a wrapper of its own (KO-9)."""
@@ -43,7 +44,7 @@ class Failures:
         if isinstance(cause, OperatorError) and cause.record is record:
             return cause.after(attempts)
         failure: type[OperatorError] = CallTimedOut if cause is None else CallFailed
-        sentence = f"Flink: {text.partition(':')[0]}" if cause is None else f"Flink: {cause!r}"
+        sentence = f"Flink: {one_line(text.partition(':')[0]) if cause is None else shown(cause)}"
         error = failure(record, sentence, attempts)
         error.__cause__ = cause
         return error
@@ -56,7 +57,7 @@ class Failures:
             return thrown  # type: ignore[no-any-return]
         if isinstance(bare := self._tokens.meaning(thrown.getMessage()), BaseException):
             return bare
-        failure = FlinkFailed(" <- ".join(str(each.toString()) for each in _chain(thrown)))
+        failure = FlinkFailed(" <- ".join(one_line(each.toString()) for each in _chain(thrown)))
         failure.__cause__ = self._python(thrown)
         return failure
 

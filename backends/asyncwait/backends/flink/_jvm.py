@@ -9,6 +9,7 @@ from typing import Any
 
 from asyncwait.backends.java import find_java
 from asyncwait.spec import AsyncWaitError, MissingExtra
+from asyncwait.spec.texts import one_line
 
 FLINK = "org.apache.flink."
 """Where all of Flink's classes are."""
@@ -109,7 +110,7 @@ def _why_not(error: Exception) -> str:
     """Return why Java does not start."""
     if "restarted" in str(error):
         return "the Java machine of this process has ended; only a new process can start another"
-    return f"Java does not start: {error}"
+    return f"Java does not start: {one_line(error)}"
 
 
 def require_tables() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.texts import one_line
 
 OLDEST_JAVA = 17
 _ANSWER_WITHIN = 60.0  # seconds; a cold start on a busy machine takes a few
@@ -94,11 +95,11 @@ def _ask(executable: Path) -> Java | str:
     except FileNotFoundError:
         return "does not exist"
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"does not run ({error})"
+        return f"does not run ({one_line(error)})"
     text = answer.stdout.decode(errors="replace")
     version = re.search(r'version "(?:1\.)?(\d+)', text)  # Java 8 calls itself 1.8
     if answer.returncode or version is None:
         last = text.strip().splitlines()[-1:] or ["it printed nothing"]
-        return f"does not run (exit code {answer.returncode}: {last[0]})"
+        return f"does not run (exit code {answer.returncode}: {one_line(last[0])})"
     release = int(version[1])
     return Java(executable, release) if release >= OLDEST_JAVA else f"is Java {release}"

@@ -14,6 +14,7 @@ from asyncwait.backends.journal._open import open_writer
 from asyncwait.backends.journal._store import Store, entry_files
 from asyncwait.backends.journal._writers import Writer
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import shown
 
 _OFTEN = 100
 
@@ -240,7 +241,7 @@ class Attempt:
         except Exception as error:
             if exc is None:
                 raise
-            exc.add_note(f"Closing the journal raised, too: {error!r}")
+            exc.add_note(f"Closing the journal raised, too: {shown(error)}")
 
 
 def _require_key(key: Any) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from asyncwait.backends.journal._compact import compact
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
 from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.texts import joined, json_text, name_of, one_line
 
 _USAGE_ERROR = 2
 
@@ -49,21 +50,21 @@ def _usage_errors() -> Generator[None]:
     try:
         yield
     except (AsyncWaitError, OSError) as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(joined([f"error: {error}"]), err=True)
         sys.exit(_USAGE_ERROR)
 
 
 def _print(shown: JournalSummary, *, is_json: bool) -> None:
     if is_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
+        click.echo(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2)))
         return
     for line in _lines(shown):
-        click.echo(line)
+        click.echo(joined([line]))
 
 
 def _lines(shown: JournalSummary) -> Iterator[str]:
-    yield f"{shown.path}: job {shown.job!r}, version {shown.version!r}"
-    yield from (f"{name}: {text!r}" for name, text in shown.settings.items())
+    yield f"{name_of(shown.path)}: job {shown.job!r}, version {shown.version!r}"
+    yield from (f"{one_line(name)}: {text!r}" for name, text in shown.settings.items())
     if shown.format == 1:
         yield "format: 1, of an older rule, without settings"
     counts = (

@@ -14,7 +14,8 @@ What the file system raises passes unchanged: no room, no permission, no network
 from collections.abc import Mapping
 
 from asyncwait.backends.journal._format import MOST
-from asyncwait.spec import AsyncWaitError, InvalidConfig, shown
+from asyncwait.spec import AsyncWaitError, InvalidConfig
+from asyncwait.spec.texts import shown
 
 
 class JournalError(AsyncWaitError):

@@ -21,6 +21,7 @@ from asyncwait.spec import (
     invalid_key,
     results_despite,
 )
+from asyncwait.spec.texts import shown
 
 NOTHING = object()
 """What there is when there is nothing to take: None may be a result."""
@@ -308,6 +309,6 @@ class Core(State):
 
 def _no_element(thing: object) -> str:
     return (
-        f"expected an element of the stream (Record, Watermark, ...), got {thing!r} "
+        f"expected an element of the stream (Record, Watermark, ...), got {shown(thing)} "
         f"({type(thing).__name__}); wrap plain values in Record"
     )

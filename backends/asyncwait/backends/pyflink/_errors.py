@@ -3,6 +3,7 @@
 from asyncwait.backends.pyflink._function import CalledFunction
 from asyncwait.backends.pyflink._records import Records
 from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError
+from asyncwait.spec.texts import joined, shown
 
 
 class PyFlinkFailed(AsyncWaitError, RuntimeError):
@@ -27,7 +28,7 @@ class Failures:
             if held is not None:
                 return self._named(held.record, cause, held.attempts)
         if type(error) is RuntimeError:
-            failure = PyFlinkFailed(str(error))
+            failure = PyFlinkFailed(joined([str(error)]))
             failure.__cause__ = error
             return failure
         return error
@@ -37,6 +38,6 @@ class Failures:
             return cause.after(attempts)
         is_late = cause is self._function.late
         failure: type[OperatorError] = CallTimedOut if is_late else CallFailed
-        error = failure(record, f"PyFlink: {cause!r}", attempts)  # type: ignore[arg-type]
+        error = failure(record, f"PyFlink: {shown(cause)}", attempts)  # type: ignore[arg-type]
         error.__cause__ = cause
         return error

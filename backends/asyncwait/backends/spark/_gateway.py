@@ -20,6 +20,7 @@ from pathlib import Path
 
 from asyncwait.backends.java import Java
 from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.texts import joined
 
 _START_WITHIN = 180.0  # seconds
 _STOP_WITHIN = 20.0  # seconds
@@ -155,7 +156,9 @@ def _command(
     _, mark, arguments = answer.stdout.partition(b"\0\n")
     if answer.returncode or not mark:
         printed = (answer.stdout + answer.stderr)[-_TAIL:].decode(errors="replace")
-        raise SparkNotStarted(f"Spark's launcher failed under {java.executable}:\n{printed}")
+        raise SparkNotStarted(
+            joined([f"Spark's launcher failed under {java.executable}:\n{printed}"])
+        )
     command = arguments.decode().split("\0")[:-1]
     return [argument for argument in command if argument != _NO_VECTOR_MODULE]
 
@@ -167,7 +170,7 @@ def _await_connection(file: Path, jvm: Jvm) -> tuple[int, str]:
         ended = jvm.process.poll() is not None
         if ended or time.monotonic() > give_up:
             what = f"ended with exit code {jvm.process.returncode}" if ended else "does not answer"
-            raise SparkNotStarted(f"Spark's JVM {what}:\n{tail(jvm.log)}")
+            raise SparkNotStarted(joined([f"Spark's JVM {what}:\n{tail(jvm.log)}"]))
         time.sleep(0.02)
     data = file.read_bytes()
     port, length = struct.unpack_from(">ii", data)

@@ -21,6 +21,7 @@ from asyncwait.backends.spark._reader import PartitionSource, Reader, ThreadedSo
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.spec import OperatorConfig, OperatorError, Snapshot, Statistics
+from asyncwait.spec.texts import block, shown
 
 BATCH_SIZE = 1000
 """Rows in a batch of output at most; it holds what is ready, and never waits to be full."""
@@ -113,7 +114,7 @@ class Partition:
         except BaseException as error:
             self._final, self._traceback = error, error.__traceback__
             if isinstance(error, OperatorError) and error.__cause__ is not None:
-                error.add_note("".join(format_exception(error.__cause__)).rstrip())
+                error.add_note("\n".join(block("".join(format_exception(error.__cause__)))))
             raise
 
     def close(self) -> None:
@@ -140,7 +141,7 @@ class Partition:
             if exc is None:
                 raise
             # What went wrong first says more than a source that does not close after it.
-            exc.add_note(f"closing raised {error!r}")
+            exc.add_note(f"closing raised {shown(error)}")
 
     def statistics(self) -> Statistics:
         """Return the present figures, on the loop or to another thread; after closing, the last."""

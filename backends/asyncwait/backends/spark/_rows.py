@@ -18,6 +18,7 @@ from asyncwait.spec import (
     decode_snapshot,
     encode_snapshot,
 )
+from asyncwait.spec.texts import one_line, shown
 
 
 class RowCodec(Protocol):
@@ -99,7 +100,7 @@ def _json(record: Record, name: str) -> str:
     try:
         return json.dumps(getattr(record, name), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NotPortable(f"{record}: {name} does not fit into a row: {error}") from error
+        raise NotPortable(f"{record}: {name} does not fit into a row: {one_line(error)}") from error
 
 
 def _element(
@@ -119,4 +120,4 @@ def _element(
         case "snapshot":
             return decode_snapshot(payload or b"")
         case _:
-            raise ValueError(f"expected the kind of an element, got {kind!r}; wrong rows?")
+            raise ValueError(f"expected the kind of an element, got {shown(kind)}; wrong rows?")

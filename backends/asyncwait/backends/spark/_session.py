@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from asyncwait.backends.java import find_java
 from asyncwait.backends.spark._gateway import Jvm, SparkNotStarted, start_jvm, tail
 from asyncwait.spec import MissingExtra
+from asyncwait.spec.texts import joined
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -246,7 +247,7 @@ def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> 
         try:
             session = SparkSession(context_class(gateway=gateway))
         except Py4JError as error:
-            raise SparkNotStarted(f"Spark did not start: {error}") from None
+            raise SparkNotStarted(joined([f"Spark did not start: {error}"])) from None
     undo.callback(session.stop)
     return session
 

@@ -11,6 +11,7 @@ from asyncwait.backends.threads._results import Results
 from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
 from asyncwait.spec import InvalidConfig, Mode, PlainResults, Visit, plain_wait
+from asyncwait.spec.texts import shown
 
 
 class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextManager[Results]):
@@ -67,7 +68,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
             if error is None:
                 raise
             # What went wrong first says more than a source that does not close after it.
-            error.add_note(f"closing raised {late!r}")
+            error.add_note(f"closing raised {shown(late)}")
 
     def __iter__(self) -> Iterator[Any]:
         with self as results:

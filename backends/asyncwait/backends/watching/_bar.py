@@ -8,6 +8,7 @@ from rich.text import Text
 
 from asyncwait.backends.watching._watched import Watched
 from asyncwait.spec import InvalidConfig, Statistics, running_loop
+from asyncwait.spec.texts import printable
 
 
 class Bar:
@@ -30,7 +31,7 @@ class Bar:
             raise InvalidConfig.of("console", console, "a Console of rich, or None")
         self._results = results
         self._total = total
-        self._description = description
+        self._description = printable(description)
         self._console = console or Console(stderr=True)
         self._figures = Statistics()
         self._done = 0

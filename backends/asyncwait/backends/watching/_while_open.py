@@ -8,6 +8,7 @@ import anyio
 
 from asyncwait.backends.watching._watched import Beat
 from asyncwait.spec import JoinableTasks
+from asyncwait.spec.texts import shown
 
 
 class Watcher(Protocol):
@@ -75,7 +76,7 @@ class WhileOpen(AbstractAsyncContextManager[None]):
         if first is None:
             first = self._trouble
         elif self._trouble is not None:
-            first.add_note(f"Watching the operator raised, too: {self._trouble!r}")
+            first.add_note(f"Watching the operator raised, too: {shown(self._trouble)}")
         if first is not None and first is not exc:
             raise first
 

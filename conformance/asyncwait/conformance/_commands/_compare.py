@@ -20,11 +20,13 @@ from asyncwait.conformance._commands._shared import (
 )
 from asyncwait.conformance._commands._verify import MOST_GENERATED
 from asyncwait.conformance._counted import counted
+from asyncwait.conformance._say import say
 from asyncwait.conformance.comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
 from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import describe_scenario, draw, excerpt
 from asyncwait.conformance.running import open_backend
+from asyncwait.spec.texts import name_of, one_line
 
 _SHOWN = 5
 """Errors, and reasons why a pair is not explained."""
@@ -92,36 +94,36 @@ def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
             )
     said = -1
 
-    def say(done: int, of: int) -> None:
+    def tell(done: int, of: int) -> None:
         nonlocal said
         if 4 * done // of > said:
             said = 4 * done // of
-            click.echo(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
+            say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
 
-    return comparing.run(count, seed, say)
+    return comparing.run(count, seed, tell)
 
 
 def _print(compared: Comparison, out: Console) -> None:
     for pair in compared.unexplained[:1]:
         for line in _drawn(pair, compared.names):
-            out.print(Text(line), soft_wrap=True)
+            say(line, out)
         keep([pair.case.planned for pair in compared.unexplained if pair.case.generated])
     for error in compared.errors[:_SHOWN]:
-        out.print(Text(f"error: {error}", style="bold magenta"), soft_wrap=True)
+        say(f"error: {error}", out, style="bold magenta")
     if compared.why:
         out.print(_reasons(compared))
-    out.print(Text(_line(compared)), soft_wrap=True)
+    say(_line(compared), out)
 
 
 def _drawn(pair: Pair, names: tuple[str, str]) -> Iterator[str]:
     """Yield an unexplained pair: the scenario, why it is one, and both timelines."""
     yield f"unexplained: {pair.case.label}"
     for why in pair.why[:_SHOWN]:
-        yield f"  {why}"
+        yield f"  {name_of(why)}"
     yield from (f"  {line}" for line in excerpt(describe_scenario(pair.case.scenario)))
     runs = zip(names, (pair.first, pair.second), pair.marks(names), strict=True)
     for name, run, mark in runs:
-        yield f"  {name}"
+        yield f"  {name_of(name)}"
         yield from (f"  {line}" for line in excerpt(draw(pair.case.scenario, run, mark)))
     for name in names:
         yield f"  again: asyncwait play {shlex.quote(name)} {pair.case.id}"
@@ -133,12 +135,12 @@ def _reasons(compared: Comparison) -> Table:
     table.add_column("scenarios", justify="right")
     table.add_column("may be since")
     for why, count in compared.why.most_common():
-        table.add_row(f"{count:,}", Text(why))
+        table.add_row(f"{count:,}", Text(one_line(why)))
     return table
 
 
 def _line(compared: Comparison) -> str:
-    kinds, (first, second) = compared.kinds, compared.names
+    kinds, names = compared.kinds, ", ".join(map(name_of, compared.names))
     total = sum(kinds.values()) + len(compared.errors) - kinds["in error"]
     parts = [
         f"{kinds['equal']:,} equal",
@@ -149,4 +151,4 @@ def _line(compared: Comparison) -> str:
     ]
     ties = counted(compared.ties, "instant is a tie", "instants are ties")
     places = f"{ties}, {compared.departures:,} behind departures"
-    return f"{first}, {second}: {counted(total, 'scenario')}: {', '.join(parts)} ({places})"
+    return f"{names}: {counted(total, 'scenario')}: {', '.join(parts)} ({places})"

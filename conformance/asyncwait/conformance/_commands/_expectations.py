@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-import click
-
 from asyncwait.conformance._gate import Gate
+from asyncwait.conformance._say import say
 from asyncwait.conformance.expectations import Played, updated
 from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec import InvalidConfig
@@ -16,7 +15,7 @@ _DO = "Mend that first, see the errors, and verify again"
 def tell_of_project(gate: Gate, *others: str) -> None:
     """Say what comes from the project's file; `others` are keys that do not."""
     if line := gate.taken(*others):
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 def tell_strays(gate: Gate) -> None:
@@ -25,7 +24,7 @@ def tell_strays(gate: Gate) -> None:
     They may be slips; but whoever verifies one backend of several has entries for the others, too.
     """
     for line in gate.strays:
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 def update_exceptions(
@@ -45,7 +44,7 @@ def update_exceptions(
     name = gate.file.name
     if cuts := [cut for one in played if (cut := _cut(one.verdict))]:
         so = "is left as it is" if gate.file.exists() else "is not written"
-        click.echo(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
+        say(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
         return
     try:
         text = gate.file.read_bytes().decode() if gate.file.exists() else ""
@@ -55,7 +54,7 @@ def update_exceptions(
     except OSError as error:
         raise InvalidConfig(f"exceptions: {gate.file}: {error.strerror}") from error
     for line in update.lines or ("nothing to change",):
-        click.echo(f"{name}: {line}", err=True)
+        say(f"{name}: {line}", err=True)
 
 
 def _cut(verdict: Verdict) -> str:

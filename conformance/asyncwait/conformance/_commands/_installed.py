@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 import click
 
 from asyncwait.conformance._guard import GuardedGroup
+from asyncwait.conformance._say import say
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.verdict import USAGE_ERROR
 
@@ -56,5 +57,5 @@ class _Broken(click.Command):
 
     def make_context(self, *_: object, **__: object) -> click.Context:
         """Say what is wrong, whatever the arguments are."""
-        click.echo(f"error: {self._said}", err=True)
+        say(f"error: {self._said}", err=True)
         sys.exit(USAGE_ERROR)

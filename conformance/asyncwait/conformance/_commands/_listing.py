@@ -8,10 +8,12 @@ import click
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._ids import MAILBOX, any_case
 from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance._say import say
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.running import Lacking, listed_backends, missing_text, open_backend
 from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
+from asyncwait.spec.texts import name_of
 
 
 @asyncwait.command("backends")
@@ -20,9 +22,9 @@ def backends_command() -> None:
     with usage_errors():
         listed = listed_backends(str(Path.cwd()))
     for name in listed.names:
-        click.echo(name)
+        say(name_of(name))
     for name, why in listed.broken.items():
-        click.echo(f"{name}: can't be loaded: {why}", err=True)
+        say(f"{name_of(name)}: can't be loaded: {why}", err=True)
 
 
 @asyncwait.command("rules")
@@ -39,7 +41,7 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     can, lacking = (ALL_CAPABILITIES, {}) if backend is None else _said_by(backend)
     for rule in shown.values():
         apart = _apart(rule, can, lacking, is_for_backend=backend is not None)
-        click.echo(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
+        say(f"{rule.id:8} {rule.level:6} {rule.title}{apart}")
 
 
 def _apart(

@@ -20,6 +20,7 @@ from asyncwait.spec.scenario import (
     scenarios_to_json,
     trace_from_json,
 )
+from asyncwait.spec.texts import json_text
 
 
 @asyncwait.command("play")
@@ -50,7 +51,7 @@ def play_command(backend: str, scenario: str, file: str | None) -> None:
     with usage_errors():
         planned = find_scenarios(scenario)
         if file is not None:
-            _write(file, scenarios_to_json(planned) + b"\n")
+            _write(file, json_text(scenarios_to_json(planned)).encode() + b"\n")
             return
         gate = gate_of_one(backend)
         with open_backend(backend, folder=gate.folder(backend)) as opened:

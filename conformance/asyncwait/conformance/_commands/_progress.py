@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.progress import (
@@ -20,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncwait.conformance._counted import counted
+from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_to_tell
 from asyncwait.conformance.expectations import Played, Terms
@@ -27,6 +27,7 @@ from asyncwait.conformance.report import STYLES, area_cell
 from asyncwait.conformance.running import Served
 from asyncwait.conformance.verdict import Tally, Verdict
 from asyncwait.spec.rules import areas, rules
+from asyncwait.spec.texts import name_of
 
 SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
@@ -45,7 +46,7 @@ class Board:
     def __init__(self, names: Sequence[str], console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
         self._known: dict[str, Tally | Verdict | None] = dict.fromkeys(names)
-        text = TextColumn("{task.description:18}")
+        text = TextColumn("{task.description:18}", markup=False)
         times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
         columns = (text, BarColumn(), MofNCompleteColumn(), *times)
         self._bars = Progress(*columns, console=self._console)
@@ -75,7 +76,8 @@ class Board:
         """Verify a backend, and show how far that is."""
         if not self._console.is_terminal:
             return _verify_with_lines(backend, plan, terms)
-        bars: dict[Stage, TaskID] = {"judged": self._bars.add_task(backend.name, total=None)}
+        first = self._bars.add_task(name_of(backend.name), total=None)
+        bars: dict[Stage, TaskID] = {"judged": first}
 
         def show(stage: Stage, done: int, of: int) -> None:
             if of and stage not in bars:
@@ -94,7 +96,7 @@ class Board:
         table = Table(title="rules that have held so far / applicable", title_justify="left")
         table.add_column("area", no_wrap=True, overflow="ellipsis")
         for name in self._known:
-            table.add_column(name, justify="right", overflow="fold")
+            table.add_column(Text(name_of(name)), justify="right", overflow="fold")
         for area in areas().values():
             cells = (_cell(known, area.id) for known in self._known.values())
             table.add_row(f"{area.id}  {area.title}", *cells)
@@ -136,15 +138,15 @@ def _word(known: Tally | Verdict | None) -> Text:
 
 def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
     """Say something now and then where there is no terminal to draw on."""
-    said = -1
+    name, said = name_of(backend.name), -1
 
-    def say(stage: Stage, done: int, of: int) -> None:
+    def tell(stage: Stage, done: int, of: int) -> None:
         nonlocal said
         quarter = 4 * done // of if of else 4
         if stage == "judged" and quarter > said:
             said = quarter
-            click.echo(f"{backend.name}: {done:,} of {counted(of, 'scenario')} judged", err=True)
+            say(f"{name}: {done:,} of {counted(of, 'scenario')} judged", err=True)
         elif stage == "shrunk" and of and not done:
-            click.echo(f"{backend.name}: {SHRINKING}: of {counted(of, 'rule')}", err=True)
+            say(f"{name}: {SHRINKING}: of {counted(of, 'rule')}", err=True)
 
-    return verify_to_tell(backend, plan, say, terms=terms)
+    return verify_to_tell(backend, plan, tell, terms=terms)

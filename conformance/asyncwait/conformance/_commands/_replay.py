@@ -10,6 +10,7 @@ from asyncwait.conformance._commands._here import open_here
 from asyncwait.conformance._commands._run import gate_of_one, show_runs
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._guard import INTERRUPTED
+from asyncwait.conformance._say import say
 from asyncwait.conformance.harness import heard_by
 from asyncwait.conformance.replay import (
     DebuggerLeft,
@@ -55,16 +56,16 @@ def replay_command(backend: str, scenario: str, traces: bool) -> None:
                 with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
                     played = list(opened.play([case.scenario for case in cases]))
             except DebuggerLeft:
-                click.echo("stopped by the debugger: no verdict", err=True)
+                say("stopped by the debugger: no verdict", err=True)
                 sys.exit(INTERRUPTED)
         if traces and not watcher.heard and _has_events(played):
-            click.echo(_ELSEWHERE, err=True)
+            say(_ELSEWHERE, err=True)
         word = show_runs(cases, played, opened, gate)
     sys.exit(EXIT_CODES[word])
 
 
 def _say(line: str) -> None:
-    click.echo(line)
+    say(line)
     sys.stdout.flush()
 
 

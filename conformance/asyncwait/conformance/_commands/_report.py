@@ -11,6 +11,7 @@ from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import console, say_written, usage_errors
+from asyncwait.conformance._say import say
 from asyncwait.conformance.report import STYLES
 from asyncwait.conformance.report_files import (
     NOT_THERE,
@@ -30,6 +31,7 @@ from asyncwait.conformance.report_files import (
     titles,
     write_report,
 )
+from asyncwait.spec.texts import name_of, one_line
 
 _OUT = "--out"
 
@@ -76,7 +78,7 @@ def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) ->
         out = console()
         _print(report, out, every=every)
         for line in repeated(reports, [str(file) for file in files]):
-            out.print(Text(line), soft_wrap=True)
+            say(line, out)
         _print_verdicts(report, out)
         if folder is not None:
             say_written(write_report(report, _OUT, folder))
@@ -85,38 +87,38 @@ def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) ->
 
 def _print(report: Report, out: Console, *, every: bool) -> None:
     for line in _failure_lines(report):
-        out.print(Text(line), soft_wrap=True)
+        say(line, out)
     if report.runs:
         out.print(_matrix(report, every=every))
     for changed in changes(report):
         first, *others = change_lines(changed)
-        for line in (f"{changed.after.name}: what changed {first}", *(f"  {o}" for o in others)):
-            out.print(Text(line), soft_wrap=True)
+        say(f"{name_of(changed.after.name)}: what changed {first}", out)
+        for line in others:
+            say(f"  {line}", out)
 
 
 def _print_verdicts(report: Report, out: Console) -> None:
     if report.doubt:
-        out.print(
-            Text(f"inconclusive: {report.doubt}", style=STYLES["inconclusive"]), soft_wrap=True
-        )
+        say(f"inconclusive: {report.doubt}", out, style=STYLES["inconclusive"])
     for run in report.newest:
         if (count := count_of(report, run.name)) > 1:
             newest = f"the newest of {count:,} runs decides, that of {run.header.created}"
-            out.print(Text(f"{run.name}: {newest}"), soft_wrap=True)
-        out.print(Text(run.line, style=STYLES[run.word]), soft_wrap=True)
+            say(f"{name_of(run.name)}: {newest}", out)
+        say(run.line, out, style=STYLES[run.word])
 
 
 def _failure_lines(report: Report) -> Iterator[str]:
     """Yield the first causes of each run, then what else is broken in it."""
     for run in report.newest:
+        name = name_of(run.name)
         told, others = run.told(_DRAWN)
         for result in told:
             first, *further = result_lines(report, run, result)
-            yield from (f"{run.name}: {first}", *further, "")
+            yield from (f"{name}: {first}", *further, "")
         if left := ", ".join(result.rule for result in others):
-            yield f"{run.name}: also broken: {left}"
+            yield f"{name}: also broken: {left}"
         for line in besides_lines(run):
-            yield f"{run.name}: {line}"
+            yield f"{name}: {line}"
 
 
 def _matrix(report: Report, *, every: bool) -> Table:
@@ -124,7 +126,7 @@ def _matrix(report: Report, *, every: bool) -> Table:
     table = Table(title="rules by run", title_justify="left")
     table.add_column("rule", overflow="fold")
     for title in titles(report):
-        table.add_column(title, overflow="fold")
+        table.add_column(Text(title), overflow="fold")
     for area in dict.fromkeys(rule.area for rule in report.rules):
         for row in _rows(report, area, every=every):
             table.add_row(*row)
@@ -139,7 +141,7 @@ def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text
     rules = [rule for rule in report.rules if rule.area == area]
     ids = {rule.id for rule in rules}
     cells = [_passed(run, ids) for run in report.runs]
-    yield [Text(f"{area}  {rules[0].chapter}", style="bold"), *cells]
+    yield [Text(f"{name_of(area)}  {one_line(rules[0].chapter)}", style="bold"), *cells]
     for rule in rules:
         found = [
             run.by_rule[rule.id].status if rule.id in run.by_rule else NOT_THERE
@@ -148,7 +150,7 @@ def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text
         if every or not set(found) <= {"pass", "not-applicable"}:
             styles = [_style(report.runs[n], status) for n, status in enumerate(found)]
             told = [Text(status, style=style) for status, style in zip(found, styles, strict=True)]
-            yield [f"  {rule.id}  {rule.title}", *told]
+            yield [Text(f"  {name_of(rule.id)}  {one_line(rule.title)}"), *told]
 
 
 def _passed(run: Run, ids: set[str]) -> Text:

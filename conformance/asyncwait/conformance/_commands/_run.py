@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import click
-from rich.text import Text
-
 from asyncwait.conformance._commands._shared import console
 from asyncwait.conformance._gate import Gate, gate_of
+from asyncwait.conformance._say import say
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expectations import Held, settle
 from asyncwait.conformance.judging import judge
@@ -57,22 +55,22 @@ def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions
     shown = found[0][1] if found else None
     first, *others = describe_scenario(case.scenario)
     for line in (f"{case.id}: {first}", *others, *draw(case.scenario, run, shown), *besides(run)):
-        out.print(Text(line), soft_wrap=True)
+        say(line, out)
     if run.self_reported:
-        out.print("self-reported: these are the words of whoever wrote the trace")
+        say("self-reported: these are the words of whoever wrote the trace", out)
     said = sort_out(case.scenario, dict(judged.violations()), exceptions)
     words: list[Word] = []
     for rule, violation in found:
         level = "" if rule.level == "MUST" else f" ({rule.level})"
         line = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{_note(rule.id, said)}"
-        out.print(Text(line), soft_wrap=True)
+        say(line, out)
         if rule.level == "MUST":
             excused = rule.id not in said.findings
             words.append("conformant with exceptions" if excused else "not conformant")
     broken_checks = [f"{rule}: {j.error}" for rule, j in judged.by_rule.items() if j.error]
     words.extend(_show_broken(Broken(text)) for text in broken_checks)
     if not found and not broken_checks:
-        out.print("no rule is broken")
+        say("no rule is broken", out)
     return worst(words)
 
 
@@ -85,5 +83,5 @@ def _note(rule: str, said: Sorted) -> str:
 
 def _show_broken(run: Broken) -> Word:
     for line in (f"error: {run.text}", *printed(run.output)):
-        click.echo(line, err=True)
+        say(line, err=True)
     return "inconclusive"

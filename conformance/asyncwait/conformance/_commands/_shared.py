@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from asyncwait.conformance._say import say
 from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import AsyncWaitError
@@ -34,7 +35,7 @@ def usage_errors() -> Generator[None]:
     try:
         yield
     except AsyncWaitError as error:
-        click.echo(f"error: {error}", err=True)
+        say(f"error: {error}", err=True)
         sys.exit(USAGE_ERROR)
 
 
@@ -47,4 +48,4 @@ def console() -> Console:
 def say_written(files: Sequence[Path]) -> None:
     """Say which files there are now, all in one folder."""
     names = ", ".join(file.name for file in files)
-    click.echo(f"written into {files[0].parent}: {names}")
+    say(f"written into {files[0].parent}: {names}")

@@ -11,6 +11,7 @@ from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._shared import console, usage_errors
 from asyncwait.conformance._commands._show_rule import Page, PlayedOn
 from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._say import say
 from asyncwait.conformance.mailbox import ServedMailbox
 from asyncwait.conformance.running import REAL_SECONDS, listed_backends, open_backend
 from asyncwait.spec import InvalidConfig
@@ -53,8 +54,9 @@ def _by_area(known: Mapping[str, Rule]) -> dict[str, list[Rule]]:
 def _list_rules(listed: Sequence[Rule]) -> None:
     """Say what each of the rules of an area says, and how more is had of one."""
     for rule in listed:
-        click.echo(f"{rule.id:8} {rule.level:6} {rule.title}: {rule.sentence}")
-    click.echo(f"\nall there is to know of one: asyncwait show {listed[0].id}\n")
+        say(f"{rule.id:8} {rule.level:6} {rule.title}: {rule.sentence}")
+    for line in ("", f"all there is to know of one: asyncwait show {listed[0].id}", ""):
+        say(line)
 
 
 def _show_operators(page: Page, shown: list[Rule], backend: str, folder: str) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
+from asyncwait.conformance._say import say
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.judging import Violation, judge
@@ -23,6 +24,7 @@ from asyncwait.conformance.report import describe_scenario, draw, excerpt
 from asyncwait.conformance.running import Broken, Fault, Play, adapted
 from asyncwait.spec.rules import Rule, departures
 from asyncwait.spec.scenario import Capability, Scenario, Trace, size_of
+from asyncwait.spec.texts import printable
 
 
 class PlayedOn(Struct, frozen=True):
@@ -102,12 +104,12 @@ class Page:
     def _draw(self, head: str, lines: Iterable[str]) -> None:
         self._say(head)
         for line in lines:
-            self._out.print(Text(f"  {line}".rstrip()), soft_wrap=True)
+            say(f"  {line}".rstrip(), self._out)
         self._say("")
 
     def _say(self, *paragraphs: str) -> None:
         for paragraph in paragraphs:
-            self._out.print(Text(paragraph))
+            self._out.print(Text(printable(paragraph)))
 
 
 def _departures(rule: str) -> Iterator[str]:

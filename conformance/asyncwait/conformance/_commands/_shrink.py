@@ -14,6 +14,7 @@ from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._run import show_run
 from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._counted import counted
+from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.areas import CHECKS
@@ -25,6 +26,7 @@ from asyncwait.conformance.verdict import EXIT_CODES, Case, Failure, failures_of
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_to_json, size_of
+from asyncwait.spec.texts import json_text
 
 SECONDS = 60.0
 """How long a smaller scenario is looked for, unless it is said."""
@@ -62,7 +64,7 @@ def shrink_command(backend: str, scenario: str, wanted: str | None, seconds: flo
             shrinking = _Shrinking(served, seconds)
             first = shrinking.failures(planned)
             if isinstance(first, Broken):
-                click.echo(f"error: {first.text}", err=True)
+                say(f"error: {first.text}", err=True)
                 sys.exit(EXIT_CODES["inconclusive"])
             rule = _rule_of(first, wanted, backend)
             smallest = shrinking.smallest(rule, first[rule])
@@ -157,8 +159,11 @@ def _print(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: st
     """Print what was found, and how it is had again; leave with the exit code."""
     case = smallest.case
     word = show_run(case, smallest.trace, shrinking.by, shrinking.exceptions)
-    for line in (*_said(shrinking, first, smallest), *_again(case, backend)):
-        click.echo(line)
+    for line in _said(shrinking, first, smallest):
+        say(line)
+    click.echo(json_text(scenarios_to_json((case.planned,))))
+    if case.id in keep([case.planned]):
+        say(f"again: asyncwait replay {shlex.quote(backend)} {case.id} --trace")
     sys.exit(EXIT_CODES[word])
 
 
@@ -166,9 +171,3 @@ def _said(shrinking: _Shrinking, first: Failure, smallest: Failure) -> Iterator[
     before, after = (size_of(failure.case.planned)[0] for failure in (first, smallest))
     how = shrinking.cut or "nothing more can be left out"
     yield f"{before:,} characters of JSON before, {after:,} now; {shrinking.tried:,} tried; {how}"
-
-
-def _again(case: Case, backend: str) -> Iterator[str]:
-    yield scenarios_to_json((case.planned,)).decode()
-    if case.id in keep([case.planned]):
-        yield f"again: asyncwait replay {shlex.quote(backend)} {case.id} --trace"

@@ -10,10 +10,12 @@ import click
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import jobs_option, patience_option, usage_errors
 from asyncwait.conformance._counted import counted
+from asyncwait.conformance._say import say
 from asyncwait.conformance.running import exec_name, open_backend
 from asyncwait.conformance.vectors import Found, made_vectors, run_vectors
 from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import name_of
 from asyncwait.spec.vectors import Vector, shipped_vectors, vectors_from_json, vectors_to_json
 
 REFERENCE = "reference-asyncio"
@@ -21,9 +23,6 @@ REFERENCE = "reference-asyncio"
 
 SHOWN = 20
 """Vectors that fail, or are in error, and are told of."""
-
-LONGEST = 1_000
-"""Characters of what is told of one."""
 
 
 @asyncwait.group("vectors")
@@ -47,7 +46,7 @@ def write_command(folder: Path) -> None:
     except OSError as error:
         raise click.UsageError(f"{folder}: {error.strerror}") from error
     written = sum(len(file.vectors) for file in files.values())
-    click.echo(f"{counted(written, 'vector')} in {folder}")
+    say(f"{counted(written, 'vector')} in {folder}")
 
 
 @vectors_group.command("run")
@@ -100,25 +99,21 @@ def _read(files: tuple[Path, ...]) -> Iterator[Vector]:
                 raise InvalidConfig(f"{each}: {error.strerror}") from error
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
 def _told(name: str, found: list[Found]) -> Word:
     """Tell of what is wrong, then of all; return the verdict."""
     wrong = [each for each in found if each.kind in {"fail", "error"}]
     for each in wrong[:SHOWN]:
         for why in each.why:
-            click.echo(f"{name}: {each.vector.name}: {each.kind}: {_short(why)}")
+            say(f"{name_of(name)}: {each.vector.name}: {each.kind}: {why}")
     if len(wrong) > SHOWN:
-        click.echo(f"and {len(wrong) - SHOWN} more")
+        say(f"and {len(wrong) - SHOWN} more")
     kinds = Counter(each.kind for each in found)
     counts = ", ".join(
         f"{kinds[kind]} {kind}"
         for kind in ("pass", "fail", "error", "not applicable")
         if kinds[kind]
     )
-    click.echo(f"{name}: {counted(len(found), 'vector')}: {counts}")
+    say(f"{name_of(name)}: {counted(len(found), 'vector')}: {counts}")
     words: list[Word] = ["not conformant"] * bool(kinds["fail"])
     if kinds["error"] or not kinds["pass"]:
         words.append("inconclusive")

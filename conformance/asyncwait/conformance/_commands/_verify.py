@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import click
-from rich.text import Text
 
 from asyncwait.conformance._commands._expectations import (
     tell_of_project,
@@ -27,6 +26,7 @@ from asyncwait.conformance._commands._shared import (
     usage_errors,
 )
 from asyncwait.conformance._gate import Gate, gate_of
+from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.expectations import KINDS, settle
@@ -48,6 +48,7 @@ from asyncwait.conformance.running import (
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import MissingExtra
 from asyncwait.spec.rules import rules as all_rules
+from asyncwait.spec.texts import name_of
 
 T = TypeVar("T")
 
@@ -251,7 +252,7 @@ def _report(
     # Who reads a log may be on another machine than the folder with what is kept.
     print_report(verdicts, out, kept if out.is_terminal else frozenset())
     for name, why in left_out.items():
-        out.print(Text(f"{name}: not verified: {why}", style="bold magenta"), soft_wrap=True)
+        say(f"{name_of(name)}: not verified: {why}", out, style="bold magenta")
     with usage_errors():
         _write(verdicts, left_out, folder)
     tell_strays(gate)
@@ -274,4 +275,4 @@ def _write(verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Pat
     if folder is not None:
         say_written(write_report(report, _REPORT, folder))
     if wrong := add_step_summary(report, step):
-        click.echo(f"warning: {wrong}", err=True)
+        say(f"warning: {wrong}", err=True)

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import console, usage_errors
 from asyncwait.conformance._counted import counted
+from asyncwait.conformance._say import say
 from asyncwait.conformance.mailbox import (
     GENERATED,
     STAGES,
@@ -24,6 +24,7 @@ from asyncwait.conformance.mailbox import (
 )
 from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import EXIT_CODES
+from asyncwait.spec.texts import name_of
 
 MOST_GENERATED = 1_000_000
 
@@ -82,7 +83,7 @@ def _teller(name: str) -> Callable[[int, int], None]:
         quarter = 4 * done // of if of else 4
         if quarter > said:
             said = quarter
-            click.echo(f"{name}: {done:,} of {counted(of, 'run')} judged", err=True)
+            say(f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged", err=True)
 
     return tell
 
@@ -92,15 +93,15 @@ def _report(verdict: MailboxVerdict) -> None:
     out = console()
     for number, result in enumerate(verdict.failed):
         for line in _failure_lines(result, is_whole=number < MOST_SHOWN):
-            out.print(Text(line), soft_wrap=True)
+            say(line, out)
     for result in verdict.results:
         if result.status == "error":
-            out.print(Text(f"{result.rule.id} error: {result.note}"), soft_wrap=True)
+            say(f"{result.rule.id} error: {result.note}", out)
     if untested := [result.rule.id for result in verdict.results if result.status == "untested"]:
-        out.print(Text(f"untested: {', '.join(untested)}"), soft_wrap=True)
+        say(f"untested: {', '.join(untested)}", out)
     for error in verdict.errors[:MOST_SHOWN]:
-        out.print(Text(f"error: {error}"), soft_wrap=True)
-    out.print(Text(verdict.line), soft_wrap=True)
+        say(f"error: {error}", out)
+    say(verdict.line, out)
 
 
 def _failure_lines(result: MailboxResult, *, is_whole: bool) -> list[str]:

@@ -11,6 +11,7 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.spec import OpenOperator, OperatorConfig, Record
+from asyncwait.spec.texts import shown
 
 _RECORDS = 6
 ERRAND = 0.04
@@ -46,7 +47,7 @@ async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: fl
                 pass
     except Exception as error:
         await anyio.lowlevel.checkpoint()  # What a cancelled errand raises says nothing.
-        return f"another operator on the loop raised {error!r}"
+        return f"another operator on the loop raised {shown(error)}"
     due = [Record(n * n, n, f"k{n}") for n in range(_RECORDS)]
     if config.mode != "ordered":
         came, due = sorted(came, key=str), sorted(due, key=str)

@@ -13,6 +13,7 @@ from asyncwait.conformance.harness._clock import loop_door
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.spec import ResultFuture, RetryAfter
 from asyncwait.spec.scenario import Handler, HookRun, Scenario, Step
+from asyncwait.spec.texts import shown
 
 
 class Planned(Exception):
@@ -227,7 +228,7 @@ class _Callbacks:
         try:
             self._complete(call, step, result)
         except Exception as error:
-            self._recorder.refused = repr(error)
+            self._recorder.refused = shown(error)
         if step.twice and not step.again:
             self._complete_again(call, result)
 
@@ -242,7 +243,7 @@ class _Callbacks:
             result.complete_with(lambda: self._needless(call))
             result.complete_exceptionally(Planned("again"))
         except Exception as error:
-            self._recorder.refused = repr(error)
+            self._recorder.refused = shown(error)
 
     def _needless(self, call: int) -> Any:
         self._recorder.misused("supplier-needless", f"the second supplier of call {call}")

@@ -41,6 +41,7 @@ from asyncwait.spec.scenario import (
     Trace,
     next_leg,
 )
+from asyncwait.spec.texts import shown
 
 _ERRAND_ENDS = 10.0
 """Seconds after which another operator, which needs a fraction of one, comes to no end."""
@@ -274,7 +275,7 @@ class _LegPlayer:
             if is_for_the_harness(error):
                 raise
             if self._is_cancelled_openly and not self._recorder.is_planned(error):
-                self._recorder.misused("swallowed", f"a read raised {error!r}")
+                self._recorder.misused("swallowed", f"a read raised {shown(error)}")
             self._consumer.read_raised(error)
         else:
             if self._consumer.ending is None:  # Who shields itself may have left meanwhile.

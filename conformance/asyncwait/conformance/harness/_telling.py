@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from asyncwait.spec import Element
+from asyncwait.spec import Element, texts
 
 MOST_TEXT = 2_000
 """Characters of a text that an operator gave."""
@@ -31,11 +31,7 @@ _DECODER = msgspec.json.Decoder(Element)
 
 def shown(value: object) -> str:
     """Return the repr of a value and its type, if it has one, and not too much of it."""
-    try:
-        text = repr(value)
-    except Exception as error:
-        text = f"<its repr raised {type(error).__name__}>"
-    return f"{_cut(text, 100)} ({type(value).__name__})"
+    return f"{texts.shown(value, 100)} ({type(value).__name__})"
 
 
 def text_of(value: object) -> str:
@@ -48,8 +44,7 @@ def text_of(value: object) -> str:
 
 def _cut(text: str, most: int) -> str:
     # What no UTF-8 can hold, no trace can.
-    text = text.encode(errors="replace").decode()
-    return text if len(text) <= most else f"{text[:most]}..."
+    return texts.shortened(text.encode(errors="backslashreplace").decode(), most)
 
 
 def portable(value: Any) -> Any:
@@ -131,7 +126,8 @@ def line_of(error: BaseException) -> str:
 
 
 def _with_place(error: BaseException) -> str:
-    told = f"{type(error).__name__}: {' '.join(text_of(error).split())}".rstrip(": ")
+    said = texts.one_line(" ".join(text_of(error).split()), MOST_TEXT)
+    told = f"{type(error).__name__}: {said}".rstrip(": ")
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         if not _is_of_the_suite(frame) and not _is_of_imports(frame):
             return f"{told} ({frame.f_code.co_filename}:{line})"

@@ -12,6 +12,7 @@ from asyncwait.conformance.running import ChildProcess
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec._checks import require_seconds
 from asyncwait.spec.mailbox.program import MailboxTrace, Program
+from asyncwait.spec.texts import one_line
 
 _CHILD = "asyncwait.conformance.mailbox._child"
 
@@ -83,7 +84,9 @@ class ServedMailbox:
             hello = msgspec.json.decode(child.wait_for_line(STARTS_WITHIN), type=Hello)
         except (TimeoutError, EOFError, msgspec.DecodeError) as error:
             self._end()
-            raise InvalidConfig(f"mailbox {self._name!r}: it does not start: {error}") from error
+            raise InvalidConfig(
+                f"mailbox {self._name!r}: it does not start: {one_line(error, 1_000)}"
+            ) from error
         if hello.refused:
             self._end()
             raise InvalidConfig(f"mailbox {self._name!r}: {hello.refused}")

@@ -12,9 +12,13 @@ from asyncwait.spec.mailbox.program import (
     Seen,
     Step,
 )
+from asyncwait.spec.texts import one_line
 
 MOST_LINES = 60
 """Of a trace that is shown."""
+
+LONGEST = 300
+"""Characters of what is said of an event."""
 
 _TAKERS = frozenset({"try_take", "take", "run_one", "try_run_one", "should_interrupt", "is_idle"})
 
@@ -73,14 +77,15 @@ def trace_lines(trace: MailboxTrace, mark: float | None = None) -> Iterator[str]
         if first <= at < first + MOST_LINES:
             indent = "  " * max(0, depth[event.by])
             pointer = "  <-- here" if at == mark else ""
-            yield f"{at:4}  {event.by:6} {indent}{_said(event, steps)}{pointer}"
+            said = one_line(_said(event, steps), LONGEST)
+            yield f"{at:4}  {one_line(event.by):6} {indent}{said}{pointer}"
         depth[event.by] += event.kind in {"begin", "run", "action"}
     if len(trace.events) > first + MOST_LINES:
         yield f"      and {len(trace.events) - first - MOST_LINES} more"
     for future in trace.futures:
-        yield f"      the future of {future.mail}: {future.state}"
+        yield f"      the future of {one_line(future.mail)}: {one_line(future.state)}"
     if trace.ending != "whole":
-        yield f"      it {trace.ending}"
+        yield f"      it {one_line(trace.ending, LONGEST)}"
 
 
 def _said(event: Seen, steps: dict[int, Step]) -> str:

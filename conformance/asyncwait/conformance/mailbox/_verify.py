@@ -15,6 +15,7 @@ from asyncwait.conformance.mailbox.checks import MailboxViolation
 from asyncwait.conformance.verdict import Status, Word
 from asyncwait.spec.mailbox.program import MailboxTrace, Program, program_id
 from asyncwait.spec.rules import Rule, mailbox_rules
+from asyncwait.spec.texts import name_of
 
 GENERATED = 1_000
 """Programs that are drawn for each stage."""
@@ -134,7 +135,7 @@ class MailboxVerdict(Struct, frozen=True):
         ]
         before = "" if self.runs == self.planned else f"{self.runs:,} of "
         played = f"{before}{counted(self.planned, 'run')}"
-        return f"{self.name}: {self.word} ({', '.join(parts)}; {played})"
+        return f"{name_of(self.name)}: {self.word} ({', '.join(parts)}; {played})"
 
 
 def mailbox_cases(

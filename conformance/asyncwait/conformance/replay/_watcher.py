@@ -19,7 +19,7 @@ class Watcher:
     """Listens to the harness, and says what it hears.
 
     Args:
-        say: prints a line, at once.
+        say: prints a line, at once; what follows it, of others, behind a mark.
         tells: whether each event is said; where the operator hangs is said in any case.
 
     Attributes:
@@ -42,7 +42,9 @@ class Watcher:
         self._legs += 1
         self._is_overdue = False
         if self._tells:
-            self._say(HEAD if self._legs == 1 else f"leg {self._legs}\n{HEAD}")
+            if self._legs > 1:
+                self._say(f"leg {self._legs}")
+            self._say(HEAD)
 
     def hears(self, event: Event) -> None:
         """Say what has just happened."""
@@ -57,7 +59,7 @@ class Watcher:
             self._stands(f"{how}: it stands here", None)
 
     def _stands(self, head: str, frame: FrameType | None) -> None:
-        self._say("\n  ".join([head, *stack_lines(frame)]))
+        self._say("\n".join([head, *stack_lines(frame)]))
 
     def _interrupt(self, _: int, frame: FrameType | None) -> None:
         if self.is_interrupted:

@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from asyncwait.conformance.verdict import Case
 from asyncwait.spec.scenario import scenarios_to_json
+from asyncwait.spec.texts import json_text
 
 LONGEST_JSON = 4_000
 """Characters of a scenario that stand in a report; a longer one would bury it."""
@@ -51,10 +52,9 @@ def again_anywhere(backend: str, case: Case) -> str:
     """
     if not case.repeatable or not case.generated:
         return again_here(backend, case)
-    text = _json(case)
-    command = f"asyncwait play {shlex.quote(backend)} {shlex.quote(text)}"
-    return command if len(text) <= LONGEST_JSON else ""
+    text = shlex.quote(_json(case))
+    return f"asyncwait play {shlex.quote(backend)} {text}" if len(text) <= LONGEST_JSON else ""
 
 
 def _json(case: Case) -> str:
-    return scenarios_to_json((case.planned,)).decode()
+    return json_text(scenarios_to_json((case.planned,)))

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 
 from asyncwait.spec.scenario import Trace
+from asyncwait.spec.texts import block
 
 LINES = 20
 """Of a traceback and of what was printed, each; of the former the first, of the latter the last."""
-
-LONGEST = 200
-"""Characters of a line."""
 
 
 def besides(trace: Trace) -> Iterator[str]:
@@ -16,7 +14,7 @@ def besides(trace: Trace) -> Iterator[str]:
     errors = dict.fromkeys(leg.ending.traceback for leg in trace.legs if leg.ending.traceback)
     for error in errors:
         yield "raised by the operator, innermost place first:"
-        yield from _block(error.splitlines()[:LINES])
+        yield from (f"  {line}" for line in block("\n".join(error.splitlines()[:LINES])))
     yield from printed(trace.output)
 
 
@@ -25,9 +23,4 @@ def printed(output: str) -> Iterator[str]:
     lines = output.rstrip().splitlines()
     if lines:
         yield "printed:" if len(lines) <= LINES else f"printed, the last {LINES} lines:"
-    yield from _block(lines[-LINES:])
-
-
-def _block(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        yield f"  {line}" if len(line) <= LONGEST else f"  {line[:LONGEST]}..."
+    yield from (f"  {line}" for line in block("\n".join(lines[-LINES:])))

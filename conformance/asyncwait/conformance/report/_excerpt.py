@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from asyncwait.conformance.timeline import MARK
+from asyncwait.spec.texts import shortened
 
 FIRST, BEFORE, AFTER, LAST = 8, 30, 6, 2
 """Lines that are shown: of the beginning, up to the violation, behind it, and of the end."""
@@ -33,4 +34,4 @@ def _matters(number: int, marked: int, count: int) -> bool:
 
 
 def _short(line: str) -> str:
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+    return shortened(line, LONGEST)

@@ -11,6 +11,7 @@ from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict
 from asyncwait.spec.rules import Level
+from asyncwait.spec.texts import name_of
 
 SHOWN = 5
 """Rules whose failures are drawn; the others are named."""
@@ -30,7 +31,7 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
         *_undecided(verdict),
         *_unseen(verdict),
     ):
-        yield f"{verdict.backend}: {line}" if line and not line.startswith(" ") else line
+        yield f"{name_of(verdict.backend)}: {line}" if line and not line.startswith(" ") else line
 
 
 def rule_lines(
@@ -44,7 +45,7 @@ def rule_lines(
         kept: ids of scenarios that whoever reads this can play by their id.
     """
     lines = _rule(backend, result, kept)
-    yield f"{backend}: {next(lines)}"
+    yield f"{name_of(backend)}: {next(lines)}"
     yield from lines
 
 
@@ -92,7 +93,7 @@ def _rule(
     if result.is_advisory:
         yield f"  since {rule.since}: newer than what the backend claims, so it does not decide"
     if result.note:
-        yield f"  {result.note}"
+        yield f"  note: {result.note}"
     for line in (*_drawn(result.failures[0]), *again_lines(backend, result.failures[0].case, kept)):
         yield f"  {line}".rstrip()
     if explained := ", ".join(explains):

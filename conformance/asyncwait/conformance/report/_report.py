@@ -7,9 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from asyncwait.conformance._say import say
 from asyncwait.conformance.report._failures import failure_lines
 from asyncwait.conformance.verdict import Verdict, Word
 from asyncwait.spec.rules import areas
+from asyncwait.spec.texts import name_of
 
 STYLES: Mapping[Word, str] = {
     "conformant": "bold green",
@@ -31,11 +33,11 @@ def print_report(
     """
     for verdict in verdicts:
         for line in failure_lines(verdict, kept):
-            console.print(Text(line), soft_wrap=True)
+            say(line, console)
     if verdicts:
         console.print(area_table(verdicts))
     for verdict in verdicts:
-        console.print(Text(verdict.line, style=STYLES[verdict.word]), soft_wrap=True)
+        say(verdict.line, console, style=STYLES[verdict.word])
 
 
 def area_table(verdicts: Sequence[Verdict]) -> Table:
@@ -43,7 +45,7 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     table = Table(title="rules passed / applicable", title_justify="left")
     table.add_column("area", no_wrap=True, overflow="ellipsis")
     for verdict in verdicts:
-        table.add_column(verdict.backend, justify="right", overflow="fold")
+        table.add_column(Text(name_of(verdict.backend)), justify="right", overflow="fold")
     judged = {result.rule.area for verdict in verdicts for result in verdict.results}
     for area in (area for area in areas().values() if area.id in judged):
         table.add_row(f"{area.id}  {area.title}", *(area_cell(v, area.id) for v in verdicts))

@@ -33,6 +33,7 @@ from asyncwait.spec.scenario import (
     Taken,
     Trace,
 )
+from asyncwait.spec.texts import printable, shortened, shown
 
 WIDTHS = (24, 34)
 """Of the columns for input and calls; output takes the rest."""
@@ -52,7 +53,7 @@ def describe_scenario(scenario: Scenario) -> list[str]:
         failure = f"; failing {_handler(plan.failure)}" if scenario.failures_handled else ""
         if scenario.is_uncopied(plan.value):
             steps = "there is no copy to be had, which raises"
-        lines.append(f"  call of {plan.value!r}: {steps}{handler}{failure}")
+        lines.append(f"  call of {shown(plan.value)}: {steps}{handler}{failure}")
     if scenario.restore is not None:
         lines.append(f"  restored: {show(scenario.restore)}")
     extras = [f"{step.does} {step.n or ''}".strip() for step in scenario.sink]
@@ -84,7 +85,7 @@ def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -
 
 
 def _bounded(line: str) -> str:
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+    return shortened(printable(line), LONGEST)
 
 
 def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iterator[str]:
@@ -137,15 +138,15 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
         case SourceClosed():
             return "closed", "", ""
         case CallStarted():
-            return "", f"#{event.call} {event.value!r} called", ""
+            return "", f"#{event.call} {shown(event.value)} called", ""
         case CallCancelled():
             return "", f"#{event.call} cancelled", ""
         case CallEnded():
             return "", f"#{event.call} {_ended(event)}", ""
         case HandlerAsked():
-            return "", f"timeout({event.value!r}) asked", ""
+            return "", f"timeout({shown(event.value)}) asked", ""
         case FailureAsked():
-            return "", f"failure({event.value!r}, {event.error}) asked", ""
+            return "", f"failure({shown(event.value)}, {event.error}) asked", ""
         case HookRun():
             return "", event.hook, ""
         case Blocked():

@@ -8,6 +8,7 @@ from asyncwait.conformance.report_files._data import Report, Run
 from asyncwait.conformance.report_files._markdown import plain
 from asyncwait.conformance.report_files._merge import count_of
 from asyncwait.conformance.verdict import Word
+from asyncwait.spec.texts import one_line
 
 _COLORS: Mapping[Word, str] = {
     "conformant": "brightgreen",
@@ -32,7 +33,7 @@ def to_badge(report: Report) -> bytes:
 
 def _message(report: Report) -> str:
     if len(report.newest) == 1 and report.word == report.newest[0].word:
-        return report.newest[0].claim
+        return one_line(report.newest[0].claim)
     of = len(report.newest)
     same = sum(run.word == report.word for run in report.newest)
     part = " as to some rules" if _is_partial(report) else ""

@@ -23,11 +23,15 @@ from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import EXIT_CODES, Status, Word, worst
 from asyncwait.spec.rules import Level
 from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.texts import name_of, one_line
 
 FORMAT = 1
 """Of the file; one that a newer version wrote in another way has a higher number."""
 
 Number = Annotated[int, Meta(ge=0)]
+
+RuleId = Annotated[str, Meta(max_length=100)]
+"""It stands in tables and links."""
 
 
 class Header(Struct, frozen=True, tag="asyncwait-report"):
@@ -70,8 +74,8 @@ class RuleText(Struct, frozen=True, tag="rule"):
         hint: what to look for in one's own code where it is broken; Markdown, may be empty.
     """
 
-    id: str
-    area: str
+    id: RuleId
+    area: RuleId
     chapter: str
     title: str
     level: Level
@@ -146,7 +150,8 @@ class Played(Struct, frozen=True, tag="played", omit_defaults=True):
     @property
     def label(self) -> str:
         """What it is called where it is told of."""
-        return f"{self.name} ({self.id})" if self.replay else self.name
+        name = name_of(self.name)
+        return f"{name} ({one_line(self.id)})" if self.replay else name
 
     @property
     def as_played(self) -> Scenario | None:
@@ -193,14 +198,14 @@ class Result(Struct, frozen=True, tag="result", omit_defaults=True):
             none.
     """
 
-    rule: str
+    rule: RuleId
     status: Status
     applied: Number = 0
     broken: Number = 0
     note: str = ""
     forgiven: bool = False
-    explains: tuple[str, ...] = ()
-    explained_by: str = ""
+    explains: tuple[RuleId, ...] = ()
+    explained_by: RuleId = ""
     evidence: tuple[Evidence, ...] = ()
     left_out: Number = 0
     cause: Number = 0
@@ -308,8 +313,9 @@ class Run(Struct, frozen=True, dict=True):
     def line(self) -> str:
         """The verdict in one line."""
         if self.doubt or self.footer is None:
-            return f"{self.name}: inconclusive ({self.doubt})"
-        return self.footer.line
+            return f"{name_of(self.name)}: inconclusive ({self.doubt})"
+        name = f"{name_of(self.name)}: "
+        return f"{name}{self.footer.line.removeprefix(name)}"
 
     @property
     def exit_code(self) -> int:

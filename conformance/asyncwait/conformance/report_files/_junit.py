@@ -4,7 +4,6 @@ What decides nothing is an error there, not a success that was skipped over: a b
 errors, and a rule that nobody has seen hold is not one that holds.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
@@ -13,6 +12,7 @@ from asyncwait.conformance.report_files._data import Report, Result, Run
 from asyncwait.conformance.report_files._merge import titles
 from asyncwait.conformance.report_files._words import result_lines
 from asyncwait.conformance.verdict import Status
+from asyncwait.spec.texts import joined, one_line
 
 Outcome: TypeAlias = Literal["", "failure", "error", "skipped"]
 
@@ -31,7 +31,8 @@ OUTCOMES: Mapping[Status, Outcome] = {
 WHOLE = "everything was played and judged"
 """The case of a suite that is no rule."""
 
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+LONGEST = 2_000
+"""Characters of an attribute."""
 
 
 def to_junit(report: Report) -> bytes:
@@ -81,7 +82,7 @@ def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> No
     outcome = "skipped" if result.forgiven else outcome
     said = ET.SubElement(case, outcome, type=result.status, message=_clean(_said(run, result)))
     if result.evidence:
-        said.text = _clean("\n".join(result_lines(report, run, result)))
+        said.text = joined(result_lines(report, run, result))
 
 
 def _said(run: Run, result: Result) -> str:
@@ -98,7 +99,7 @@ def _add_whole(suite: ET.Element, run: Run) -> None:
     if run.word == "inconclusive" or errors:
         message = _clean(run.line if run.word == "inconclusive" else next(iter(errors)))
         said = ET.SubElement(case, "error", type="inconclusive", message=message)
-        said.text = _clean("\n".join([*([run.doubt] if run.doubt else []), *errors]))
+        said.text = joined(f"error: {each}" for each in (run.doubt, *errors) if each)
     elif run.word == "not conformant" and not suite.findall("testcase/failure"):
         ET.SubElement(case, "failure", type=run.word, message=_clean(run.line))
 
@@ -127,5 +128,5 @@ def _counted(suite: ET.Element) -> ET.Element:
 
 
 def _clean(text: str) -> str:
-    """Return `text` with the characters written out that no XML can hold."""
-    return _NO_XML.sub(lambda found: ascii(found.group())[1:-1], text)
+    """Return a text of one line, for an attribute."""
+    return one_line(text, LONGEST)

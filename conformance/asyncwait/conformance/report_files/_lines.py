@@ -17,6 +17,7 @@ from asyncwait.conformance.report_files._data import Footer, Report
 from asyncwait.conformance.report_files._readable import readable
 from asyncwait.conformance.report_files._reading import Line, NotWholeError, Reading, no_report
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import json_text, one_line
 
 LONGEST_LINE = 8 << 20
 """Bytes; what a report holds is far below, see `MOST_OF_ONE` in `_of_verdicts`."""
@@ -76,7 +77,7 @@ def _lines_of(report: Report) -> Iterator[Line]:
 
 
 def _encoded(line: Line) -> bytes:
-    return msgspec.json.encode(readable(line)) + b"\n"
+    return json_text(msgspec.json.encode(readable(line))).encode() + b"\n"
 
 
 def _read(file: BinaryIO, name: str) -> Report:
@@ -87,7 +88,7 @@ def _read(file: BinaryIO, name: str) -> Report:
             reading.add(number, line)
         reading.require_end()
     except NotWholeError as error:
-        doubt = str(error)[:LONGEST_DOUBT]
+        doubt = one_line(error, LONGEST_DOUBT)
     return reading.report(doubt)
 
 

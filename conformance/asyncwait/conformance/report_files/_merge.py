@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.report_files._data import Header, Report, Run
 from asyncwait.spec.rules import rules
+from asyncwait.spec.texts import name_of, one_line
 
 NOT_THERE = "not there"
 """In place of a status where a run knows nothing of a rule."""
@@ -85,7 +86,8 @@ def repeated(reports: Sequence[Report], names: Sequence[str]) -> Iterator[str]:
                 again.setdefault(first, []).append(run.name)
         for where, backends in again.items():
             runs = "run" if len(backends) == 1 else f"{len(backends):,} runs"
-            yield f"{name}: the same {runs} as {where} ({', '.join(backends)}): counted once"
+            same = f"the same {runs} as {where} ({', '.join(backends)})"
+            yield f"{name_of(name)}: {same}: counted once"
 
 
 def count_of(report: Report, name: str) -> int:
@@ -115,6 +117,8 @@ def _statuses(before: Run, after: Run, rule: str) -> tuple[str, str]:
 def titles(report: Report) -> tuple[str, ...]:
     """Return what each run is called: its backend, and its date where that has several runs."""
     return tuple(
-        f"{run.name} {run.header.created}" if count_of(report, run.name) > 1 else run.name
+        f"{name_of(run.name)} {one_line(run.header.created)}"
+        if count_of(report, run.name) > 1
+        else name_of(run.name)
         for run in report.runs
     )

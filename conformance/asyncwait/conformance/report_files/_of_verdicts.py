@@ -39,6 +39,7 @@ from asyncwait.conformance.verdict import (
 )
 from asyncwait.spec.rules import Rule, areas, rules, spec_version
 from asyncwait.spec.scenario import profiles_of
+from asyncwait.spec.texts import shortened
 
 MOST_OF_ONE = 60_000
 """Bytes of a scenario and its trace; what is longer is drawn in words."""
@@ -258,7 +259,7 @@ def _footer(verdict: Verdict) -> RunFooter:
         dict(Counter(result.status for result in verdict.results)),
         verdict.scenarios,
         round(verdict.seconds, 3),
-        tuple(_short(error) for error in verdict.errors[:ERRORS]),
+        tuple(shortened(error, LONGEST) for error in verdict.errors[:ERRORS]),
         max(len(verdict.errors) - ERRORS, 0),
         verdict.stopped,
         verdict.self_reported,
@@ -269,7 +270,3 @@ def _footer(verdict: Verdict) -> RunFooter:
         {rule: str(day) for rule, day in verdict.expired.items()},
         tuple(result.rule.id for result in verdict.newer),
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -24,6 +24,7 @@ from asyncwait.conformance.report_files._data import (
 from asyncwait.conformance.verdict import EXIT_CODES
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import require_flat_trace
+from asyncwait.spec.texts import one_line, shown
 
 Line = Header | RuleText | RunHeader | Played | Result | RunFooter | Footer
 _DECODER = msgspec.json.Decoder(Line)
@@ -91,7 +92,7 @@ class Reading:
             return
         if not line.endswith(b"\n") and _BEGINNING.startswith(line):
             raise NotWholeError("it was cut in its first line")
-        raise no_report(self._name, 1, repr(line[:40])[1:])
+        raise no_report(self._name, 1, shown(line[:40])[1:])
 
     def _decoded(self, number: int, line: bytes) -> Line:
         if not line.endswith(b"\n"):
@@ -103,7 +104,7 @@ class Reading:
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             if number == 1:
                 self._refuse_newer(line)
-            raise NotWholeError(f"line {number} can't be read: {error}") from error
+            raise NotWholeError(f"line {number} can't be read: {one_line(error, 600)}") from error
         if isinstance(found, Header):
             self._refuse_newer(line)
         return found

@@ -5,7 +5,7 @@ from html import escape
 
 from asyncwait.conformance.report import rule_text_lines
 from asyncwait.conformance.report_files._data import Report, Result, Run
-from asyncwait.conformance.report_files._markdown import fenced, plain
+from asyncwait.conformance.report_files._markdown import LONGEST, fenced, plain, with_code
 from asyncwait.conformance.report_files._merge import changes, titles
 from asyncwait.conformance.report_files._words import (
     besides_lines,
@@ -13,6 +13,7 @@ from asyncwait.conformance.report_files._words import (
     evidence_lines,
 )
 from asyncwait.conformance.verdict import Word
+from asyncwait.spec.texts import one_line
 
 _SIGNS: dict[Word, str] = {
     "conformant": "✅",
@@ -118,26 +119,27 @@ def _failures(report: Report, run: Run, title: str) -> Iterator[list[str]]:
     for result in told:
         yield list(_failure(report, run, result))
     if left:
-        yield [f"Also broken: {', '.join(result.rule for result in left)}.", ""]
+        yield [f"Also broken: {', '.join(plain(result.rule) for result in left)}.", ""]
 
 
 def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
     rule = report.by_rule[result.rule]
-    yield f"### {rule.id} {plain(rule.title)}"
+    yield f"### {plain(rule.id)} {plain(rule.title)}"
     yield ""
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
-        yield f"{line[:1].upper()}{line[1:]}"
+        yield with_code(f"{line[:1].upper()}{line[1:]}")
         yield ""
     if result.note:
         yield f"{result.status}: {plain(result.note)}"
         yield ""
-    if explained := ", ".join(result.explains):
-        yield f"Broken only where {rule.id}, or a rule above it, is broken too: {explained}."
+    if explained := ", ".join(map(plain, result.explains)):
+        yield f"Broken only where {plain(rule.id)}, or a rule above it, is broken too: {explained}."
         yield ""
     for piece in result.evidence[:1]:
-        yield f"<details><summary>{escape(' '.join(piece.text.split()))}</summary>"
+        said = one_line(" ".join(piece.text.split()), LONGEST)
+        yield f"<details><summary>{escape(said)}</summary>"
         yield ""
-        yield from fenced(list(evidence_lines(run.played[piece.played], piece)))
+        yield from fenced(evidence_lines(run.played[piece.played], piece))
         yield ""
         yield "</details>"
         yield ""

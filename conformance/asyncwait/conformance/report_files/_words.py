@@ -12,6 +12,10 @@ from asyncwait.conformance.report import (
 )
 from asyncwait.conformance.report_files._data import Evidence, Played, Report, Result, Run
 from asyncwait.conformance.report_files._merge import Changed
+from asyncwait.spec.texts import block, name_of
+
+DRAWN, LONGEST = 200, 300
+"""Lines of a drawing that stands in a file, and characters of each."""
 
 
 def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
@@ -24,11 +28,11 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
     """
     rule = report.by_rule[result.rule]
     where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
-    yield f"{rule.id} {rule.title}: {result.status}{where}"
+    yield f"{name_of(rule.id)} {rule.title}: {result.status}{where}"
     for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
         yield f"  {line}"
     if result.note:
-        yield f"  {result.note}"
+        yield f"  note: {result.note}"
     for piece in result.evidence[:1]:
         for line in evidence_lines(run.played[piece.played], piece):
             yield f"  {line}".rstrip()
@@ -81,7 +85,7 @@ def evidence_lines(played: Played, piece: Evidence) -> Iterator[str]:
 def timeline_lines(played: Played, piece: Evidence) -> Iterator[str]:
     """Yield scenario and timeline, as much of it as a person reads."""
     if played.as_played is None or played.trace is None:
-        yield from played.drawn
+        yield from block("\n".join(played.drawn), DRAWN, LONGEST)
         return
     yield from excerpt(describe_scenario(played.as_played))
     yield from excerpt(draw(played.as_played, played.trace, piece.violation))
@@ -95,7 +99,7 @@ def change_lines(changed: Changed) -> Iterator[str]:
     if before.claim != after.claim:
         yield f"verdict: {before.claim} -> {after.claim}"
     for rule, was, now in changed.rules:
-        yield f"{rule}: {was} -> {now}"
+        yield f"{name_of(rule)}: {was} -> {now}"
     if before.footer and after.footer and before.footer.scenarios != after.footer.scenarios:
         yield f"scenarios: {before.footer.scenarios:,} -> {after.footer.scenarios:,}"
     if changed.is_nothing:

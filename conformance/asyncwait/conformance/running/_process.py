@@ -19,6 +19,7 @@ from typing import Self
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance.running._keeper import KNOWS_PROCESSES, below
 from asyncwait.spec.scenario import LIMITS
+from asyncwait.spec.texts import one_line
 
 MARK = "ASYNCWAIT_CHILD"
 """Environment variable of all processes that the suite starts, with a secret word for each."""
@@ -34,6 +35,9 @@ LONGEST_LINE = LIMITS.bytes
 
 LAST_WORDS = 1 << 14
 """Bytes that are kept of what a child prints for a scenario."""
+
+LONGEST_LAST = 1_000
+"""Characters of its last words where they stand in a sentence."""
 
 _KEEPER = str(Path(__file__).with_name("_keeper.py"))
 _AT_ONCE = 1 << 16  # bytes
@@ -213,7 +217,7 @@ class ChildProcess:
     def obituary(self) -> str:
         """Return how it ended and its last words, once it is mute."""
         how = self.wait_for_end(END_SECONDS)
-        last = self.words.last_line
+        last = one_line(self.words.last_line, LONGEST_LAST)
         return f"{how}: {last}" if last else how
 
     def doom(self) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from asyncwait.conformance.harness import shown
 from asyncwait.conformance.judging import impossible
 from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.texts import shortened
 
 _LONGEST = 1_000
 """Characters of what is told of a broken run."""
@@ -37,16 +38,11 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
     for leg in trace.legs:
         if leg.ending.how == "error":
             why = f"{leg.ending.error} {leg.ending.detail}".strip()
-            return Broken(_shortened(why), trace.output)
+            return Broken(shortened(why, _LONGEST), trace.output)
     why = impossible(scenario, trace)
     if why is None:
         return trace
-    return Broken(f"the trace is impossible: {_shortened(why)}", trace.output)
-
-
-def _shortened(text: str) -> str:
-    """Leave the end of `text` out if it is long: it may hold whatever a program has said."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return Broken(f"the trace is impossible: {shortened(why, _LONGEST)}", trace.output)
 
 
 def lost(run: Trace | Broken) -> str:

@@ -26,6 +26,7 @@ from asyncwait.spec.scenario import (
     reply_from_json,
     trace_from_json,
 )
+from asyncwait.spec.texts import one_line
 
 START_SECONDS = 30.0
 """How long an interpreter and the suite itself may take to be there in a child."""
@@ -123,7 +124,7 @@ class InPython(Struct, frozen=True):
         try:
             said = msgspec.json.decode(line, type=Hello | Refused)
         except UNREADABLE as error:
-            text = f"backend {self.name!r}: what it says of itself can't be read: {error}"
+            text = f"backend {self.name!r}: what it says of itself can't be read: {one_line(error)}"
             raise UnknownBackend(text) from error
         if isinstance(said, Refused):
             raise said.error
@@ -198,7 +199,7 @@ class Program(Struct, frozen=True):
         try:
             said = msgspec.json.decode(line, type=_Numbered).number
         except UNREADABLE as error:
-            return f"the reply is no trace: {error}"
+            return f"the reply is no trace: {one_line(error)}"
         if said == number:
             return ""
         got = "none" if said is None else f"number {said}"
@@ -245,7 +246,7 @@ def told_from(line: bytes) -> Told:
     try:
         return msgspec.json.decode(line, type=Told)
     except UNREADABLE as error:
-        return Told(error=f"the reply is no trace: {error}")
+        return Told(error=f"the reply is no trace: {one_line(error)}")
 
 
 def trace_of(told: Told) -> Trace:
@@ -290,7 +291,7 @@ def named(name: str, folder: str = "") -> InPython | Program:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UnknownBackend(f"the command {command!r} can't be read: {error}") from error
+        raise UnknownBackend(f"the command {command!r} can't be read: {one_line(error)}") from error
     if not words or shutil.which(words[0]) is None:
         raise UnknownBackend(f"the command {command!r} can't be started: no such program")
     return Program(name, tuple(words))

@@ -21,7 +21,6 @@ from asyncwait.conformance.timeline._words import (
     MARK,
     ending_of,
     how_ended,
-    printable,
     show,
     values,
 )
@@ -47,7 +46,6 @@ __all__ = [
     "ending_of",
     "how_ended",
     "lay_out",
-    "printable",
     "show",
     "svg_of",
     "text_of",

@@ -19,7 +19,8 @@ from asyncwait.conformance.timeline._svg_lane import (
     quoted,
     sample,
 )
-from asyncwait.conformance.timeline._words import printable
+from asyncwait.conformance.timeline._words import LONGEST
+from asyncwait.spec.texts import one_line
 
 HEAD, LINE = 44, 16
 """Pixels: above the first lane, for title and milliseconds; and of a line of words."""
@@ -57,7 +58,7 @@ def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:
     if chart.hidden:
         yield "ms", f"{counted(chart.hidden, 'more lane is', 'more lanes are')} not shown"
     if chart.wrong:
-        said = f"▲ at {chart.wrong_at:g} ms: {printable(chart.wrong)}"
+        said = f"▲ at {chart.wrong_at:g} ms: {one_line(chart.wrong, LONGEST)}"
         for line in wrap(said, int((width - 2 * EDGE) / LETTER)):
             yield "wrong", line
 

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 from asyncwait.conformance.timeline._chart import Lane, Mark, Span
 from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._legend import Entry
-from asyncwait.conformance.timeline._words import printable
+from asyncwait.spec.texts import one_line, printable
 
 EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14
 """Pixels: of the margin, of the labels, of a column, of a lane, and of a bar in it."""
@@ -103,5 +103,4 @@ def _short(label: str) -> str:
 
 def quoted(plain: str) -> str:
     """Return a text as it can stand in SVG, cut if it is long."""
-    shown = printable(plain)
-    return escape(shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…")
+    return escape(one_line(plain, LONGEST))

@@ -19,8 +19,10 @@ from asyncwait.conformance.timeline._crop import cropped, instants
 from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._legend import Entry, legend
-from asyncwait.conformance.timeline._words import MARK, printable
+from asyncwait.conformance.timeline._words import LONGEST, MARK
+from asyncwait.spec import texts
 from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.texts import one_line, printable, shortened
 
 LABEL, WIDTH = 24, 98
 """Characters: of a label, and of a line."""
@@ -125,7 +127,7 @@ class _Sheet:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the chart."""
         chart = self.chart
-        yield chart.title
+        yield printable(chart.title)
         yield self._row("ms", [(since, self._time(since)) for since, _ in self._instants])
         for lane in chart.lanes:
             yield self._lane(lane)
@@ -135,7 +137,7 @@ class _Sheet:
             yield from self._wrong()
         if hidden := self._hidden():
             yield f"not shown: {hidden}"
-        yield printable(chart.ending)[: self._most]
+        yield shortened(printable(chart.ending), self._most)
 
     def _row(self, label: str, texts: Sequence[tuple[int, str]]) -> str:
         cells = self._blank(label)
@@ -167,8 +169,8 @@ class _Sheet:
         """Yield a line that points at the instant that offends, and what is wrong."""
         offending = [n for n, column in enumerate(self.chart.columns) if column.offends]
         yield self._row("", [(number, "^^") for number in offending])
-        said = f"{MARK} at {self.chart.wrong_at:g} ms: {printable(self.chart.wrong)}"
-        yield from wrap(said, self._most, subsequent_indent="    ")
+        said = f"{MARK} at {self.chart.wrong_at:g} ms: {one_line(self.chart.wrong, LONGEST)}"
+        yield from wrap(said, self._most, subsequent_indent=f"    {texts.MARK}")
 
     def _hidden(self) -> str:
         """Return how much is not shown."""

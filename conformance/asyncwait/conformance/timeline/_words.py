@@ -13,9 +13,13 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.scenario import CallEnded, Ending
+from asyncwait.spec.texts import one_line, shown
 
 MARK = ">>>"
 """Stands before what is wrong."""
+
+LONGEST = 1_000
+"""Characters of an error, or of a line of a timeline that is read event by event."""
 
 
 def show(element: Element) -> str:
@@ -23,8 +27,8 @@ def show(element: Element) -> str:
     match element:
         case Record():
             stamp = "" if element.timestamp is None else f"@{element.timestamp}"
-            key = "" if element.key is None else f"/{element.key}"
-            return f"{element.value!r}{stamp}{key}"
+            key = "" if element.key is None else f"/{one_line(element.key)}"
+            return f"{shown(element.value)}{stamp}{key}"
         case Watermark():
             return f"watermark {element.timestamp}"
         case WatermarkStatus():
@@ -40,7 +44,7 @@ def show(element: Element) -> str:
 
 def values(given: Iterable[Any]) -> str:
     """Return results in a few characters."""
-    return ", ".join(map(repr, given)) or "nothing"
+    return ", ".join(map(shown, given)) or "nothing"
 
 
 def how_ended(event: CallEnded) -> str:
@@ -50,18 +54,5 @@ def how_ended(event: CallEnded) -> str:
 
 def ending_of(ending: Ending) -> str:
     """Return how a leg ended, with its error."""
-    error = " ".join(filter(None, (ending.error, ending.detail))).rstrip()
+    error = one_line(" ".join(filter(None, (ending.error, ending.detail))), LONGEST)
     return f"{ending.how}: {error}" if error else ending.how
-
-
-def printable(text: str) -> str:
-    """Return `text` without what would change how its neighbours are shown.
-
-    Control characters, and those that turn the direction of writing, are written as escapes: a
-    value or an error is whatever its author made it.
-    """
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

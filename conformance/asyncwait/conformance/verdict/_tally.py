@@ -9,6 +9,7 @@ from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, j
 from asyncwait.conformance.running import Excuses
 from asyncwait.conformance.verdict._excused import Sorted, sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
+from asyncwait.spec.texts import name_of
 
 KEPT = 3
 """Failures that are kept for each rule: the smallest ones say most."""
@@ -39,7 +40,8 @@ class Case(Struct, frozen=True, dict=True):
     @property
     def label(self) -> str:
         """What it is called where it fails."""
-        return f"{self.name} ({self.id})" if self.repeatable else self.name
+        name = name_of(self.name)
+        return f"{name} ({self.id})" if self.repeatable else name
 
     @cached_property
     def size(self) -> tuple[bool, int, bytes]:

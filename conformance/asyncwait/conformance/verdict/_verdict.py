@@ -13,6 +13,7 @@ from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, new
 from asyncwait.conformance.verdict._tally import Case, Failure, Tally
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
+from asyncwait.spec.texts import name_of
 
 Status: TypeAlias = Literal[
     "pass",
@@ -221,7 +222,7 @@ class Verdict(Struct, frozen=True):
         planned = counted(self.planned, "scenario")
         played = "" if self.is_whole else f" after {self.scenarios:,} of {planned}"
         told = f"({', '.join(parts)}){self._newer}{self._hint}"
-        return f"{self.backend}: {self.claim}{part}{played} {told}"
+        return f"{name_of(self.backend)}: {self.claim}{part}{played} {told}"
 
     @property
     def _spared(self) -> str:

@@ -6,8 +6,9 @@ import msgspec
 
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._limits import LIMITS
+from asyncwait.spec.texts import one_line
 
-_LONGEST = 400
+_LONGEST = 600
 """Characters of what is told of a document that can't be read: it may repeat what stands there."""
 
 
@@ -28,16 +29,8 @@ def decoded(data: bytes, kind: Any, breaks: str, is_not: str) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise InvalidConfig(f"{breaks}: {_shortened(str(error))}") from error
+        raise InvalidConfig(f"{breaks}: {one_line(error, _LONGEST)}") from error
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise InvalidConfig(f"{is_not}: {_shortened(str(error))}") from error
+        raise InvalidConfig(f"{is_not}: {one_line(error, _LONGEST)}") from error
     except RecursionError as error:
         raise InvalidConfig(f"{breaks}: expected at most {LIMITS.levels} levels") from error
-
-
-def _shortened(text: str) -> str:
-    """Leave the middle of `text` out if it is long: its end says where in the document it is."""
-    if len(text) <= _LONGEST:
-        return text
-    half = _LONGEST // 2
-    return f"{text[:half]} ... {text[-half:]}"

@@ -13,6 +13,7 @@ from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import FunctionParts, OperatorError, Retry, is_collection, shown
+from asyncwait.spec.texts import one_line
 
 
 class Results:
@@ -76,7 +77,8 @@ class Results:
         try:
             return fields_of(result, self._names)
         except (TypeError, ValueError) as error:
-            text = f"the result {shown(result)} ({type(result).__name__}) does not fit: {error}"
+            got = f"{shown(result)} ({type(result).__name__})"
+            text = f"the result {got} does not fit: {one_line(error)}"
             if inspect.iscoroutine(result):
                 result.close()  # else Python says that nobody has awaited it
                 text = (

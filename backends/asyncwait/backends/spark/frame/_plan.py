@@ -18,6 +18,7 @@ from asyncwait.backends.spark.frame._schema import arrow_schema, require_differe
 from asyncwait.backends.spark.frame._settings import Call, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import InvalidConfig, shown
+from asyncwait.spec.texts import one_line
 
 _ERROR = sql.StructType(
     [
@@ -155,7 +156,7 @@ def _require_portable(fn: Any, work: Enrichment) -> None:
         cloudpickle.dumps(work)
     except Exception as error:
         text = (
-            f"fn {shown(fn)}, or one of its handlers, can't travel to the workers: {error}; a "
-            "client belongs into `open()` of an object, which runs there"
+            f"fn {shown(fn)}, or one of its handlers, can't travel to the workers: "
+            f"{one_line(error)}; a client belongs into `open()` of an object, which runs there"
         )
         raise InvalidConfig(text) from error

@@ -10,6 +10,7 @@ from msgspec import inspect as kinds
 from pyspark.sql import types as sql
 
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import one_line, shown
 
 _EXPECTED = (
     "a DDL string such as 'id long, city string', a StructType, or None where the function's own "
@@ -58,7 +59,7 @@ def _from_ddl(text: str) -> Any:
         return sql.StructType.fromDDL(text)
     except Exception as error:  # of the JVM's parser, in many classes
         reason = str(error).strip().partition("\n")[0]
-        raise InvalidConfig(f"schema {text!r} can't be read: {reason}") from error
+        raise InvalidConfig(f"schema {shown(text)} can't be read: {one_line(reason)}") from error
 
 
 def _from_annotation(fn: Any, *, many: bool) -> Any:

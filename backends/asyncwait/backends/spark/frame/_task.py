@@ -22,6 +22,10 @@ from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.spec import AsyncWaitError, Statistics
+from asyncwait.spec.texts import joined, one_line
+
+_LONGEST = 2_000
+"""Characters of an error in the first line of what Spark is told."""
 
 
 class Enrichment(Struct, frozen=True):
@@ -146,17 +150,32 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def _require_text(error: Exception) -> None:
-    """Replace an error of which PySpark can't tell: it would wait for ever, having failed to.
+    """Replace an error behind which stands one whose text is no line that can be seen.
 
-    Texts of services may hold what UTF-8 has no bytes for: half a pair of surrogates.
+    Texts of services may hold line ends and what terminals obey, which Spark prints as it is, on
+    the driver and into logs. Where they hold what UTF-8 has no bytes for, half a pair of
+    surrogates, PySpark would wait for ever, having failed to tell of it.
 
     Raises:
-        AsyncWaitError: the same text, and the same traceback, without that.
+        AsyncWaitError: the same text, with the same traceback behind the mark of foreign text.
     """
-    text = "".join(format_exception(error))
-    told = text.encode(errors="backslashreplace").decode()
-    if told != text:
-        raise AsyncWaitError(told) from None
+    if not all(map(str.isprintable, _said(error, set()))):
+        told = f"{type(error).__name__}: {one_line(error, _LONGEST)}"
+        raise AsyncWaitError(joined([f"{told}\n{''.join(format_exception(error))}"])) from None
+
+
+def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
+    """Yield the texts of an error, and of all behind it."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    try:
+        yield str(error)
+    except Exception:  # of the user's class: whoever prints it copes
+        return
+    behind = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    for each in (error.__cause__, error.__context__, *behind):
+        yield from _said(each, seen)
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

@@ -13,6 +13,7 @@ from pyarrow import types
 
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.spec import shown
+from asyncwait.spec.texts import one_line
 
 Taker: TypeAlias = Callable[[Any], Any]
 """Returns a value as Arrow takes it; raises ValueError or TypeError if it does not fit."""
@@ -45,7 +46,7 @@ class Column:
             wanted = f"column {self.name} takes {self.field.type}"
             if not self.field.nullable:
                 wanted += " and no null"
-            text = f"{wanted}, got {shown(value)} ({type(value).__name__}): {error}"
+            text = f"{wanted}, got {shown(value)} ({type(value).__name__}): {one_line(error)}"
             raise SchemaMismatch(text) from None
 
 

@@ -17,6 +17,7 @@ from asyncwait.spec import (
     Retry,
     is_plain_function,
 )
+from asyncwait.spec.texts import one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -255,7 +256,9 @@ def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
     try:
         takes.bind(*arguments)
     except TypeError as error:
-        raise InvalidConfig.of("fn", fn, f"a function that is called {how} ({error})") from None
+        raise InvalidConfig.of(
+            "fn", fn, f"a function that is called {how} ({one_line(error)})"
+        ) from None
 
 
 def _require_on_error(on_error: Any) -> None:

@@ -13,6 +13,7 @@ from rich.table import Column
 from asyncwait.backends.spark.progress._figures import JobFigures
 from asyncwait.backends.spark.progress._words import last_line, line
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import shown
 
 _EVERY = 0.25
 """Seconds from one picture to the next."""
@@ -74,7 +75,7 @@ class Bar:
             self._try(self._draw, self._progress)
             self._try(self._progress.stop)
         if self._trouble is not None:
-            text = f"the progress bar broke off: {self._trouble!r}"
+            text = f"the progress bar broke off: {shown(self._trouble)}"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     def _redraw(self) -> None:

@@ -8,9 +8,10 @@ from msgspec import Struct, field
 
 from asyncwait.conformance.report_files._data import Evidence, Played, Report, Result, Run
 from asyncwait.conformance.report_files._words import timeline_lines
-from asyncwait.conformance.report_files.page._texts import escaped, json_text, shown
+from asyncwait.conformance.report_files.page._texts import escaped, lines_shown
 from asyncwait.conformance.timeline import lay_out, svg_of
 from asyncwait.spec.scenario import scenarios_to_json
+from asyncwait.spec.texts import json_text
 
 PICTURES = 0.5
 """Of the room for evidence, what pictures and timelines may take before the data."""
@@ -82,7 +83,7 @@ def _pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
 
 def _piece(run: Run, result: Result, evidence: Evidence) -> tuple[Markup, Markup]:
     played = run.played[evidence.played]
-    timeline = shown("\n".join(timeline_lines(played, evidence)))
+    timeline = lines_shown(timeline_lines(played, evidence))
     return _picture(played, evidence, f"{run.name} breaks {result.rule}"), timeline
 
 

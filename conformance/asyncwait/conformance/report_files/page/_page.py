@@ -21,6 +21,7 @@ from asyncwait.conformance.report_files.page._evidence import Drawn, draw_within
 from asyncwait.conformance.report_files.page._rows import by_area, causes_first, rows_of, runs_of
 from asyncwait.conformance.report_files.page._texts import paragraphs, shown, sign_of
 from asyncwait.conformance.timeline import PATTERNS, STYLE
+from asyncwait.spec.texts import printable
 
 MOST = 2_000_000
 """Bytes of a page, to open quickly; of evidence there is as much as fits."""
@@ -90,12 +91,18 @@ def _asset(name: str) -> str:
     )
 
 
+def _seen(value: object) -> object:
+    """Write out what can't be seen where a text stands in an attribute."""
+    return printable(value) if type(value) is str else value
+
+
 @functools.cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_asset),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_seen,
         trim_blocks=True,
         lstrip_blocks=True,
     )

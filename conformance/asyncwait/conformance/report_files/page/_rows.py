@@ -9,7 +9,6 @@ from msgspec import Struct
 from asyncwait.conformance.report_files._data import Played, Report, Result, RuleText, Run
 from asyncwait.conformance.report_files._merge import titles
 from asyncwait.conformance.report_files.page._evidence import Drawn
-from asyncwait.conformance.report_files.page._texts import command
 
 
 class RunView(Struct):
@@ -140,4 +139,4 @@ def _pieces(view: RunView, result: Result, drawn: Drawn) -> Iterator[Piece]:
 
 def replay_of(played: Played) -> str:
     """Return the one command that plays it again: the one for any machine, if there is one."""
-    return command(played.anywhere or played.replay)
+    return played.anywhere or played.replay

@@ -1,11 +1,11 @@
 """How texts stand in a page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
-from asyncwait.conformance.timeline import printable
+from asyncwait.spec.texts import joined, one_line, printable, shortened
 
 _SIGNS = {
     "pass": "✓",
@@ -33,14 +33,16 @@ def sign_of(status: str) -> str:
 
 
 def shown(text: str) -> Markup:
-    """Return a text for a page, escaped, its lines kept and cut where they are long.
+    """Return a text for a page, in one line and escaped.
 
     Quotes stay as they are: it stands between tags, never in an attribute.
     """
-    lines = (printable(line.replace("\t", "    ")) for line in text.split("\n"))
-    return escaped(
-        "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]}…" for line in lines)
-    )
+    return escaped(one_line(text, LONGEST))
+
+
+def lines_shown(lines: Iterable[str]) -> Markup:
+    """Return lines of ours for a page, whatever texts are in them."""
+    return escaped(joined(lines, LONGEST))
 
 
 def escaped(text: str) -> Markup:
@@ -56,22 +58,6 @@ def paragraphs(text: str) -> Markup:
 
 
 def _inline(text: str) -> Iterator[Markup]:
-    for number, part in enumerate(re.split(r"`([^`]*)`", text)):
-        plain = shown(part)
+    for number, part in enumerate(re.split(r"`([^`]*)`", " ".join(text.split()))):
+        plain = escaped(shortened(printable(part), LONGEST))
         yield Markup("<code>{}</code>").format(plain) if number % 2 else plain
-
-
-def json_text(data: bytes) -> str:
-    """Return JSON with all that can't be seen as escapes, which is the same JSON."""
-    return "".join(c if c.isprintable() else _as_json(c) for c in data.decode())
-
-
-def command(text: str) -> str:
-    """Return a command that a shell takes as it stands, as far as it can be seen."""
-    return json_text(text.encode("utf-8", "backslashreplace"))
-
-
-def _as_json(character: str) -> str:
-    units = character.encode("utf-16-be")
-    pairs = (units[place : place + 2] for place in range(0, len(units), 2))
-    return "".join(f"\\u{pair.hex()}" for pair in pairs)

@@ -7,6 +7,7 @@ import msgspec
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.mailbox.program._program import Program, require_program
 from asyncwait.spec.mailbox.program._trace import MailboxTrace
+from asyncwait.spec.texts import one_line
 
 
 def program_to_json(program: Program) -> bytes:
@@ -23,7 +24,7 @@ def program_from_json(data: bytes) -> Program:
     try:
         program = msgspec.json.decode(data, type=Program)
     except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the program breaks its schema: {error}") from error
+        raise InvalidConfig(f"the program breaks its schema: {one_line(error)}") from error
     require_program(program)
     return program
 
@@ -42,7 +43,7 @@ def mailbox_trace_from_json(data: bytes) -> MailboxTrace:
     try:
         return msgspec.json.decode(data, type=MailboxTrace)
     except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the trace breaks its schema: {error}") from error
+        raise InvalidConfig(f"the trace breaks its schema: {one_line(error)}") from error
 
 
 def program_id(program: Program) -> str:
