@@ -31,6 +31,7 @@ TODAY = date(2026, 5, 1)
 CASE = Case("late", Scenario(), Scenario())
 TRACE = Trace((Leg(Ending("finished")),))
 WRONG = 'said "no"\tat \\ all'
+HOW = r'how = [{ finding = "said _\tat \\ all" }]'
 
 
 def played(
@@ -40,14 +41,16 @@ def played(
     generated: bool = False,
     can: frozenset[Capability] = ALL_CAPABILITIES,
     untested: tuple[str, ...] = (),
+    text_of_it: str = WRONG,
 ) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
     said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
     settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
-    tally.broken += [(CASE.scenario, {rule: Violation(WRONG, 0)}) for rule in broken]
     case = replace(CASE, generated=generated)
+    tally.broken += [(case, {rule: Violation(text_of_it, 0)}) for rule in broken]
+    tally.applied += [(CASE.scenario, frozenset(broken))]
     failure = Failure(case, TRACE, Violation(WRONG, 0))
     failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
     others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
@@ -73,6 +76,9 @@ rule = "ORD-1"
 kind = "regression"
 reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
 expires = 2026-07-30  # or a link, where it is followed
+how = [
+    { finding = "said _\\tat \\\\ all" },
+]
 """
 
 
@@ -92,7 +98,7 @@ def test_what_it_has_written_needs_no_change() -> None:
     assert update(text, "ORD-1", "END-4") == Update(text, ())
 
 
-OLD = """\
+OLD = f"""\
 # Our exceptions.
 
 # The queue, again.
@@ -103,6 +109,7 @@ reason = '''
 by design:
 [[exception]]
 '''
+{HOW}
 
 # To be mended next week.
 # Really.
@@ -110,11 +117,13 @@ by design:
 rule = "CAP-1"   # five
 kind = "future"
 reason = "with 2.0"
+{HOW}  # so far
 
 [[exception]]
 rule = "END-4"
 kind = "future"
 reason = "with 3.0"
+{HOW}
 # The end.
 """
 

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
 from asyncwait.conformance.running import Excuses
-from asyncwait.conformance.verdict._excused import Sorted, sort_out
+from asyncwait.conformance.verdict._causes import Failed
+from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 
 KEPT = 3
@@ -23,6 +24,7 @@ class Case(Struct, frozen=True, dict=True):
         scenario: the same, adapted to what the backend can do: this is played.
         generated: nobody has written it by hand, so it can be shrunk.
         repeatable: it is played like this whenever the backend is asked for it.
+        about: ids of the rules that it is an example of.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Case(Struct, frozen=True, dict=True):
     scenario: Scenario
     generated: bool = False
     repeatable: bool = True
+    about: tuple[str, ...] = ()
 
     @cached_property
     def id(self) -> str:
@@ -107,10 +110,12 @@ class Tally:
     ) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
-        self.together: list[frozenset[str]] = []
-        """The rules that are broken in one trace, for each in which some are."""
-        self.broken: list[tuple[Scenario, Mapping[str, Violation]]] = []
+        self.together: list[Failed] = []
+        """What speaks against the backend in one trace, for each in which something does."""
+        self.broken: list[tuple[Case, Mapping[str, Violation]]] = []
         """What was played where a rule is broken, and how each is, whatever is known."""
+        self.applied: list[tuple[Scenario, frozenset[str]]] = []
+        """What was judged, and by which rules: those that applied there."""
         self.in_error: list[Case] = []
         """Cases of which there is nothing to judge."""
         self.judged = 0
@@ -128,19 +133,20 @@ class Tally:
             return
         self.judged += 1
         self.self_reported |= trace.self_reported
-        self._add_failures(case, failures_of(case, trace, judged))
+        self._add_failures(case, failures_of(case, trace, judged), judged)
+        self.applied.append((case.scenario, _applied(judged)))
         for rule, count in self.counts.items():
             count.add(judged.by_rule[rule])
             if error := judged.by_rule[rule].error:
                 count.error = count.error or f"{case.label}: {error}"
 
-    def _add_failures(self, case: Case, broken: Mapping[str, Failure]) -> None:
+    def _add_failures(self, case: Case, broken: Mapping[str, Failure], judged: Judged) -> None:
         said = self._sorted(case, broken)
         if broken:
-            self.broken.append((case.scenario, _violations(broken)))
+            self.broken.append((case, _violations(broken)))
         self.known += bool(said.known)
         if said.findings:
-            self.together.append(said.findings)
+            self.together.append(_failed(case, said.findings, judged))
         for rule in said.findings & self.counts.keys():
             self.counts[rule].found.add(broken[rule])
         for rule in said.known.keys() & self.counts.keys():
@@ -163,6 +169,22 @@ class Tally:
 def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
     """Return what `judged` finds broken in a trace, by the id of the rule."""
     return {rule: Failure(case, trace, violation) for rule, violation in judged.violations()}
+
+
+def _failed(case: Case, findings: frozenset[str], judged: Judged) -> Failed:
+    """Return how a trace has failed, as to what it may be a consequence of."""
+    moments = {rule: min(map(moment_of, judged.by_rule[rule].violations)) for rule in findings}
+    first = min(moments.values())
+    return Failed(
+        findings,
+        frozenset(rule for rule, moment in moments.items() if moment == first),
+        _applied(judged),
+        frozenset(case.about),
+    )
+
+
+def _applied(judged: Judged) -> frozenset[str]:
+    return frozenset(rule for rule, judgement in judged.by_rule.items() if judgement.applied)
 
 
 def _violations(broken: Mapping[str, Failure]) -> dict[str, Violation]:
