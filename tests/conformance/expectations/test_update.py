@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expectations import (
+    How,
     Played,
     Settled,
     Terms,
@@ -173,6 +174,7 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
         "CAP-1 kept: it was not judged (untested: never)",
         "END-4 dropped: nothing shows it any more",
         f"SNAP-4 added: seen in 1 scenario: {WRONG}, in {CASE.label}",
+        "mine stays inconclusive, as nothing shows these rules: CAP-1",
     )
 
 
@@ -187,6 +189,7 @@ def test_an_entry_that_was_not_judged_for_one_of_two_stays_for_that_one() -> Non
     assert found.lines == (
         "CAP-1 kept for mine only",
         "CAP-1 kept for mine: it was not judged (untested: never)",
+        "mine stays inconclusive, as nothing shows these rules: CAP-1",
     )
 
 
@@ -297,3 +300,36 @@ def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> No
 
     assert update(first.text, "CAP-1", "SNAP-4") == Update(first.text, ())
     assert {"CAP-1", "SNAP-4"} == {entry.rule for entry in entries_of(first.text, "file.toml")}
+
+
+def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
+    """Nothing is known of it: no entry may make it green."""
+    run = played("", "ORD-1", "END-4")
+    run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
+
+    found = updated("", "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == ["ORD-1"]
+    assert found.lines[-1].endswith("nothing shows these rules: END-4")
+
+
+def test_an_entry_that_does_not_say_how_says_so_from_then_on() -> None:
+    """Its text stays, and so do its comments."""
+    without = OLD.replace(f"{HOW}\n", "", 1)
+
+    found = update(without, "ORD-1", "CAP-1", "END-4")
+
+    assert found.lines == ("ORD-1 says how it fails: in 1 way",)
+    assert entries_of(found.text, "file.toml") == entries_of(OLD, "file.toml")
+    assert "# To be mended next week.\n# Really.\n[[exception]]" in found.text
+
+
+def test_a_way_that_shows_is_added_and_one_that_does_not_is_dropped() -> None:
+    """So an entry hides no other bug of its rule, nor one that was mended."""
+    run = played(OLD, "ORD-1", "CAP-1", "END-4", text_of_it="another way")
+
+    found = updated(OLD, "file.toml", [run], TODAY)
+
+    ways = [entry.how for entry in entries_of(found.text, "file.toml")]
+    assert ways == [(How("another way"),)] * 3
+    assert len(found.lines) == 6

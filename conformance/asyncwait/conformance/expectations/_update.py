@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
 
@@ -104,7 +104,26 @@ def updated(
         for rule in _missing(one, wanted)
     ]
     lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
+    lines += [line for one in played for line in _untested(one, wanted[one.verdict.backend])]
     return _whole(kept, new, name, lines)
+
+
+def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
+    """Yield a line on the rules of which the next run will say that they are untested.
+
+    Some never applied. Some were broken behind what is expected now, where nothing counts.
+    """
+    open_ = [
+        result.rule.id
+        for result in played.verdict.results
+        if result.status in {"untested", "fail"}
+        and not result.is_forgiven
+        and result.rule.id not in wanted
+        and played.tally.counts[result.rule.id].held == 0
+    ]
+    if open_:
+        backend = played.verdict.backend
+        yield f"{backend} stays inconclusive, as nothing shows these rules: {', '.join(open_)}"
 
 
 def _by_name(played: Sequence[Played]) -> dict[str, Played]:

@@ -84,16 +84,24 @@ class Count:
         self.applied = 0
         self.seen = 0
         """Traces in which it applied, once or more."""
+        self.held = 0
+        """Those of them in which it was not broken."""
         self.found = Failures()
         self.known = Failures()
         """Those that the backend is known for."""
         self.error = ""
         """Why its check broke on some trace, so that it has not judged them all."""
 
+    @property
+    def is_untested(self) -> bool:
+        """Whether nothing is known of it: it was broken at most, behind what is expected."""
+        return not (self.held or self.found.count or self.known.count)
+
     def add(self, judgement: Judgement) -> None:
         """Add the judgement of one trace."""
         self.applied += judgement.applied
         self.seen += judgement.applied > 0
+        self.held += judgement.applied > 0 and not judgement.violations
 
 
 class Tally:
