@@ -29,10 +29,10 @@ from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
 
 TODAY = date(2026, 5, 1)
-CASE = Case("late", Scenario(), Scenario())
+CASE = Case("late", Scenario(), Scenario(), about=("END-4",))
 TRACE = Trace((Leg(Ending("finished")),))
 WRONG = 'said "no"\tat \\ all'
-HOW = r'how = [{ finding = "said _\tat \\ all" }]'
+HOW = r'how = [{ finding = "said _\tat \\ all", examples = ["late"] }]'
 
 
 def played(
@@ -49,7 +49,7 @@ def played(
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
     settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
-    case = replace(CASE, generated=generated)
+    case = replace(CASE, generated=generated, about=() if generated else CASE.about)
     tally.broken += [(case, {rule: Violation(text_of_it, 0)}) for rule in broken]
     tally.applied += [(CASE.scenario, frozenset(broken))]
     failure = Failure(case, TRACE, Violation(WRONG, 0))
@@ -78,7 +78,7 @@ kind = "regression"
 reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
 expires = 2026-07-30  # or a link, where it is followed
 how = [
-    { finding = "said _\\tat \\\\ all" },
+    { finding = "said _\\tat \\\\ all", examples = ["late"] },
 ]
 """
 
@@ -331,5 +331,5 @@ def test_a_way_that_shows_is_added_and_one_that_does_not_is_dropped() -> None:
     found = updated(OLD, "file.toml", [run], TODAY)
 
     ways = [entry.how for entry in entries_of(found.text, "file.toml")]
-    assert ways == [(How("another way"),)] * 3
+    assert ways == [(How("another way", examples=("late",)),)] * 3
     assert len(found.lines) == 6

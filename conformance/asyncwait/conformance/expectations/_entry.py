@@ -17,11 +17,13 @@ class How(Struct, frozen=True):
         finding: the kind of finding; see `kind_of`.
         needs: what each scenario has in which it is broken so; see `Excuse`.
         seldom: only generated scenarios show it, and those of another seed may not.
+        examples: names of those that show it, and no other does; None for any.
     """
 
     finding: str
     needs: tuple[str, ...] = ()
     seldom: bool = False
+    examples: tuple[str, ...] | None = None
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -66,6 +68,6 @@ class Entry(Struct, frozen=True, kw_only=True):
     def excuses(self) -> tuple[Excuse, ...]:
         """The same, as a backend says it of itself: an expected failure for each way."""
         return tuple(
-            Excuse(self.said, way.needs, seldom=self.seldom, kind=self.kind, finding=way.finding)
+            Excuse(self.said, way.needs, self.seldom, self.kind, way.finding, way.examples)
             for way in self.how or (How(""),)
         )

@@ -14,6 +14,9 @@ from asyncwait.spec.scenario import Scenario
 CHANCE = 1e-6
 """What all scenarios have in which a rule is broken is no chance if that were so seldom."""
 
+MOST_EXAMPLES = 50
+"""More are not named: it shows nearly wherever it can."""
+
 
 class Shown(Struct, frozen=True):
     """A way in which a rule is broken, as a run shows it.
@@ -107,7 +110,9 @@ def _shown(kind: str, cases: Sequence[Case], usual: Mapping[str, float]) -> Show
     shared = frozenset.intersection(*(traits_of(case.scenario) for case in cases))
     needs = (name for name in shared if usual.get(name, 0) ** len(cases) < CHANCE)
     seldom = all(case.generated for case in cases)
-    return Shown(How(kind, tuple(sorted(needs)), seldom), shared)
+    names = tuple(dict.fromkeys(case.example for case in cases if case.example))
+    examples = names if len(names) <= MOST_EXAMPLES else None
+    return Shown(How(kind, tuple(sorted(needs)), seldom, examples), shared)
 
 
 def merged(old: Iterable[How], shown: Iterable[Shown], *, keeps: bool) -> tuple[How, ...]:
@@ -122,8 +127,9 @@ def merged(old: Iterable[How], shown: Iterable[Shown], *, keeps: bool) -> tuple[
     seen = {each.how.finding: each for each in shown}
     for finding, each in seen.items():
         before = ways.get(finding, each.how)
-        if not each.shared.issuperset(before.needs):
-            both = tuple(name for name in before.needs if name in each.shared)
-            before = How(finding, both, before.seldom)
-        ways[finding] = before
+        both = tuple(name for name in before.needs if name in each.shared)
+        named = None
+        if before.examples is not None and each.how.examples is not None:
+            named = tuple(dict.fromkeys((*before.examples, *each.how.examples)))
+        ways[finding] = How(finding, both, before.seldom, named)
     return tuple(way for finding, way in ways.items() if keeps or way.seldom or finding in seen)

@@ -6,6 +6,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance.expectations._entry import KINDS, Entry, How
 from asyncwait.conformance.running import TRAIT_NAMES
@@ -69,10 +71,7 @@ def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
     where = f"{name}: entry {place} ({table.get('rule', 'of no rule')})"
     for problem in _problems(table):
         raise InvalidConfig(f"{where}: {problem}"[:LONGEST])
-    ways = tuple(
-        How(way["finding"], tuple(way.get("needs", ())), way.get("seldom", False))
-        for way in table.get("how", ())
-    )
+    ways = tuple(msgspec.convert(way, How) for way in table.get("how", ()))
     return Entry(**{**table, "how": ways})
 
 
@@ -122,16 +121,12 @@ def _expected(key: str, value: object) -> str:
 
 
 def _is_way(way: object) -> bool:
-    if not isinstance(way, dict) or not way.keys() <= set(How.__struct_fields__):
+    try:
+        read = msgspec.convert(way, How)
+    except msgspec.ValidationError:
         return False
-    finding, needs = way.get("finding"), way.get("needs", [])
-    return (
-        isinstance(finding, str)
-        and bool(finding.strip())
-        and isinstance(needs, list)
-        and all(isinstance(name, str) and name in TRAIT_NAMES for name in needs)
-        and isinstance(way.get("seldom", False), bool)
-    )
+    known = isinstance(way, dict) and way.keys() <= set(How.__struct_fields__)
+    return known and bool(read.finding.strip()) and set(read.needs) <= set(TRAIT_NAMES)
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:

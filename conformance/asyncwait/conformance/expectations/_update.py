@@ -242,10 +242,12 @@ def _ways_written(how: Sequence[How]) -> Iterator[str]:
         yield "how = ["
     for way in how:
         needs = ", ".join(map(_quoted, way.needs))
+        examples = ", ".join(map(_quoted, way.examples or ()))
         parts = [
             f"finding = {_quoted(way.finding)}",
             *([f"needs = [{needs}]"] if needs else []),
             *(["seldom = true"] if way.seldom else []),
+            *([f"examples = [{examples}]"] if way.examples is not None else []),
         ]
         yield f"    {{ {', '.join(parts)} }},"
     if how:

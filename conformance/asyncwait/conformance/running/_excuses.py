@@ -27,6 +27,8 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
         kind: what becomes of it; None where that is not said. The verdict counts them.
         finding: the kind of finding by which the rule is broken, see `kind_of`: any other speaks
             against the backend. Empty for any: `needs` alone says how the backend fails.
+        examples: names of the examples that show it, which are the same in each run: it is in no
+            other example, whatever that needs. None for any.
 
     Raises:
         InvalidConfig: a name is unknown, or there is no such kind.
@@ -37,6 +39,7 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
     seldom: bool = False
     kind: Kind | None = None
     finding: str = ""
+    examples: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         force_setattr(self, "needs", frozenset(self.needs))
@@ -46,10 +49,19 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
         if self.kind not in {None, *get_args(Kind)}:
             raise InvalidConfig.of("kind", self.kind, f"one of {', '.join(get_args(Kind))}")
 
-    def covers(self, scenario: Scenario, text: str) -> bool:
-        """Whether the rule may be broken in `scenario` as a finding with this text says."""
-        fits = not self.finding or is_of_kind(text, self.finding)
-        return fits and has(scenario, frozenset(self.needs))
+    def covers(self, scenario: Scenario, text: str, example: str = "") -> bool:
+        """Whether the rule may be broken in a scenario as a finding says.
+
+        Args:
+            scenario: what was played.
+            text: of the finding.
+            example: the name of the scenario, if it is an example.
+        """
+        if self.finding and not is_of_kind(text, self.finding):
+            return False
+        if example and self.examples is not None:
+            return example in self.examples
+        return has(scenario, frozenset(self.needs))
 
 
 Excuses: TypeAlias = Mapping[str, tuple[Excuse, ...]]

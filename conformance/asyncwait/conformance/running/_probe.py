@@ -16,9 +16,7 @@ from asyncwait.spec.scenario import Capability, Plan, Scenario, Step, Timed
 
 _ARGUMENTS = ("config", "fn", "elements", "restore")
 
-_PLAIN = Scenario(
-    inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(results=("b",)),)),)
-)
+_PLAIN = Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(results=("b",)),)),))
 
 
 def probe(backend: StreamBackend) -> None:
@@ -75,9 +73,7 @@ class _Watched:
         wrong: takes what is wrong.
     """
 
-    def __init__(
-        self, opened: Any, capabilities: frozenset[Capability], wrong: list[str]
-    ) -> None:
+    def __init__(self, opened: Any, capabilities: frozenset[Capability], wrong: list[str]) -> None:
         self._opened = opened
         self._needs = ["__anext__"]
         if Capability.STATISTICS in capabilities:
@@ -95,7 +91,7 @@ class _Watched:
             )
         return self
 
-    async def __aexit__(self, *raised: Any) -> Any:
+    async def __aexit__(self, *raised: object) -> Any:
         return await self._opened.__aexit__(*raised)
 
     async def __anext__(self) -> Any:

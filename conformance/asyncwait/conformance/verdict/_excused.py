@@ -31,6 +31,7 @@ def sort_out(
     scenario: Scenario,
     broken: Mapping[str, Violation],
     excuses: Mapping[str, tuple[Excuse, ...]],
+    example: str = "",
 ) -> Sorted:
     """Sort what is broken in a trace.
 
@@ -38,9 +39,10 @@ def sort_out(
         scenario: what was played.
         broken: the first violation of each rule that is broken, by its id.
         excuses: what the backend is known to break, by the id of the rule.
+        example: the name of the scenario, if it is an example.
     """
     reasons = {
-        rule: _reasons(excuses.get(rule, ()), scenario, violation.text)
+        rule: _reasons(excuses.get(rule, ()), scenario, violation.text, example)
         for rule, violation in broken.items()
     }
     excused = {rule: why for rule, why in reasons.items() if why}
@@ -56,6 +58,8 @@ def moment_of(violation: Violation) -> tuple[int, float]:
     return violation.leg, violation.at
 
 
-def _reasons(excuses: tuple[Excuse, ...], scenario: Scenario, text: str) -> tuple[str, ...]:
-    covering = (excuse.reason for excuse in excuses if excuse.covers(scenario, text))
+def _reasons(
+    excuses: tuple[Excuse, ...], scenario: Scenario, text: str, example: str
+) -> tuple[str, ...]:
+    covering = (excuse.reason for excuse in excuses if excuse.covers(scenario, text, example))
     return tuple(dict.fromkeys(covering))

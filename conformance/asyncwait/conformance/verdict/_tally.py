@@ -40,6 +40,11 @@ class Case(Struct, frozen=True, dict=True):
         return id_of(self.planned)
 
     @property
+    def example(self) -> str:
+        """Its name, if it is an example: it is in each run."""
+        return self.name if self.about else ""
+
+    @property
     def label(self) -> str:
         """What it is called where it fails."""
         return f"{self.name} ({self.id})" if self.repeatable else self.name
@@ -166,7 +171,7 @@ class Tally:
         return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
-        return sort_out(case.scenario, _violations(broken), self._excuses)
+        return sort_out(case.scenario, _violations(broken), self._excuses, case.example)
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""
