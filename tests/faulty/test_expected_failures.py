@@ -116,5 +116,8 @@ def test_the_same_rule_broken_in_another_way_is_red(one: str, other: str) -> Non
 @pytest.mark.parametrize("name", ITSELF)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_what_fails_as_expected_does_so_with_every_seed(name: str, seed: int) -> None:
-    """The scenarios are others, and the way is the same."""
-    assert broken(name, expected_of(name), seed) == []
+    """The scenarios are others, and its rule fails in them in the same way.
+
+    Another rule may be the first to fail in a rare scenario: nothing was expected of that one.
+    """
+    assert FAULTS[name].rule not in broken(name, expected_of(name), seed)

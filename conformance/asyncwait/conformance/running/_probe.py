@@ -31,7 +31,7 @@ def probe(backend: StreamBackend) -> None:
     _require_arguments(backend.open_operator)
     wrong: list[str] = []
 
-    def open_operator(*arguments: Any) -> Any:
+    def watched(*arguments: Any) -> Any:
         opened = backend.open_operator(*arguments)
         if inspect.isawaitable(opened) or not _can(opened, "__aenter__", "__aexit__"):
             wrong.append(f"open_operator returned {shown(opened)}, expected {_CONTEXT}")
@@ -40,7 +40,8 @@ def probe(backend: StreamBackend) -> None:
 
     virtual = Capability.VIRTUAL_TIME in backend.capabilities
     scenario = adapted(_PLAIN, backend.capabilities)
-    (play if virtual else play_in_real_time)(open_operator, scenario, backend.loop)
+    opening: Any = watched
+    (play if virtual else play_in_real_time)(opening, scenario, backend.loop)
     if wrong:
         raise InvalidConfig(wrong[0])
 
