@@ -29,7 +29,7 @@ def place_of_its_rule(faulty: Faulty) -> int:
     """Where its rule stands among the causes of what is found, from 0; 99 for nowhere."""
     tally = Tally(CHECKS, rules())
     for example in SMALL:
-        case = Case(example.name, example.scenario, example.scenario)
+        case = Case(example.name, example.scenario, example.scenario, about=example.rules)
         tally.add(case, play(faulty.open_operator, example.scenario, faulty.loop))
     results = conclude(tally, rules(), ALL_CAPABILITIES, {})
     causes = [cause.rule for cause in causes_of(tally, results)]

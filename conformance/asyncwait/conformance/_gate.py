@@ -85,6 +85,17 @@ class Gate(Struct, frozen=True):
             if each.backend not in {"", *self.names}
         )
 
+    @property
+    def unsaid(self) -> str:
+        """A line on the entries that expect a rule to fail in any way; empty if none does."""
+        rules = ", ".join(entry.rule for entry in self.entries if not entry.how)
+        if self.file is None or not rules:
+            return ""
+        return (
+            f"{self.file.name}: {rules}: the entry does not say how it fails, and hides any other "
+            "failure of its rule; --update-expectations writes it"
+        )
+
     def taken(self, *others: str) -> str:
         """Return a line on what comes from the project's file; empty if nothing does.
 

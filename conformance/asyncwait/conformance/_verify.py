@@ -290,7 +290,8 @@ class _Cases:
 
     def _all(self) -> Iterator[Case]:
         for example in EXAMPLES:
-            yield Case(example.name, example.scenario, self._fitting(example.scenario))
+            scenario = example.scenario
+            yield Case(example.name, scenario, self._fitting(scenario), about=example.rules)
         for name, scenario in self._others:
             yield Case(name, scenario, self._fitting(scenario), generated=True)
         for number, scenario in enumerate(self._generated):

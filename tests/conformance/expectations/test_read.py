@@ -61,7 +61,7 @@ def test_a_file_without_entries_excuses_nothing() -> None:
     assert entries_of("# none\n", "file.toml") == ()
 
 
-KEYS = "rule, kind, reason, link, expires, backend, seldom"
+KEYS = "rule, kind, reason, link, expires, backend, seldom, how"
 FOLLOWED = "a regression needs a link, where it is followed, or a date on which it expires"
 DAY = "a date without quotes, like 2027-01-31: the last day on which it counts"
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expectations import (
+    How,
     Played,
     Settled,
     Terms,
@@ -28,9 +29,10 @@ from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
 
 TODAY = date(2026, 5, 1)
-CASE = Case("late", Scenario(), Scenario())
+CASE = Case("late", Scenario(), Scenario(), about=("END-4",))
 TRACE = Trace((Leg(Ending("finished")),))
 WRONG = 'said "no"\tat \\ all'
+HOW = r'how = [{ finding = "said _\tat \\ all", examples = ["late"] }]'
 
 
 def played(
@@ -40,14 +42,16 @@ def played(
     generated: bool = False,
     can: frozenset[Capability] = ALL_CAPABILITIES,
     untested: tuple[str, ...] = (),
+    text_of_it: str = WRONG,
 ) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
     said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
     settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
-    tally.broken += [(CASE.scenario, {rule: Violation(WRONG, 0)}) for rule in broken]
-    case = replace(CASE, generated=generated)
+    case = replace(CASE, generated=generated, about=() if generated else CASE.about)
+    tally.broken += [(case, {rule: Violation(text_of_it, 0)}) for rule in broken]
+    tally.applied += [(CASE.scenario, frozenset(broken))]
     failure = Failure(case, TRACE, Violation(WRONG, 0))
     failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
     others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
@@ -73,6 +77,9 @@ rule = "ORD-1"
 kind = "regression"
 reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
 expires = 2026-07-30  # or a link, where it is followed
+how = [
+    { finding = "said _\\tat \\\\ all", examples = ["late"] },
+]
 """
 
 
@@ -92,7 +99,7 @@ def test_what_it_has_written_needs_no_change() -> None:
     assert update(text, "ORD-1", "END-4") == Update(text, ())
 
 
-OLD = """\
+OLD = f"""\
 # Our exceptions.
 
 # The queue, again.
@@ -103,6 +110,7 @@ reason = '''
 by design:
 [[exception]]
 '''
+{HOW}
 
 # To be mended next week.
 # Really.
@@ -110,11 +118,13 @@ by design:
 rule = "CAP-1"   # five
 kind = "future"
 reason = "with 2.0"
+{HOW}  # so far
 
 [[exception]]
 rule = "END-4"
 kind = "future"
 reason = "with 3.0"
+{HOW}
 # The end.
 """
 
@@ -164,6 +174,7 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
         "CAP-1 kept: it was not judged (untested: never)",
         "END-4 dropped: nothing shows it any more",
         f"SNAP-4 added: seen in 1 scenario: {WRONG}, in {CASE.label}",
+        "mine stays inconclusive, as nothing shows these rules: CAP-1",
     )
 
 
@@ -178,6 +189,7 @@ def test_an_entry_that_was_not_judged_for_one_of_two_stays_for_that_one() -> Non
     assert found.lines == (
         "CAP-1 kept for mine only",
         "CAP-1 kept for mine: it was not judged (untested: never)",
+        "mine stays inconclusive, as nothing shows these rules: CAP-1",
     )
 
 
@@ -288,3 +300,36 @@ def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> No
 
     assert update(first.text, "CAP-1", "SNAP-4") == Update(first.text, ())
     assert {"CAP-1", "SNAP-4"} == {entry.rule for entry in entries_of(first.text, "file.toml")}
+
+
+def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
+    """Nothing is known of it: no entry may make it green."""
+    run = played("", "ORD-1", "END-4")
+    run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
+
+    found = updated("", "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == ["ORD-1"]
+    assert found.lines[-1].endswith("nothing shows these rules: END-4")
+
+
+def test_an_entry_that_does_not_say_how_says_so_from_then_on() -> None:
+    """Its text stays, and so do its comments."""
+    without = OLD.replace(f"{HOW}\n", "", 1)
+
+    found = update(without, "ORD-1", "CAP-1", "END-4")
+
+    assert found.lines == ("ORD-1 says how it fails: in 1 way",)
+    assert entries_of(found.text, "file.toml") == entries_of(OLD, "file.toml")
+    assert "# To be mended next week.\n# Really.\n[[exception]]" in found.text
+
+
+def test_a_way_that_shows_is_added_and_one_that_does_not_is_dropped() -> None:
+    """So an entry hides no other bug of its rule, nor one that was mended."""
+    run = played(OLD, "ORD-1", "CAP-1", "END-4", text_of_it="another way")
+
+    found = updated(OLD, "file.toml", [run], TODAY)
+
+    ways = [entry.how for entry in entries_of(found.text, "file.toml")]
+    assert ways == [(How("another way", examples=("late",)),)] * 3
+    assert len(found.lines) == 6

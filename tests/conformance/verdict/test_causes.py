@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from asyncwait.conformance.verdict import Cause, Failing, find_causes
+from asyncwait.conformance.verdict import SYMPTOMS, Cause, Failed, Failing, find_causes
+from asyncwait.spec.rules import rules
 
 MUSTS = ("ELEM-1", "ELEM-2", "ORD-4", "END-8")
 
@@ -12,11 +13,21 @@ def causes(
     seen: Mapping[str, int] | None = None,
     shoulds: tuple[str, ...] = (),
     judged: int = 1_000,
+    about: str = "",
 ) -> tuple[Cause, ...]:
-    """The causes where those rules are broken together, of many that were judged."""
+    """The causes where those rules are broken together, of many that were judged.
+
+    Behind a ">" stand those that are broken later.
+    """
     applied = dict.fromkeys((*MUSTS, *shoulds), 100) | dict(seen or {})
-    broken = [frozenset(rules.split()) for rules in together]
-    return find_causes(Failing(broken, applied, judged), MUSTS, shoulds)
+    failed = [failed_in(rules, about) for rules in together]
+    return find_causes(Failing(failed, applied, judged), MUSTS, shoulds)
+
+
+def failed_in(rules: str, about: str) -> Failed:
+    """A scenario in which all apply that are broken."""
+    first, _, later = (frozenset(part.split()) for part in rules.partition(">"))
+    return Failed(first | later, first, first | later, frozenset(about.split()))
 
 
 def test_where_nothing_is_broken_nothing_is_to_be_explained() -> None:
@@ -38,6 +49,24 @@ def test_of_rules_broken_alike_the_one_that_applies_less_often_explains_the_othe
     assert found == (Cause("ELEM-2", ("END-8",)),)
 
 
+def test_of_rules_broken_alike_the_one_that_is_broken_first_explains_the_others() -> None:
+    """What comes behind follows from it."""
+    assert causes("ELEM-2 > ELEM-1") == (Cause("ELEM-2", ("ELEM-1",)),)
+
+
+def test_of_rules_broken_alike_the_one_that_examples_are_about_explains_the_others() -> None:
+    """Whoever wrote them knew what they show."""
+    assert causes("ELEM-1 ELEM-2", about="ELEM-2") == (Cause("ELEM-2", ("ELEM-1",)),)
+
+
+def test_that_something_does_not_come_is_explained_by_what_else_is_wrong() -> None:
+    """Nothing comes in time that is lost."""
+    found = causes("END-8 ELEM-2", "END-8 ELEM-2", "END-8 ELEM-2 ORD-4", seen={"END-8": 50})
+
+    assert found[0].rule == "ELEM-2"
+    assert rules().keys() >= SYMPTOMS
+
+
 def test_what_is_broken_elsewhere_too_needs_a_cause_of_its_own() -> None:
     """An operator can have two slips."""
     found = causes(*["ORD-4 ELEM-1"] * 5, "ELEM-1", "ELEM-2")
@@ -47,7 +76,8 @@ def test_what_is_broken_elsewhere_too_needs_a_cause_of_its_own() -> None:
 
 def test_two_causes_together_can_explain_a_third_rule() -> None:
     """It is told with the later of them."""
-    found = causes(*["ORD-4 ELEM-1"] * 4, *["ELEM-2 ELEM-1"] * 3, seen={"ORD-4": 4, "ELEM-2": 3})
+    seen = {"ORD-4": 4, "ELEM-2": 3, "ELEM-1": 1_000}
+    found = causes(*["ORD-4 ELEM-1"] * 4, *["ELEM-2 ELEM-1"] * 3, seen=seen)
 
     assert found == (Cause("ORD-4"), Cause("ELEM-2", ("ELEM-1",)))
 

@@ -107,8 +107,8 @@ def test_an_excuse_may_be_for_scenarios_of_a_certain_plan(
     """Each trait is told from what is planned."""
     excuse = Excuse("known", (trait,))
 
-    assert excuse.covers(holds)
-    assert not excuse.covers(lacks)
+    assert excuse.covers(holds, "")
+    assert not excuse.covers(lacks, "")
 
 
 def test_what_an_excuse_needs_is_known() -> None:

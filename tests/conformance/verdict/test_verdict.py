@@ -111,6 +111,14 @@ def test_a_rule_that_never_applied_is_untested() -> None:
     assert status_of(tally_of(MUST), MUST) == ("untested", "it never applied")
 
 
+def test_a_rule_that_is_broken_only_behind_what_is_expected_is_untested() -> None:
+    """It was not seen to hold, and what was seen does not count."""
+    tally = tally_of(MUST)
+    tally.counts[MUST.id].add(Judgement(1, (Violation("wrong", 5),)))
+
+    assert status_of(tally, MUST)[0] == "untested"
+
+
 def test_a_rule_that_never_applied_is_untested_even_if_it_is_excused() -> None:
     """An exception does not stand for a failure that nobody saw."""
     found = status_of(tally_of(MUST), MUST, excused="see our issue 7")

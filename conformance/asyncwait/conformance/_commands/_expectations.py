@@ -19,11 +19,11 @@ def tell_of_project(gate: Gate, *others: str) -> None:
 
 
 def tell_strays(gate: Gate) -> None:
-    """Say which entries are of no backend that is verified.
+    """Say which entries are of no backend that is verified, and which do not say how they fail.
 
-    They may be slips; but whoever verifies one backend of several has entries for the others, too.
+    The former may be slips; but who verifies one of several backends has entries for the others.
     """
-    for line in gate.strays:
+    for line in (*gate.strays, *filter(None, [gate.unsaid])):
         say(line, err=True)
 
 

@@ -6,8 +6,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from asyncwait.conformance._nearest import nearest
-from asyncwait.conformance.expectations._entry import KINDS, Entry
+from asyncwait.conformance.expectations._entry import KINDS, Entry, How
+from asyncwait.conformance.running import TRAIT_NAMES
 from asyncwait.spec import InvalidConfig
 
 TABLE = "exception"
@@ -68,7 +71,8 @@ def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
     where = f"{name}: entry {place} ({table.get('rule', 'of no rule')})"
     for problem in _problems(table):
         raise InvalidConfig(f"{where}: {problem}"[:LONGEST])
-    return Entry(**table)
+    ways = tuple(msgspec.convert(way, How) for way in table.get("how", ()))
+    return Entry(**{**table, "how": ways})
 
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
@@ -96,6 +100,8 @@ _SAID = {
     "expires": "a date without quotes, like 2027-01-31: the last day on which it counts",
     "backend": "the name of the only backend that it is about",
     "seldom": "true or false",
+    "how": "a list of tables like {finding = 'the kind of it', needs = ['retry'], seldom = true}: "
+    "--update-expectations writes it",
 }
 
 
@@ -105,11 +111,22 @@ def _expected(key: str, value: object) -> str:
         fits = isinstance(value, date) and not isinstance(value, datetime)
     elif key == "seldom":
         fits = isinstance(value, bool)
+    elif key == "how":
+        fits = isinstance(value, list) and bool(value) and all(map(_is_way, value))
     else:
         fits = isinstance(value, str) and bool(value.strip())
     if key == "kind":
         fits = fits and value in KINDS
     return "" if fits else _SAID[key]
+
+
+def _is_way(way: object) -> bool:
+    try:
+        read = msgspec.convert(way, How)
+    except msgspec.ValidationError:
+        return False
+    known = isinstance(way, dict) and way.keys() <= set(How.__struct_fields__)
+    return known and bool(read.finding.strip()) and set(read.needs) <= set(TRAIT_NAMES)
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:

@@ -95,7 +95,7 @@ def settle(
         for rule, entry in judged.items()
         if today and entry.expires and entry.is_over(today)
     }
-    counting = {rule: (entry.excuse,) for rule, entry in judged.items() if rule not in expired}
+    counting = {rule: entry.excuses for rule, entry in judged.items() if rule not in expired}
     spec = _spec(terms, backend, known)
     return Settled(
         {**backend.exceptions, **counting},
@@ -146,9 +146,11 @@ def _settled(result: RuleResult, settled: Settled) -> RuleResult:
         return result
     over = f"its exception expired on {entry.expires}" if rule in settled.expired else ""
     if over and result.status == "fail":
-        return replace(result, note=f"{over}: {entry.excuse.reason}")
+        return replace(result, note=f"{over}: {entry.said}")
+    if result.status == "fail":
+        return replace(result, note=f"it is expected to fail, but not so: {entry.said}")
     if result.status == "unexpected-pass" or (over and result.status == "pass"):
         why = f"{over}, and it holds" if over else "it holds"
-        what = f"{entry.excuse.reason}: {why}, so take its entry out of {settled.file}"
+        what = f"{entry.said}: {why}, so take its entry out of {settled.file}"
         return replace(result, status="unexpected-pass", note=what)
     return result

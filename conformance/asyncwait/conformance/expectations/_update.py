@@ -1,18 +1,18 @@
-"""Writes a file of exceptions anew, from what a run has shown."""
+"""Writes a file of expected failures anew, from what a run has shown."""
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
 
 from msgspec import Struct
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.expectations._entry import Entry
+from asyncwait.conformance.expectations._entry import Entry, How
 from asyncwait.conformance.expectations._fates import Fate, fate_of, of_backend, unjudged_in
-from asyncwait.conformance.expectations._needed import needed
+from asyncwait.conformance.expectations._needed import Shown, merged, needed, ways_of
 from asyncwait.conformance.expectations._read import entries_of
 from asyncwait.conformance.expectations._terms import Settled
 from asyncwait.conformance.running import Excuses
@@ -69,8 +69,8 @@ def updated(
     """Return the file that what was played asks for.
 
     Entries that are still needed, and those whose rules were not judged, keep their text and the
-    comments above and in them; those whose rules hold, or that match nothing, are dropped; what is
-    broken besides is a regression.
+    comments above and in them; but for `how`, which says in which ways the rule is broken. Those
+    whose rules hold, or that match nothing, are dropped; what is broken besides is a regression.
 
     Args:
         text: of the file so far; empty if there is none.
@@ -91,13 +91,68 @@ def updated(
     unjudged |= {backend: dict.fromkeys(rules(), why) for backend, why in left_out.items()}
     asked = wanted | dict.fromkeys(left_out, ())
     fates = [fate_of(entry, asked, unjudged) for entry in entries]
+    ways = {b: ways_of(one.tally, one.own, wanted[b]) for b, one in _by_name(played).items()}
     kept = [head if text.strip() else _NEW]
-    for fate, block in zip(fates, blocks, strict=True):
-        kept += _kept(block, fate)
     lines = [line for fate in fates for line in fate.lines(today)]
-    new = [_new(one, rule, today, len(played)) for one in played for rule in _missing(one, wanted)]
+    for fate, block in zip(fates, blocks, strict=True):
+        how = _how(fate, ways, today)
+        kept += _kept(_with_how(block, how) if how != fate.entry.how else block, fate)
+        lines += _changes(fate, how)
+    new = [
+        _new(one, rule, today, len(played), ways[one.verdict.backend][rule])
+        for one in played
+        for rule in _missing(one, wanted)
+    ]
     lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
+    lines += [line for one in played for line in _untested(one, wanted[one.verdict.backend])]
     return _whole(kept, new, name, lines)
+
+
+def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
+    """Yield a line on the rules of which the next run will say that they are untested.
+
+    Some never applied. Some were broken behind what is expected now, where nothing counts.
+    """
+    open_ = [
+        result.rule.id
+        for result in played.verdict.results
+        if result.status in {"untested", "fail"}
+        and not result.is_forgiven
+        and result.rule.id not in wanted
+        and played.tally.counts[result.rule.id].held == 0
+    ]
+    if open_:
+        backend = played.verdict.backend
+        yield f"{backend} stays inconclusive, as nothing shows these rules: {', '.join(open_)}"
+
+
+def _by_name(played: Sequence[Played]) -> dict[str, Played]:
+    return {one.verdict.backend: one for one in played}
+
+
+def _how(
+    fate: Fate, ways: Mapping[str, Mapping[str, tuple[Shown, ...]]], today: date
+) -> tuple[How, ...]:
+    """Return the ways in which the rule of an entry is broken now."""
+    entry = fate.entry
+    if not fate.needing or entry.is_over(today):
+        return entry.how
+    shown = [way for backend in fate.needing for way in ways[backend].get(entry.rule, ())]
+    return merged(entry.how, shown, keeps=entry.seldom or bool(fate.unjudged))
+
+
+def _changes(fate: Fate, how: Sequence[How]) -> Iterator[str]:
+    """Yield what is different in how a rule is broken, for people."""
+    rule, of, old = fate.entry.rule, of_backend(fate.entry.backend), fate.entry.how
+    if how and not old:
+        yield f"{rule} says{of} how it fails: in {counted(len(how), 'way')}"
+        return
+    for way in how:
+        if way not in old:
+            yield f"{rule} fails{of} so, too: {way.finding}"
+    for way in old:
+        if way.finding not in {each.finding for each in how}:
+            yield f"{rule} fails{of} so no more: {way.finding}"
 
 
 def _whole(kept: list[str], new: list[Entry], name: str, lines: list[str]) -> Update:
@@ -111,7 +166,8 @@ def _wanted(played: Played) -> tuple[str, ...]:
     """Return the rules that have to have an entry."""
     verdict, old = played.verdict, played.settled.entries
     deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
-    found = needed(played.tally.broken, played.own, deciding & played.tally.counts.keys(), old)
+    runs = [(case.scenario, broken) for case, broken in played.tally.broken]
+    found = needed(runs, played.own, deciding & played.tally.counts.keys(), old)
     # One that is seldom seen may be needed in another run.
     unseen = (rule for rule, entry in old.items() if entry.seldom and rule not in found)
     return (*(rule for rule in rules() if rule in found), *unseen)
@@ -161,7 +217,44 @@ def _kept(block: str, fate: Fate) -> Iterator[str]:
         yield f"{header}]]{first}\nbackend = {_quoted(backend)}\n{others.rstrip()}\n\n"
 
 
-def _new(played: Played, rule: str, today: date, backends: int) -> Entry:
+_HOW = re.compile(r"[ \t]*how[ \t]*=")
+
+
+def _with_how(block: str, how: Sequence[How]) -> str:
+    """Return the text of an entry with what it says of how its rule is broken, behind all else."""
+    kept, value = "", ""
+    for line in block.splitlines(keepends=True):
+        if value or (_HOW.match(line) and _is_whole(kept)):
+            value = "" if _is_whole(value + line) else value + line
+        else:
+            kept += line
+    end = len(kept)
+    lines = kept.splitlines(keepends=True)
+    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        end -= len(lines.pop())
+    first, rest = kept[:end].rstrip("\r\n"), kept[end:]
+    return "\n".join([first, *_ways_written(how), rest])
+
+
+def _ways_written(how: Sequence[How]) -> Iterator[str]:
+    """Yield the lines of TOML that say how a rule is broken."""
+    if how:
+        yield "how = ["
+    for way in how:
+        needs = ", ".join(map(_quoted, way.needs))
+        examples = ", ".join(map(_quoted, way.examples or ()))
+        parts = [
+            f"finding = {_quoted(way.finding)}",
+            *([f"needs = [{needs}]"] if needs else []),
+            *(["seldom = true"] if way.seldom else []),
+            *([f"examples = [{examples}]"] if way.examples is not None else []),
+        ]
+        yield f"    {{ {', '.join(parts)} }},"
+    if how:
+        yield "]"
+
+
+def _new(played: Played, rule: str, today: date, backends: int, shown: tuple[Shown, ...]) -> Entry:
     (result,) = [r for r in played.verdict.results if r.rule.id == rule]
     return Entry(
         rule=rule,
@@ -171,6 +264,7 @@ def _new(played: Played, rule: str, today: date, backends: int) -> Entry:
         backend=played.verdict.backend if backends > 1 else "",
         # The generated scenarios of another seed may not show it.
         seldom=result.failures[0].case.generated,
+        how=merged((), shown, keeps=False),
     )
 
 
@@ -191,6 +285,7 @@ def _written(entry: Entry) -> str:
         f"reason = {_quoted(entry.reason)}",
         f"expires = {entry.expires}  # or a link, where it is followed",
         *(["seldom = true  # only generated scenarios show it"] if entry.seldom else []),
+        *_ways_written(entry.how),
     ]
     return "\n".join(lines)
 

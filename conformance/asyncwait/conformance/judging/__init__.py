@@ -39,6 +39,7 @@ from asyncwait.conformance.judging._identity import (
 from asyncwait.conformance.judging._items import NEVER, ROUNDING, Call, Item, Output
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
 from asyncwait.conformance.judging._keys import has_plain_key, key_of
+from asyncwait.conformance.judging._kinds import is_of_kind, kind_of
 from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import Rest
@@ -84,11 +85,13 @@ __all__ = [
     "held_back",
     "identity_of",
     "impossible",
+    "is_of_kind",
     "is_raised",
     "is_same",
     "is_same_element",
     "judge",
     "key_of",
+    "kind_of",
     "leg_check",
     "running_at",
     "untimely_request",

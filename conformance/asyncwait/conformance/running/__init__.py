@@ -44,10 +44,13 @@ from asyncwait.conformance.running._served import (
 )
 from asyncwait.conformance.running._speech import exec_name
 from asyncwait.conformance.running._talk import Listed
+from asyncwait.conformance.running._traits import KNOWN as TRAIT_NAMES
+from asyncwait.conformance.running._traits import traits_of
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "REAL_SECONDS",
+    "TRAIT_NAMES",
     "Backend",
     "Broken",
     "ChildProcess",
@@ -77,6 +80,7 @@ __all__ = [
     "open_backend",
     "shipped_backends",
     "stream_backend",
+    "traits_of",
 ]
 
 claim_exports(__name__)

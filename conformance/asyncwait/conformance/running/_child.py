@@ -13,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from asyncwait.conformance.harness import line_of, shown
-from asyncwait.conformance.running._backend import Backend, PlaysFurther
+from asyncwait.conformance.running._backend import Backend, PlaysFurther, StreamBackend
 from asyncwait.conformance.running._excuses import excuses_of
 from asyncwait.conformance.running._lacks import Lacks
 from asyncwait.conformance.running._names import (
@@ -23,6 +23,7 @@ from asyncwait.conformance.running._names import (
     known_faults,
     load_backend,
 )
+from asyncwait.conformance.running._probe import probe
 from asyncwait.conformance.running._process import MARK, mark_of
 from asyncwait.conformance.running._talk import Asked, Hello, Listed, Refused, Told
 from asyncwait.spec import AsyncWaitError, InvalidConfig, OperatorError
@@ -178,6 +179,7 @@ class _Server:
     def __init__(self, backend: Backend, line: _Line) -> None:
         self._backend = backend
         self._line = line
+        self._is_probed = not isinstance(backend, StreamBackend)
 
     def serve(self) -> None:
         """Answer until nothing is asked for any more."""
@@ -195,7 +197,7 @@ class _Server:
     def _play(self, scenarios: Sequence[Scenario]) -> None:
         """Tell of each of `scenarios`, whether the backend gives a trace for it or not."""
         count = len(scenarios)
-        traces = _Guarded(lambda: self._backend.run(scenarios), _told)
+        traces = _Guarded(lambda: self._runs(scenarios), _told)
         for number in range(count):
             told = traces.next()
             if told is None:
@@ -203,6 +205,18 @@ class _Server:
             elif number + 1 == count and not traces.is_broken and traces.next() is not None:
                 told = Told(error=f"scenarios given: {count}, traces given back: more")
             self._line.tell(told)
+
+    def _runs(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
+        """Play on what is known to be an operator.
+
+        Raises:
+            InvalidConfig: it is none.
+        """
+        if not self._is_probed:
+            assert isinstance(self._backend, StreamBackend)
+            probe(self._backend)
+            self._is_probed = True
+        return self._backend.run(scenarios)
 
     def _play_further(self, scenarios: dict[str, Scenario]) -> None:
         """Tell of the runs that the backend makes of its own, then of their end."""

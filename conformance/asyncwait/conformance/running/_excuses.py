@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from asyncwait.conformance.judging import is_of_kind
 from asyncwait.conformance.running._traits import KNOWN, has
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Scenario
@@ -15,7 +16,7 @@ Kind: TypeAlias = Literal["regression", "unsupported", "future"]
 
 
 class Excuse(Struct, frozen=True, omit_defaults=True):
-    """Why a rule is known to be broken, and where.
+    """An expected failure: why a rule is known to be broken, where, and how.
 
     Args:
         reason: why it is.
@@ -24,6 +25,10 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
         seldom: so few scenarios show it that a verification may come across none. Else a rule that
             is not broken at all speaks against the backend: the exception is out of date.
         kind: what becomes of it; None where that is not said. The verdict counts them.
+        finding: the kind of finding by which the rule is broken, see `kind_of`: any other speaks
+            against the backend. Empty for any: `needs` alone says how the backend fails.
+        examples: names of the examples that show it, which are the same in each run: it is in no
+            other example, whatever that needs. None for any.
 
     Raises:
         InvalidConfig: a name is unknown, or there is no such kind.
@@ -33,6 +38,8 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
     needs: Collection[str] = frozenset()
     seldom: bool = False
     kind: Kind | None = None
+    finding: str = ""
+    examples: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         force_setattr(self, "needs", frozenset(self.needs))
@@ -42,8 +49,18 @@ class Excuse(Struct, frozen=True, omit_defaults=True):
         if self.kind not in {None, *get_args(Kind)}:
             raise InvalidConfig.of("kind", self.kind, f"one of {', '.join(get_args(Kind))}")
 
-    def covers(self, scenario: Scenario) -> bool:
-        """Whether the rule may be broken in `scenario`."""
+    def covers(self, scenario: Scenario, text: str, example: str = "") -> bool:
+        """Whether the rule may be broken in a scenario as a finding says.
+
+        Args:
+            scenario: what was played.
+            text: of the finding.
+            example: the name of the scenario, if it is an example.
+        """
+        if self.finding and not is_of_kind(text, self.finding):
+            return False
+        if example and self.examples is not None:
+            return example in self.examples
         return has(scenario, frozenset(self.needs))
 
 

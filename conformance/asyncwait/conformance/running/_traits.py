@@ -62,3 +62,9 @@ def has(scenario: Scenario, names: frozenset[str]) -> bool:
     return all(TRAITS[name](scenario) for name in names & TRAITS.keys()) and (
         not abilities or needs(scenario).issuperset(map(Capability, abilities))
     )
+
+
+def traits_of(scenario: Scenario) -> frozenset[str]:
+    """Return the names of all abilities that a scenario needs, and of all that it holds."""
+    held = (name for name, is_held in TRAITS.items() if is_held(scenario))
+    return frozenset({*map(str, needs(scenario)), *held})

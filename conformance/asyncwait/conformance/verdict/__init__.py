@@ -1,6 +1,6 @@
 """From judgements to a verdict."""
 
-from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
+from asyncwait.conformance.verdict._causes import SYMPTOMS, Cause, Failed, Failing, find_causes
 from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.conformance.verdict._tally import (
     Case,
@@ -24,9 +24,11 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "EXIT_CODES",
+    "SYMPTOMS",
     "USAGE_ERROR",
     "Case",
     "Cause",
+    "Failed",
     "Failing",
     "Failure",
     "Failures",

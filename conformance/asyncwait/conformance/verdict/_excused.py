@@ -2,7 +2,7 @@
 
 An operator that lets out a status too early goes on from there as none does that keeps the rules.
 So the first instant decides at which anything is wrong in a trace. If a rule is broken then that
-the backend is known to break in such a scenario, that is what the trace shows, and nothing that
+the backend is known to break so, in such a scenario, that is what the trace shows, and nothing that
 comes with it or behind it counts. If none is, all of it counts.
 """
 
@@ -31,6 +31,7 @@ def sort_out(
     scenario: Scenario,
     broken: Mapping[str, Violation],
     excuses: Mapping[str, tuple[Excuse, ...]],
+    example: str = "",
 ) -> Sorted:
     """Sort what is broken in a trace.
 
@@ -38,8 +39,12 @@ def sort_out(
         scenario: what was played.
         broken: the first violation of each rule that is broken, by its id.
         excuses: what the backend is known to break, by the id of the rule.
+        example: the name of the scenario, if it is an example.
     """
-    reasons = {rule: _reasons(excuses.get(rule, ()), scenario) for rule in broken}
+    reasons = {
+        rule: _reasons(excuses.get(rule, ()), scenario, violation.text, example)
+        for rule, violation in broken.items()
+    }
     excused = {rule: why for rule, why in reasons.items() if why}
     first = min(map(moment_of, broken.values()), default=None)
     at_first = {rule: why for rule, why in excused.items() if moment_of(broken[rule]) == first}
@@ -53,5 +58,8 @@ def moment_of(violation: Violation) -> tuple[int, float]:
     return violation.leg, violation.at
 
 
-def _reasons(excuses: tuple[Excuse, ...], scenario: Scenario) -> tuple[str, ...]:
-    return tuple(excuse.reason for excuse in excuses if excuse.covers(scenario))
+def _reasons(
+    excuses: tuple[Excuse, ...], scenario: Scenario, text: str, example: str
+) -> tuple[str, ...]:
+    covering = (excuse.reason for excuse in excuses if excuse.covers(scenario, text, example))
+    return tuple(dict.fromkeys(covering))

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
 from asyncwait.conformance.running import Excuses
-from asyncwait.conformance.verdict._excused import Sorted, sort_out
+from asyncwait.conformance.verdict._causes import Failed
+from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 from asyncwait.spec.texts import name_of
 
@@ -24,6 +25,7 @@ class Case(Struct, frozen=True, dict=True):
         scenario: the same, adapted to what the backend can do: this is played.
         generated: nobody has written it by hand, so it can be shrunk.
         repeatable: it is played like this whenever the backend is asked for it.
+        about: ids of the rules that it is an example of.
     """
 
     name: str
@@ -31,11 +33,17 @@ class Case(Struct, frozen=True, dict=True):
     scenario: Scenario
     generated: bool = False
     repeatable: bool = True
+    about: tuple[str, ...] = ()
 
     @cached_property
     def id(self) -> str:
         """Under which it can be asked for again."""
         return id_of(self.planned)
+
+    @property
+    def example(self) -> str:
+        """Its name, if it is an example: it is in each run."""
+        return self.name if self.about else ""
 
     @property
     def label(self) -> str:
@@ -83,16 +91,24 @@ class Count:
         self.applied = 0
         self.seen = 0
         """Traces in which it applied, once or more."""
+        self.held = 0
+        """Those of them in which it was not broken."""
         self.found = Failures()
         self.known = Failures()
         """Those that the backend is known for."""
         self.error = ""
         """Why its check broke on some trace, so that it has not judged them all."""
 
+    @property
+    def is_untested(self) -> bool:
+        """Whether nothing is known of it: it was broken at most, behind what is expected."""
+        return not (self.held or self.found.count or self.known.count)
+
     def add(self, judgement: Judgement) -> None:
         """Add the judgement of one trace."""
         self.applied += judgement.applied
         self.seen += judgement.applied > 0
+        self.held += judgement.applied > 0 and not judgement.violations
 
 
 class Tally:
@@ -109,10 +125,12 @@ class Tally:
     ) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
-        self.together: list[frozenset[str]] = []
-        """The rules that are broken in one trace, for each in which some are."""
-        self.broken: list[tuple[Scenario, Mapping[str, Violation]]] = []
+        self.together: list[Failed] = []
+        """What speaks against the backend in one trace, for each in which something does."""
+        self.broken: list[tuple[Case, Mapping[str, Violation]]] = []
         """What was played where a rule is broken, and how each is, whatever is known."""
+        self.applied: list[tuple[Scenario, frozenset[str]]] = []
+        """What was judged, and by which rules: those that applied there."""
         self.in_error: list[Case] = []
         """Cases of which there is nothing to judge."""
         self.judged = 0
@@ -130,19 +148,20 @@ class Tally:
             return
         self.judged += 1
         self.self_reported |= trace.self_reported
-        self._add_failures(case, failures_of(case, trace, judged))
+        self._add_failures(case, failures_of(case, trace, judged), judged)
+        self.applied.append((case.scenario, _applied(judged)))
         for rule, count in self.counts.items():
             count.add(judged.by_rule[rule])
             if error := judged.by_rule[rule].error:
                 count.error = count.error or f"{case.label}: {error}"
 
-    def _add_failures(self, case: Case, broken: Mapping[str, Failure]) -> None:
+    def _add_failures(self, case: Case, broken: Mapping[str, Failure], judged: Judged) -> None:
         said = self._sorted(case, broken)
         if broken:
-            self.broken.append((case.scenario, _violations(broken)))
+            self.broken.append((case, _violations(broken)))
         self.known += bool(said.known)
         if said.findings:
-            self.together.append(said.findings)
+            self.together.append(_failed(case, said.findings, judged))
         for rule in said.findings & self.counts.keys():
             self.counts[rule].found.add(broken[rule])
         for rule in said.known.keys() & self.counts.keys():
@@ -154,7 +173,7 @@ class Tally:
         return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
-        return sort_out(case.scenario, _violations(broken), self._excuses)
+        return sort_out(case.scenario, _violations(broken), self._excuses, case.example)
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""
@@ -165,6 +184,22 @@ class Tally:
 def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
     """Return what `judged` finds broken in a trace, by the id of the rule."""
     return {rule: Failure(case, trace, violation) for rule, violation in judged.violations()}
+
+
+def _failed(case: Case, findings: frozenset[str], judged: Judged) -> Failed:
+    """Return how a trace has failed, as to what it may be a consequence of."""
+    moments = {rule: min(map(moment_of, judged.by_rule[rule].violations)) for rule in findings}
+    first = min(moments.values())
+    return Failed(
+        findings,
+        frozenset(rule for rule, moment in moments.items() if moment == first),
+        _applied(judged),
+        frozenset(case.about),
+    )
+
+
+def _applied(judged: Judged) -> frozenset[str]:
+    return frozenset(rule for rule, judgement in judged.by_rule.items() if judgement.applied)
 
 
 def _violations(broken: Mapping[str, Failure]) -> dict[str, Violation]:

@@ -10,7 +10,7 @@ from asyncwait.conformance._counted import counted
 from asyncwait.conformance.running import Excuse, Excuses, Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
-from asyncwait.conformance.verdict._tally import Case, Failure, Tally
+from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 from asyncwait.spec.texts import name_of
@@ -307,8 +307,8 @@ def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: s
         status = "fail" if failures is count.found else "expected-fail"
     elif count.error:
         status, note = "error", count.error
-    elif count.applied == 0:
-        status, note = ("blocked", unplayed) if unplayed else ("untested", "it never applied")
+    elif count.is_untested:
+        status, note = ("blocked", unplayed) if unplayed else ("untested", _why_untested(count))
     elif unplayed:
         status, note = "held", unplayed
     else:
@@ -316,6 +316,13 @@ def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: s
     kinds = tuple(excuse.kind for excuse in excuses[:1] if excuse.kind)
     kept = tuple(failures.kept)
     return RuleResult(rule, status, count.applied, failures.count, kept, note, kinds)
+
+
+def _why_untested(count: Count) -> str:
+    """Return why nothing is known of a rule."""
+    if not count.applied:
+        return "it never applied"
+    return "wherever it applied it was broken, behind failures that are expected"
 
 
 def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:

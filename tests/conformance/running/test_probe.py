@@ -1,0 +1,89 @@
+"""What is no operator is told from one that is wrong, before anything is judged."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.faulty import FAULTY, ODD, Variation
+from asyncwait.conformance import stream_backend
+from asyncwait.conformance.running._probe import probe
+from asyncwait.reference import open_operator
+from asyncwait.spec import InvalidConfig
+
+
+async def coroutine(*arguments: Any) -> Any:
+    """An operator that has to be awaited."""
+    return open_operator(*arguments)
+
+
+async def iterator(*arguments: Any) -> AsyncIterator[Any]:
+    """Results without a context."""
+    async with open_operator(*arguments) as results:
+        async for element in results:
+            yield element
+
+
+@asynccontextmanager
+async def without_statistics(*arguments: Any) -> AsyncIterator[Any]:
+    """Results without figures."""
+    yield iterator(*arguments)
+
+
+def three(config: Any, fn: Any, elements: Any) -> Any:
+    """An operator that can't be restored."""
+    return open_operator(config, fn, elements)
+
+
+class Lists:
+    """Results in lists."""
+
+    def __init__(self, results: Any) -> None:
+        self._results = results
+        self.statistics = results.statistics
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        return [await self._results.__anext__()]
+
+
+@asynccontextmanager
+async def in_lists(*arguments: Any) -> AsyncIterator[Any]:
+    """Results in lists."""
+    async with open_operator(*arguments) as results:
+        yield Lists(results)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "said"),
+    [
+        (coroutine, "expected an async context manager"),
+        (iterator, "expected an async context manager"),
+        (without_statistics, "statistics()"),
+        (three, "open_operator(config, fn, elements, restore)"),
+        (in_lists, "expected one element"),
+    ],
+)
+def test_what_is_no_operator_is_refused(adapter: Any, said: str) -> None:
+    """In a line that says what was expected."""
+    with pytest.raises(InvalidConfig) as refused:
+        probe(stream_backend(adapter))
+
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_not_declared_is_not_asked_for() -> None:
+    """An operator without figures may say so."""
+    with pytest.raises(InvalidConfig, match="statistics"):
+        probe(stream_backend(without_statistics))
+    probe(stream_backend(without_statistics, profiles=["ordered"]))
+
+
+@pytest.mark.parametrize("variation", [*FAULTY, *ODD], ids=lambda each: each.name)
+def test_an_operator_that_is_wrong_is_one(variation: Variation) -> None:
+    """Rules say what is wrong with it."""
+    probe(variation.backend())
