@@ -229,7 +229,7 @@ def test_a_folder_that_is_deleted_fails_the_task_at_the_next_write(journal: Jour
             shutil.rmtree(journal.path)
         return (value,)
 
-    for last, before in ((0, "can't be written"), (3, "was deleted")):
+    for last, before in ((0, "can't be written"), (3, "is lost; start again")):
         calls.clear()
         with pytest.raises(CallFailed, match=before) as raised:
             rows_of(fn, journal, retry=Retry(initial=0.001), on_error="skip")
