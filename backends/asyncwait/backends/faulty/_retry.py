@@ -1,6 +1,7 @@
 """RETRY: operators that get retries wrong."""
 
 import math
+from functools import partial
 from typing import Any
 
 import anyio
@@ -10,11 +11,13 @@ from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
+    CancelledCalls,
     End,
     Outcome,
     ResultHandler,
     Returned,
     StreamTask,
+    Watch,
 )
 from asyncwait.spec import (
     BackOffs,
@@ -24,6 +27,7 @@ from asyncwait.spec import (
     OperatorError,
     RetryAfter,
     Stored,
+    TooManyAbandonedCalls,
     call_failed,
 )
 
@@ -184,6 +188,28 @@ class CallsAgainWithoutCancelling(ResultHandler):
             self.start()
 
 
+class CallsAgainWhileItsCallEnds(ResultHandler):
+    """Calls again when the back-off is over, be the last call still cleaning up."""
+
+    def on_pause_over(self) -> None:
+        self.attempt = None
+        super().on_pause_over()
+
+
+class FailsOneCallTooLate(CancelledCalls):
+    """Lets the next call begin before it looks how many run on."""
+
+    def on_overdue(self, watch: Watch) -> None:
+        try:
+            super().on_overdue(watch)
+        except TooManyAbandonedCalls as error:
+            self.timers.register(self.timers.now() + 0.001, partial(self.fail, error))
+
+    def fail(self, error: TooManyAbandonedCalls) -> None:
+        """Be the timer that looks."""
+        raise error
+
+
 class BacksOffBeyondTheDeadline(ResultHandler):
     """Decides a record at its deadline, and calls it again all the same: FLINK-30477."""
 
@@ -331,6 +357,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(PutsOutWhatWasRefused, rule="RETRY-8"),
     Faulty(HandsOneHandleToAllAttempts, rule="RETRY-9"),
     Faulty(CallsAgainWithoutCancelling, rule="RETRY-10"),
+    Faulty(CallsAgainWhileItsCallEnds, rule="RETRY-10"),
+    Faulty(FailsOneCallTooLate, rule="TIME-9"),
     Faulty(BacksOffBeyondTheDeadline, rule="RETRY-11"),
     Faulty(RepeatsAfterTheHandler, rule="RETRY-11"),
     Faulty(GivesEachAttemptItsOwnDeadline, rule="RETRY-11"),
