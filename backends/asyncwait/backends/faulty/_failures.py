@@ -21,6 +21,7 @@ from asyncwait.reference import (
     Raised,
     ResultHandler,
     ResultStream,
+    SourceReader,
     StreamTask,
     TaskMailbox,
 )
@@ -310,6 +311,14 @@ class GoesOnWhileTheProgramEnds(Output):
         pass
 
 
+class PassesOverWhatIsNoElement(SourceReader):
+    """Takes the next where the source gives something else than elements."""
+
+    async def hand_over(self, element: Any) -> None:
+        if isinstance(element, Element):
+            await super().hand_over(element)
+
+
 class TakesErrorsOfOthersForItsOwn(ResultHandler):
     """Lets pass what is an error of an operator already, be it one inside the call."""
 
@@ -381,6 +390,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RaisesACopyEachTime, rule="FAIL-6"),
     Faulty(LetsSourceErrorsOvertake, rule="FAIL-7"),
     Faulty(WrapsErrorsOfTheSource, rule="FAIL-7"),
+    Faulty(PassesOverWhatIsNoElement, rule="FAIL-7"),
     Faulty(FailsOnMailAfterTheEnd, rule="FAIL-8"),
     Faulty(KeepsABookByValue, rule="FAIL-8"),
     Faulty(ComparesWhatIsDueTogether, rule="FAIL-8"),

@@ -122,6 +122,24 @@ class ForgetsTheCap(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, cap=max(config.retry.cap, 1e6)))
 
 
+class CountsBackOffsInThirtyTwoBits(ResultHandler):
+    """Counts milliseconds in 32 bits, where a back-off of months is over at once."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause = super().pause_after_failure(failure)
+        return None if pause is None else round(1000 * pause) % 2**32 / 1000
+
+
+class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
+    """Does so with what an attempt may take."""
+
+    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
+        if config.retry is not None and config.retry.attempt_timeout is not None:
+            limit = max(1, round(1000 * config.retry.attempt_timeout) % 2**32) / 1000
+            config = replace(config, retry=replace(config.retry, attempt_timeout=limit))
+        super().__init__(config, *args, **others)
+
+
 class TakesRetryAfterForAnyError(ResultHandler):
     """Backs off as after any other error, although it was told when to come again."""
 
@@ -351,6 +369,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(NeverBeginsAnew, also=(_SharesItsBackOff,), rule="RETRY-4"),
     Faulty(LetsTheFirstBackOffPassTheCap, rule="RETRY-4"),
     Faulty(ForgetsTheCap, rule="RETRY-4"),
+    Faulty(CountsBackOffsInThirtyTwoBits, rule="RETRY-3"),
+    Faulty(CountsLimitsInThirtyTwoBits, rule="RETRY-12"),
     Faulty(TakesRetryAfterForAnyError, rule="RETRY-5"),
     Faulty(RepeatsWhateverFails, rule="RETRY-6"),
     Faulty(TellsNoAttempts, rule="RETRY-7"),

@@ -252,6 +252,16 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "source-gives-what-is-no-element",
+        ("FAIL-7",),
+        "A number comes behind a and b, which come out before the consumer is told.",
+        Scenario(
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+            source_error="no-element",
+        ),
+    ),
+    Example(
         "source-error-with-a-full-queue",
         ("FAIL-7",),
         "Nor does the error of the source overtake a record that waits for room.",

@@ -233,11 +233,14 @@ def _is_not_asked(leg: LegHistory, item: Item) -> bool:
 
 @leg_check("RETRY-12")
 def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
-    """A call that runs at its limit is cancelled then, if it can be."""
+    """A call that runs at its limit is cancelled then, if it can be, and not before."""
     if leg.scenario.form == "callback":
         return
+    over_at = min(leg.may_be_over_at, leg.end_at)
     for item in leg.records:
         for call in item.attempts:
+            if call.cancelled_at < min(call.until, over_at) and call.limit < NEVER:
+                yield f"call {call.number} of {item} was cancelled early", call.cancelled_at
             noticed = leg.facts.instants(call.limit)[-1]
             if not noticed < min(leg.over_at, leg.end_at, leg.due(item)):
                 continue

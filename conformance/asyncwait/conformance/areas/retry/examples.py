@@ -12,6 +12,8 @@ from asyncwait.conformance.evidence import (
 )
 from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
+    GRID,
+    LIMITS,
     Crash,
     Handler,
     Plan,
@@ -27,6 +29,7 @@ A, B, C = Record("a"), Record("b"), Record("c")
 _FAILURE = Step("raise", 40, error="ValueError")
 _AT_ONCE = Step("raise", error="ValueError")
 _DONE = Step(results=("a1",))
+_FAR = LIMITS.timeout - LIMITS.timeout % GRID
 
 
 def _gives(*results: str, after: int = 40) -> Step:
@@ -431,6 +434,18 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, A),
             plans=(Plan("a", (*[Step("never", clean_up=400)] * 2, _DONE)),),
             figures_at=(13,),
+        ),
+    ),
+    Example(
+        "times-beyond-any-clock",
+        ("RETRY-3", "RETRY-11", "RETRY-12"),
+        "Longer than calendars and timers count: the deadline ends the back-off of a, b answers.",
+        Scenario(
+            timeout=80,
+            handled=True,
+            retry=PlannedRetry(initial=_FAR, cap=_FAR, attempt_timeout=_FAR),
+            inputs=at(0, A, B),
+            plans=(Plan("a", (_FAILURE, _DONE), handler("a?")), Plan("b", (_gives("b1"),))),
         ),
     ),
     Example(
