@@ -236,6 +236,7 @@ class Consumer:
             refused=recorder.refused,
             kept=recorder.tracker.kept,
             kept_keys=recorder.tracker.kept_keys,
+            grown=recorder.tracker.grown,
             company=recorder.company,
             late_by=round(recorder.late_by, 3),
         )

@@ -155,6 +155,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.facts.leg.kept_keys
 
     @property
+    def grown(self) -> float:
+        """How many bytes it has grown by for each element that has come out, at least."""
+        return self.facts.leg.grown
+
+    @property
     def company(self) -> str:
         """What went wrong with another operator on the loop; empty for nothing."""
         return self.facts.leg.company
