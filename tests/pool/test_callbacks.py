@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
 import pytest
 
 from asyncwait.backends.pool import open_operator
+from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import (
     CallFailed,
     InvalidResult,
@@ -236,3 +237,28 @@ async def test_a_failure_while_outcomes_arrive_ends_the_operator(feed: Any, read
         error = await failure_of(results)
 
     assert str(error) == "Record 'b': the call failed: ValueError('b')"
+
+
+def test_whoever_cancels_the_task_that_a_call_finds_stops_nothing() -> None:
+    """In callback form that is the operator's; the next outcome comes outside of any task."""
+    tasks = list[Any]()
+    held = Held(lambda *_: tasks.append(asyncio.current_task()))
+
+    async def source() -> AsyncIterator[Record]:
+        yield Record("a")
+        await asyncio.sleep(1)
+        yield Record("b")
+
+    async def main() -> list[Any]:
+        async with open_operator(OperatorConfig(), held, source()) as results:
+            await asyncio.sleep(0.5)
+            tasks[0].cancel()
+            await asyncio.sleep(0.1)
+            in_thread(lambda: held.futures["a"].complete(["A"]))
+            first = await asyncio.wait_for(anext(results), 60)
+            await asyncio.sleep(1)
+            held.futures["b"].complete(["B"])
+            return [first, await anext(results)]
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:  # no plug-in says which loop it is
+        assert runner.run(main()) == [Record("A"), Record("B")]

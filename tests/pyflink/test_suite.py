@@ -33,7 +33,7 @@ def test_a_departure_is_convicted(example: str, rule: str) -> None:
 @pytest.mark.parametrize(
     "example",
     [
-        "six-hundred-records-are-let-go",
+        "a-long-stream-is-let-go",
         "handler-after-two-days",
         "handler-gives-several-results",
         "handler-that-blocks-the-loop",

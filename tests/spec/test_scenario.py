@@ -153,6 +153,7 @@ WAIT = "must be a whole number from 0 to 432000000"
             (
                 f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
                 "'CancelledError', 'KeyboardInterrupt', 'SystemExit', 'Unpicklable', 'RetryAfter', "
+                "'ExceptionGroup', 'Chained', 'CallFailed', 'CallTimedOut', 'InvalidConfig', "
                 "'' where the plan is to 'raise', got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
             ),
         ),

@@ -85,7 +85,9 @@ async def own_cancellation(scope: CallScope) -> None:
         asyncio.CancelledError: there is one.
     """
     task = None if running_trio() is not None else asyncio.current_task()
-    if task is not None and task.cancelling() and not scope.cancel_called:
+    # Until Python 3.13 one stays that was taken back before anything was awaited.
+    is_due = task is not None and (task.cancelling() or getattr(task, "_must_cancel", False))
+    if is_due and not scope.cancel_called:
         await asyncio.sleep(0)
 
 

@@ -151,6 +151,15 @@ class LeavesTimersOfAnsweredCalls(ResultHandler):
         pass
 
 
+class NotesWhichAreOver(ResultHandler):
+    """Keeps no record, and of each one a number by which it knows that it is decided."""
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        over = vars(self.operator).setdefault("over", set())
+        over.add(len(over))
+        super().decide(results)
+
+
 class GivesStatusesNoSlot(StreamTask):
     """Lets a status take no slot, as Flink does after 2.3."""
 
@@ -175,4 +184,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(BoundsMarkersAndSnapshotsApart, rule="CAP-6"),
     Faulty(RemembersAllItHasCalled, rule="CAP-7"),
     Faulty(LeavesTimersOfAnsweredCalls, rule="CAP-7"),
+    Faulty(NotesWhichAreOver, rule="CAP-7"),
 )

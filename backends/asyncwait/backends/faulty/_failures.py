@@ -21,10 +21,11 @@ from asyncwait.reference import (
     Raised,
     ResultHandler,
     ResultStream,
+    SourceReader,
     StreamTask,
     TaskMailbox,
 )
-from asyncwait.spec import CallTimedOut, Element, OperatorError, Record, call_failed
+from asyncwait.spec import CallTimedOut, Element, OperatorError, Record, call_failed, call_scope
 
 
 class FailsWithoutNamingTheRecord(ResultHandler):
@@ -310,8 +311,68 @@ class GoesOnWhileTheProgramEnds(Output):
         pass
 
 
+class PassesOverWhatIsNoElement(SourceReader):
+    """Takes the next where the source gives something else than elements."""
+
+    async def hand_over(self, element: Any) -> None:
+        if isinstance(element, Element):
+            await super().hand_over(element)
+
+
+class TakesErrorsOfOthersForItsOwn(ResultHandler):
+    """Lets pass what is an error of an operator already, be it one inside the call."""
+
+    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
+        if isinstance(outcome, Raised) and isinstance(outcome.error, OperatorError):
+            raise outcome.error
+        return super().results_of(outcome)
+
+
+class TellsTheFirstOfAGroup(ResultHandler):
+    """Unpacks what comes in a group, whose group it may be."""
+
+    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
+        if isinstance(outcome, Raised) and isinstance(outcome.error, ExceptionGroup):
+            outcome = Raised(outcome.error.exceptions[0], outcome.at)
+        return super().results_of(outcome)
+
+
+class CutsTheChainOfCauses(ResultHandler):
+    """Tells what was raised, and drops what that was raised from."""
+
+    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
+        if isinstance(outcome, Raised):
+            outcome.error.__cause__ = None
+        return super().results_of(outcome)
+
+
+class RunsOneCallAfterTheOtherInATask(Attempt):
+    """Keeps the task of a call for the next one, whoever else keeps it."""
+
+    is_bound = True
+
+    def start(self) -> None:
+        idle = vars(self.operator).setdefault("idle", [])
+        if self.operator.function.invoke is not None:
+            super().start()
+        elif idle:
+            idle.pop().set_result(self)
+        else:
+            self.operator.spawn(self.work, idle)
+
+    async def work(self, idle: "list[asyncio.Future[Attempt]]") -> None:
+        """Run its call, and then those of others."""
+        attempt: Attempt = self
+        while True:
+            attempt.scope = call_scope()
+            await attempt.run(attempt.scope)
+            idle.append(following := asyncio.get_running_loop().create_future())
+            attempt = await following
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
+    Faulty(TakesErrorsOfOthersForItsOwn, rule="FAIL-1"),
     Faulty(BlamesTheNewestRecord, also=(_KnowsTheNewest,), rule="FAIL-1"),
     Faulty(ForgetsWhatIsRaisedAfterCompletion, rule="FAIL-1"),
     Faulty(BlamesAnEqualRecord, rule="FAIL-1"),
@@ -329,12 +390,16 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RaisesACopyEachTime, rule="FAIL-6"),
     Faulty(LetsSourceErrorsOvertake, rule="FAIL-7"),
     Faulty(WrapsErrorsOfTheSource, rule="FAIL-7"),
+    Faulty(PassesOverWhatIsNoElement, rule="FAIL-7"),
     Faulty(FailsOnMailAfterTheEnd, rule="FAIL-8"),
     Faulty(KeepsABookByValue, rule="FAIL-8"),
     Faulty(ComparesWhatIsDueTogether, rule="FAIL-8"),
     Faulty(FailsWithAGroup, rule="FAIL-9"),
     Faulty(DropsTheCause, rule="FAIL-10"),
     Faulty(RetellsTheCause, rule="FAIL-10"),
+    Faulty(TellsTheFirstOfAGroup, rule="FAIL-10"),
+    Faulty(CutsTheChainOfCauses, rule="FAIL-10"),
+    Faulty(RunsOneCallAfterTheOtherInATask, rule="FAIL-12"),
     Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
     Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),
     Faulty(TakesExitsOfHandlersForTimeouts, rule="FAIL-11"),

@@ -1,6 +1,7 @@
 """Sound operators that are unlike the others: no rule may convict them."""
 
 from contextlib import suppress
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -20,6 +21,7 @@ from asyncwait.backends.faulty.sound import (
 from asyncwait.reference import (
     MAIN,
     AsyncWaitOperator,
+    CancelledCalls,
     InputStatus,
     Mail,
     MailboxClosedError,
@@ -29,8 +31,12 @@ from asyncwait.reference import (
     ResultHandler,
     StreamTask,
     UnorderedQueue,
+    Watch,
 )
 from asyncwait.spec import Barrier, Element, Snapshot
+
+TURNS = 10
+"""Turns of the loop that a cancelled call has to end in, at least (TIME-8)."""
 
 
 class EmitsInBatches(Output):
@@ -155,6 +161,15 @@ class HandsKeysOnByMail(AsyncWaitOperator):
             self.mailbox.offer(Mail(following.start))
 
 
+class CountsTurns(CancelledCalls):
+    """Grants a cancelled call ten turns of the loop, whatever the clock shows."""
+
+    def watch(self, watch: Watch) -> None:
+        watch.looks += 1
+        look = self.on_overdue if watch.looks > TURNS else self.watch
+        watch.overdue = self.timers.register(self.timers.now(), partial(look, watch))
+
+
 def _nothing() -> None:
     """Be a mail that is waited for."""
 
@@ -167,6 +182,7 @@ ODD: tuple[Variation, ...] = (
     Variation(EmitsTheLatestFirst),
     Variation(LeavesSilentRecordsToTheConsumer),
     Variation(HandsKeysOnByMail),
+    Variation(CountsTurns),
     Variation(GivesEachRecordATask),
     Variation(WorksThroughQueues),
     Variation(RunsOnCallbacks),

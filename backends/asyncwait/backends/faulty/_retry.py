@@ -1,6 +1,7 @@
 """RETRY: operators that get retries wrong."""
 
 import math
+from functools import partial
 from typing import Any
 
 import anyio
@@ -10,11 +11,13 @@ from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
+    CancelledCalls,
     End,
     Outcome,
     ResultHandler,
     Returned,
     StreamTask,
+    Watch,
 )
 from asyncwait.spec import (
     BackOffs,
@@ -24,6 +27,7 @@ from asyncwait.spec import (
     OperatorError,
     RetryAfter,
     Stored,
+    TooManyAbandonedCalls,
     call_failed,
 )
 
@@ -118,6 +122,24 @@ class ForgetsTheCap(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, cap=max(config.retry.cap, 1e6)))
 
 
+class CountsBackOffsInThirtyTwoBits(ResultHandler):
+    """Counts milliseconds in 32 bits, where a back-off of months is over at once."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause = super().pause_after_failure(failure)
+        return None if pause is None else round(1000 * pause) % 2**32 / 1000
+
+
+class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
+    """Does so with what an attempt may take."""
+
+    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
+        if config.retry is not None and config.retry.attempt_timeout is not None:
+            limit = max(1, round(1000 * config.retry.attempt_timeout) % 2**32) / 1000
+            config = replace(config, retry=replace(config.retry, attempt_timeout=limit))
+        super().__init__(config, *args, **others)
+
+
 class TakesRetryAfterForAnyError(ResultHandler):
     """Backs off as after any other error, although it was told when to come again."""
 
@@ -182,6 +204,28 @@ class CallsAgainWithoutCancelling(ResultHandler):
     def call_besides(self) -> None:
         if not self.is_decided and self.pause is None:
             self.start()
+
+
+class CallsAgainWhileItsCallEnds(ResultHandler):
+    """Calls again when the back-off is over, be the last call still cleaning up."""
+
+    def on_pause_over(self) -> None:
+        self.attempt = None
+        super().on_pause_over()
+
+
+class FailsOneCallTooLate(CancelledCalls):
+    """Lets the next call begin before it looks how many run on."""
+
+    def on_overdue(self, watch: Watch) -> None:
+        try:
+            super().on_overdue(watch)
+        except TooManyAbandonedCalls as error:
+            self.timers.register(self.timers.now() + 0.001, partial(self.fail, error))
+
+    def fail(self, error: TooManyAbandonedCalls) -> None:
+        """Be the timer that looks."""
+        raise error
 
 
 class BacksOffBeyondTheDeadline(ResultHandler):
@@ -325,12 +369,16 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(NeverBeginsAnew, also=(_SharesItsBackOff,), rule="RETRY-4"),
     Faulty(LetsTheFirstBackOffPassTheCap, rule="RETRY-4"),
     Faulty(ForgetsTheCap, rule="RETRY-4"),
+    Faulty(CountsBackOffsInThirtyTwoBits, rule="RETRY-3"),
+    Faulty(CountsLimitsInThirtyTwoBits, rule="RETRY-12"),
     Faulty(TakesRetryAfterForAnyError, rule="RETRY-5"),
     Faulty(RepeatsWhateverFails, rule="RETRY-6"),
     Faulty(TellsNoAttempts, rule="RETRY-7"),
     Faulty(PutsOutWhatWasRefused, rule="RETRY-8"),
     Faulty(HandsOneHandleToAllAttempts, rule="RETRY-9"),
     Faulty(CallsAgainWithoutCancelling, rule="RETRY-10"),
+    Faulty(CallsAgainWhileItsCallEnds, rule="RETRY-10"),
+    Faulty(FailsOneCallTooLate, rule="TIME-9"),
     Faulty(BacksOffBeyondTheDeadline, rule="RETRY-11"),
     Faulty(RepeatsAfterTheHandler, rule="RETRY-11"),
     Faulty(GivesEachAttemptItsOwnDeadline, rule="RETRY-11"),

@@ -14,6 +14,8 @@ from asyncwait.spec import JoinableTasks, call_failed, let_pass
 class CallbackCrew(Crew):
     """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
+    _is_on_duty = True
+
     def __init__(
         self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
     ) -> None:

@@ -1,7 +1,8 @@
 """Workers that call coroutine functions, await them and file the results."""
 
 import asyncio
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from contextvars import copy_context
 from math import inf
@@ -19,6 +20,9 @@ from asyncwait.spec import (
     was_asked_for,
 )
 
+_held: Callable[[object], int] = getattr(sys, "getrefcount", id)
+"""How many hold an object; not every Python can tell, and the same is said each time then."""
+
 
 @coroutine
 def _turn() -> Generator[None]:
@@ -31,7 +35,8 @@ class CoroutineCrew(Crew):
 
     A task for each record would cost more than all the rest. So calls share that of their worker,
     and its context, until one of them sets a variable: that is the last one of its worker, and from
-    then on each call has a context of its own.
+    then on each call has a context of its own. So is one after which somebody holds the task still:
+    they may cancel it at any time, and mean the call that is over (FAIL-12).
     """
 
     _isolates = False
@@ -43,6 +48,8 @@ class CoroutineCrew(Crew):
         watches, decides_by_one = sweep.watches, sweep.is_light and core.single
         opened, cancelling = worker.opened, worker.cancelling
         lingers = running_loop().call_at is not None
+        task = asyncio.current_task() if lingers else object()
+        held = _held(task)
         entry: Entry | None = None
         now: float | None = None
         """When the last call ended, and the next one begins; None if that is not the same."""
@@ -100,7 +107,7 @@ class CoroutineCrew(Crew):
                 is_marked = True
             # Would the next call notice the last one, by a cancellation or a context?
             may_be_cancelled = may_be_cancelled and cancelling() > 0
-            if is_marked or worker.was_cancelled or may_be_cancelled:
+            if is_marked or worker.was_cancelled or may_be_cancelled or _held(task) > held:
                 self._isolates = self._isolates or is_marked
                 return
 
@@ -116,8 +123,9 @@ class CoroutineCrew(Crew):
             if not (self._core.pending or self._core.closed):
                 await _turn()
         except asyncio.CancelledError as error:
-            if was_asked_for(error) or not worker.cancelling():
+            if was_asked_for(error):
                 raise
+            return False
         finally:
             self._on_their_way -= 1
         return not worker.cancelling()

@@ -71,6 +71,9 @@ class Crew(ABC):
         opened: the context in which the operator was opened; each worker begins in a copy.
     """
 
+    _is_on_duty = False
+    """Whether a worker has to be there always, as those who wake it run in no task."""
+
     def __init__(
         self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
     ) -> None:
@@ -139,7 +142,7 @@ class Crew(ABC):
             del self._workers[worker]
         if worker.was_cancelled:
             self._sweep.release(worker)
-        if self._core.pending:
+        if self._core.pending or self._is_on_duty:
             self.help()
 
     @abstractmethod
@@ -155,10 +158,12 @@ class Crew(ABC):
         try:
             await worker.bell.wait()
         except BaseException as error:
-            if was_asked_for(error) or not worker.cancelling():
+            if was_asked_for(error) or not isinstance(error, asyncio.CancelledError):
                 raise
             if worker in self._idle:
                 self._idle.remove(worker)
-                return False
+            else:
+                self._arrive(worker)
+            return False
         self._arrive(worker)
         return not worker.cancelling()

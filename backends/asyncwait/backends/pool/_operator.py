@@ -45,8 +45,9 @@ def open_operator(
 ) -> AbstractAsyncContextManager[PoolResults]:
     """Open a pool operator; see `asyncwait.spec.OpenOperator`.
 
-    Calls share a few long-lived tasks, one after the other: a task that a call has kept hold of may
-    run another call by then. They don't share what they set in their contexts, or cancellations.
+    Calls share a few long-lived tasks, one after the other, but for a task that somebody keeps hold
+    of, which serves no further call. They don't share what they set in their contexts, or
+    cancellations.
 
     Raises:
         InvalidConfig: an argument is not what it should be.

@@ -55,14 +55,14 @@ class CallTasks:
 
     def is_entered(self) -> None:
         """The operator is about to be entered by this task."""
-        self._busy[_present_task()] = "the consumer"
+        self._busy[present_task()] = "the consumer"
         self._deadlines.add(anyio.current_effective_deadline())
 
     # A call
 
     def begins(self, call: int) -> None:
         """A call begins in this task."""
-        task = self._tasks[call] = _present_task()
+        task = self._tasks[call] = present_task()
         if task is None:
             self._misused("task-of-others", f"call {call} runs in no task")
         elif task in self._busy:
@@ -119,7 +119,8 @@ async def _in_a_group(seconds: float) -> None:
         group.create_task(asyncio.sleep(seconds))
 
 
-def _present_task() -> Any:
+def present_task() -> Any:
+    """Return the task that runs, of asyncio or of trio; None outside of any."""
     try:
         return asyncio.current_task()
     except RuntimeError:

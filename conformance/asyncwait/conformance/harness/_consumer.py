@@ -156,7 +156,10 @@ class Consumer:
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
         named = recorder.tracker.named
-        return describe_failure(error, recorder.now(), recorder.raised, recorder.passing, named)
+        passing = recorder.passing
+        if self._plan.scenario.source_error == "no-element" and isinstance(error, TypeError):
+            passing = [*passing, error]  # It is the operator's, and stands for what the source did.
+        return describe_failure(error, recorder.now(), recorder.raised, passing, named)
 
     def end(self, how: EndingKind, *, raising: bool = False) -> bool:
         """Note that the leg ends now by the will of its consumer, unless it has; return whether.
@@ -233,6 +236,7 @@ class Consumer:
             refused=recorder.refused,
             kept=recorder.tracker.kept,
             kept_keys=recorder.tracker.kept_keys,
+            grown=recorder.tracker.grown,
             company=recorder.company,
             late_by=round(recorder.late_by, 3),
         )

@@ -70,6 +70,8 @@ def _cause(cause: BaseException | None, raised: list[BaseException]) -> str:
     if cause is None:
         return ""
     name = type(cause).__name__
+    if getattr(cause, "planned_cause", cause.__cause__) is not cause.__cause__:
+        return f"{name} without its cause"
     alike = [one for one in raised if type(one) is type(cause)]
     return name if not alike or any(cause is one for one in alike) else f"another {name}"
 

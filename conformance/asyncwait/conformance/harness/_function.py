@@ -9,9 +9,17 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
+from asyncwait.conformance.harness._call_tasks import present_task
 from asyncwait.conformance.harness._clock import loop_door
 from asyncwait.conformance.harness._recorder import Recorder
-from asyncwait.spec import ResultFuture, RetryAfter
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    Record,
+    ResultFuture,
+    RetryAfter,
+)
 from asyncwait.spec.scenario import Handler, HookRun, Scenario, Step
 from asyncwait.spec.texts import shown
 
@@ -28,14 +36,33 @@ class Unpicklable(Exception):
         self.lock = threading.Lock()
 
 
-_ERRORS: dict[str, type[BaseException]] = {
+class Chained(Exception):
+    """An error that has a cause, which is to be found behind it still."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.__cause__ = self.planned_cause = KeyError(said)
+
+
+def _group(said: str) -> BaseException:
+    return ExceptionGroup(said, [ValueError(said), OSError(said)])
+
+
+_OTHERS = Record("of another operator")
+
+_ERRORS: dict[str, Callable[[str], BaseException]] = {
+    "ExceptionGroup": _group,
+    "Chained": Chained,
+    "CallFailed": partial(CallFailed, _OTHERS),
+    "CallTimedOut": partial(CallTimedOut, _OTHERS),
+    "InvalidConfig": InvalidConfig,
     "ValueError": ValueError,
     "StopIteration": StopIteration,
     "StopAsyncIteration": StopAsyncIteration,
     "CancelledError": asyncio.CancelledError,
     "KeyboardInterrupt": KeyboardInterrupt,
     "SystemExit": SystemExit,
-    "Unpicklable": Unpicklable,
+    "Unpicklable": lambda _: Unpicklable(),
 }
 
 
@@ -43,8 +70,7 @@ def planned_error(name: str, retry_after: int = 0) -> BaseException:
     """Return a fresh error of the planned kind; `retry_after` is told in ms."""
     if name == "RetryAfter":
         return RetryAfter(retry_after / 1000)
-    kind = _ERRORS.get(name, Planned)
-    return kind() if kind is Unpicklable else kind("planned")
+    return _ERRORS.get(name, Planned)("planned")
 
 
 _MISRETURNS: dict[str, Any] = {"none": None, "text": "text", "bytes": b"bytes", "number": 7}
@@ -77,7 +103,7 @@ def planned_function(
     if scenario.form == "callback":
         fn: Any = _Callbacks(recorder, spawn)
     else:
-        fn = _WRAPPED[scenario.function](_coroutine(recorder))
+        fn = _WRAPPED[scenario.function](_coroutine(recorder, spawn))
     if scenario.handled:
         fn.timeout = lambda value: _given(recorder, scenario.handler(recorder.handler_asked(value)))
     if scenario.failures_handled:
@@ -101,9 +127,9 @@ def planned_copy(recorder: Recorder) -> Callable[[Any], Any]:
     return copy
 
 
-def _coroutine(recorder: Recorder) -> Any:
+def _coroutine(recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> Any:
     async def fn(value: Any) -> Any:
-        return await _call(recorder, value)
+        return await _call(recorder, value, spawn)
 
     return fn
 
@@ -144,15 +170,21 @@ _WRAPPED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-async def _call(recorder: Recorder, value: Any) -> Any:
+async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], Any]], None]) -> Any:
     call, step = recorder.call_started(value)
+    others = _Others(step, spawn)
     try:
         if call == 0 and recorder.visit is not None:
             await recorder.visit()
         await _until(step)
+        await others.have_cancelled()
         recorder.call_goes_on(call)
         recorder.block(step.blocks)
-    except anyio.get_cancelled_exc_class():
+    except anyio.get_cancelled_exc_class() as error:
+        if others.were_quick:
+            recorder.call_raised(call)
+            recorder.planned(error)
+            raise
         recorder.call_cancelled(call)
         await recorder.clean_up(call, step.clean_up / 1000)
         if not step.swallow:
@@ -168,6 +200,38 @@ async def _call(recorder: Recorder, value: Any) -> Any:
         case _:
             recorder.call_returned(call, step.results)
             return _collection(recorder, call, step.results)
+
+
+class _Others:
+    """Somebody who cancels the task of a call that they have kept, on asyncio.
+
+    Args:
+        step: of the call; says when.
+        spawn: starts what waits for that.
+    """
+
+    def __init__(self, step: Step, spawn: Callable[[Callable[[], Any]], None]) -> None:
+        self._step = step
+        self._task: asyncio.Task[Any] | None = None
+        self.were_quick = False
+        """Whether they have cancelled it while the call ran."""
+        if step.by_others or step.after_end is not None:
+            task = present_task()
+            self._task = task if isinstance(task, asyncio.Task) else None
+            if self._task is not None and step.after_end is not None:
+                spawn(self._cancel_later)
+
+    async def have_cancelled(self) -> None:
+        """Have the call cancelled now, if that is planned for it while it runs."""
+        if self._step.by_others and self._task is not None:
+            self.were_quick = True
+            asyncio.get_running_loop().call_soon(self._task.cancel)
+            await anyio.sleep_forever()
+
+    async def _cancel_later(self) -> None:
+        await asyncio.sleep((self._step.after + (self._step.after_end or 0)) / 1000)
+        assert self._task is not None
+        self._task.cancel()
 
 
 async def _until(step: Step) -> None:

@@ -234,6 +234,7 @@ class _LegPlayer:
             if self._recorder.tasks is not None:
                 self._recorder.tasks.is_entered()
             async with require_context(opened) as self._results:
+                self._recorder.tracker.operator = self._results
                 if contexts is not None:
                     contexts.consumer_begins()
                 self._keep_company()

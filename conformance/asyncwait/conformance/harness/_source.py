@@ -63,7 +63,7 @@ class WatchedSource:
         self._error = error
         self._given = 0
         self._asked = False
-        self._is_closed = False
+        self._is_closed = self._has_ended = False
 
     def __aiter__(self) -> Self:
         return self
@@ -88,14 +88,24 @@ class WatchedSource:
             recorder.misused("interrupted", "the read of the source")
             raise
         except StopAsyncIteration:
-            recorder.events.append(SourceEnded(recorder.now(), self._error is not None))
-            if self._error is None:
-                raise
-            raise recorder.planned(self._error, passes=True) from None
+            return self._end()
         recorder.block(self._plan.inputs[self._given].blocks)
         recorder.events.append(Taken(recorder.now(), self._plan.first_index + self._given))
         self._given += 1
         return recorder.tracker.given(element)
+
+    def _end(self) -> Any:
+        """End as planned: there is no further element, or an error, or what is no element."""
+        gives_none = self._plan.scenario.source_error == "no-element" and not self._has_ended
+        raised = gives_none or self._error is not None
+        if not self._has_ended or self._error is not None:
+            self._recorder.events.append(SourceEnded(self._recorder.now(), raised))
+        self._has_ended = True
+        if gives_none:
+            return 7
+        if self._error is None:
+            raise StopAsyncIteration
+        raise self._recorder.planned(self._error, passes=True) from None
 
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once that is done."""

@@ -3,14 +3,16 @@
 import gc
 import weakref
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
+from asyncwait.conformance.harness._footprint import footprint
 from asyncwait.spec import Element, Record, Snapshot
 from asyncwait.spec.scenario import MisuseKind
 
-EVERY = 500
+EVERY = 250
 """Elements that the consumer takes between two looks at what is still alive."""
 
 
@@ -91,6 +93,9 @@ class Tracker:
         """The most objects that the operator was found to know without need."""
         self.kept_keys = 0
         """The most keys likewise."""
+        self.operator: Any = None
+        """Whose bytes are counted; None for nobody's."""
+        self._footprints: list[int] = []
 
     def given(self, element: Element) -> Element:
         """Return an input element with a token as its value."""
@@ -154,6 +159,9 @@ class Tracker:
         self._count += 1
         if self._count % EVERY == 0:
             self.look()
+            # What is in flight would count, too; the element that comes out just now is the last.
+            if self._looks and self.operator is not None and len(self._inputs) <= 1:
+                self._footprints.append(footprint(self.operator))
         match element:
             case Record():
                 value = self._returned(element.value, self._results, "a result came out as")
@@ -198,6 +206,15 @@ class Tracker:
             gc.collect()
             self.kept = max(self.kept, len(self._inputs) - self.may_know, len(self._taken))
             self.kept_keys = max(self.kept_keys, len(self._keys) - self.may_know)
+
+    @property
+    def grown(self) -> float:
+        """The bytes that the operator has grown by for each element, at least, from look to look.
+
+        The first time it may have warmed up, so that there are no fewer than three looks.
+        """
+        steps = [later - earlier for earlier, later in pairwise(self._footprints)]
+        return max(0, min(steps)) / EVERY if len(steps) > 1 else 0
 
 
 def _plain(key: Any) -> Any:

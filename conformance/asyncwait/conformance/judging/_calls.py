@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from math import nextafter
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -96,8 +97,13 @@ def overloaded_at(facts: Facts) -> float:
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
     surely = [(facts.instants(c.until)[-1], c.ended_at) for c in facts.calls]
-    # It may notice a deadline before the loop is blocked, and the end of a call when it is free.
-    maybe = [(facts.instants(c.until)[0], c.ended_at) for c in facts.calls]
+    # It may notice a deadline before the loop is blocked, and the end of a call when it is free,
+    # or when it has counted in that very instant.
+    maybe = [
+        (facts.instants(c.until)[0], nextafter(c.ended_at, NEVER))
+        for c in facts.calls
+        if c.ended_at > c.until
+    ]
     too_many, perhaps = ([*_above(capacity, spans)] for spans in (surely, maybe))
     noticed = (
         (at, until)

@@ -6,11 +6,10 @@ from itertools import accumulate
 from typing import Any
 
 from asyncwait.conformance.judging._check import Finding
-from asyncwait.conformance.judging._despite import FOR_THE_PROGRAM
 from asyncwait.conformance.judging._items import NEVER, Item, Output
 from asyncwait.conformance.judging._leg import LegHistory
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import identity
+from asyncwait.spec.scenario import PLANNED_ERRORS, identity
 
 
 def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
@@ -40,15 +39,7 @@ def first_failures(leg: LegHistory) -> list[Item]:
     return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
 
 
-_NAMED = {
-    "ValueError",
-    "RetryAfter",
-    "StopIteration",
-    "StopAsyncIteration",
-    "CancelledError",
-    "Unpicklable",
-    *FOR_THE_PROGRAM,
-}
+_NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}
 """What plans call an error by the name of its class; all others are of the harness's own."""
 
 

@@ -161,7 +161,7 @@ def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
 
 def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]:
     """Give each call its step: the k-th call of a value does what step k of its plan says."""
-    cancelled = {event.call: event.at for _, event in seen(CallCancelled)}
+    cancelled = {event.call: (event.at, seq) for seq, event in seen(CallCancelled)}
     ended = {event.call: (seq, event) for seq, event in seen(CallEnded)}
     unknown = (cancelled.keys() | ended.keys()) - {event.call for _, event in seen(CallStarted)}
     if unknown:
@@ -185,7 +185,7 @@ def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]
             record,
             _after(first, scenario.timeout),
             _after(event.at, None if retry is None else retry.attempt_timeout),
-            cancelled.get(event.call, NEVER),
+            *cancelled.get(event.call, (NEVER, -1)),
         )
         if event.call in ended:
             ended_seq, end = ended[event.call]

@@ -251,7 +251,7 @@ def _abandoned(leg: "LegHistory") -> Iterator[Bounds]:
     """Yield when calls that ran on may count as abandoned, and when they must."""
     for call in leg.calls:
         if call.ended_at > call.cancelled_at:
-            known = _known_at(leg.facts, call)
+            known = min(_known_at(leg.facts, call), leg.overtaken.get(call, NEVER))
             # Who has seen the end of the stream only waits for what still cleans up.
             yield call.cancelled_at, known if known < min(call.ended_at, leg.end_at) else NEVER
 

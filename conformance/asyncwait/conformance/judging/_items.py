@@ -32,6 +32,7 @@ class Call(Struct, frozen=True, eq=False):
         deadline: of its record, in ms.
         limit: of itself as one attempt, in ms.
         cancelled_at: ms, when a cancellation reached it.
+        cancelled_seq: number of that event; -1 for none.
         ended: how it ended; None if it did not.
         ended_at: ms.
         ended_seq: number of the event; -1 for none.
@@ -47,6 +48,7 @@ class Call(Struct, frozen=True, eq=False):
     deadline: float = NEVER
     limit: float = NEVER
     cancelled_at: float = NEVER
+    cancelled_seq: int = -1
     ended: CallEnded | None = None
     ended_at: float = NEVER
     ended_seq: int = -1
@@ -55,6 +57,10 @@ class Call(Struct, frozen=True, eq=False):
     def until(self) -> float:
         """When it is cancelled at the latest, unless the operator is over, in ms."""
         return min(self.deadline, self.limit)
+
+    def runs_before(self, seq: int) -> bool:
+        """Whether it has not ended before the event number `seq`."""
+        return not -1 < self.ended_seq < seq
 
 
 class Input(Struct, frozen=True, eq=False):

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -154,9 +155,26 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.facts.leg.kept_keys
 
     @property
+    def grown(self) -> float:
+        """How many bytes it has grown by for each element that has come out, at least."""
+        return self.facts.leg.grown
+
+    @property
     def company(self) -> str:
         """What went wrong with another operator on the loop; empty for nothing."""
         return self.facts.leg.company
+
+    @cached_property
+    def overtaken(self) -> Mapping[Call, float]:
+        """The calls that ran when the next attempt at their record began, and when that was, in ms.
+
+        So they were abandoned by then: their operator knows, however soon it is. In callback form
+        nothing can end a call.
+        """
+        if self.scenario.retry is None or self.scenario.form == "callback":
+            return {}
+        both = (pair for item in self.records for pair in pairwise(item.attempts))
+        return {before: call.at for before, call in both if before.runs_before(call.seq)}
 
     def deadline(self, item: Item) -> float:
         """Return when the time of `item` is over, in ms."""

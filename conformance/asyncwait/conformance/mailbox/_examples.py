@@ -110,6 +110,12 @@ MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
         ),
     ),
     MailboxExample(
+        "other-threads-are-refused-what-an-action-may",
+        ("MBX-12",),
+        "The loop has ended; another thread has kept what its action was given.",
+        program("run a.suspend_action is_idle", "execute:m"),
+    ),
+    MailboxExample(
         "cancelled-as-the-mail-comes",
         ("MBX-13", "MBX-2"),
         "A mail that comes in the instant in which the wait is cancelled is there for the next.",

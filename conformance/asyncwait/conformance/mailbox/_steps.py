@@ -35,6 +35,7 @@ class Steps:
     def __init__(self, recorder: Recorder, action: tuple[tuple[Step, ...], ...]) -> None:
         self._recorder = recorder
         self._action = action
+        self._controller: Controller | None = None  # given to the default action
         self._runs = 0
         self._asks = 0  # for a description
         self._executors: dict[int, Executor] = {}
@@ -56,7 +57,7 @@ class Steps:
             "suspend_action": lambda _: self._suspend(),
             "resume": self._resume,
             "suspend": lambda _: self.processor.suspend(),
-            "all_actions_completed": lambda _: self.processor.all_actions_completed(),
+            "all_actions_completed": lambda _: self._steered().all_actions_completed(),
             "report_error": lambda _: self.processor.report_error(PlannedError(REPORTED)),
             "prepare_close": lambda _: self.processor.prepare_close(),
             "run_what_is_left": lambda _: self.processor.drain(),
@@ -119,8 +120,12 @@ class Steps:
         """Return what has become of the futures."""
         return tuple(FutureSeen(mail, _state(future)) for mail, future in self._futures.items())
 
-    def act(self, _: Controller) -> None:
-        """Be the default action."""
+    def act(self, controller: Controller) -> None:
+        """Be the default action, which steers its loop by what it is given, as all others do then.
+
+        That may be another object than the processor, and is kept by whoever likes to.
+        """
+        self._controller = controller
         number, self._runs = self._runs, self._runs + 1
         self._recorder.note("action", of=number)
         steps = self._action[number] if number < len(self._action) else (_COMPLETE,)
@@ -171,8 +176,11 @@ class Steps:
             return executor.try_run_one(with_deferred=True)
         return executor.try_run_one()
 
+    def _steered(self) -> Controller:
+        return self._controller or self.processor
+
     def _suspend(self) -> None:
-        self._suspensions.append(self.processor.suspend_default_action())
+        self._suspensions.append(self._steered().suspend_default_action())
 
     def _resume(self, step: Step) -> None:
         if step.number < len(self._suspensions):

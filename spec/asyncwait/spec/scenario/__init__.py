@@ -18,7 +18,14 @@ from asyncwait.spec.scenario._files import scenarios_from_json, scenarios_to_jso
 from asyncwait.spec.scenario._identity import ID_DIGITS, id_of, key_of, size_of
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
-from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step, StepKind
+from asyncwait.spec.scenario._plan import (
+    PLANNED_ERRORS,
+    Handler,
+    Plan,
+    PlannedRetry,
+    Step,
+    StepKind,
+)
 from asyncwait.spec.scenario._scenario import (
     Crash,
     Scenario,
@@ -77,6 +84,7 @@ __all__ = [
     "LIMITS",
     "NUMBERED",
     "OLDEST_PROTOCOL",
+    "PLANNED_ERRORS",
     "PROFILES",
     "PROTOCOL",
     "READY",

@@ -30,6 +30,11 @@ PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
         "SystemExit",
         "Unpicklable",
         "RetryAfter",
+        "ExceptionGroup",
+        "Chained",
+        "CallFailed",
+        "CallTimedOut",
+        "InvalidConfig",
         "",
     ),
     "misreturn": ("none", "text", "bytes", "number", "broken"),
@@ -54,8 +59,9 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         after: ms from the start of the call until then; 0 is without any await.
         results: of a reply.
         error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
-            "KeyboardInterrupt", "SystemExit", "Unpicklable" or "RetryAfter", or empty for an error
-            of the harness's own; or what a misreturn gives.
+            "KeyboardInterrupt", "SystemExit", "Unpicklable" or "RetryAfter"; an "ExceptionGroup";
+            one that is "Chained" to its cause; "CallFailed", "CallTimedOut" or "InvalidConfig" of
+            another operator; or empty for an error of the harness's own; or what a misreturn gives.
         retry_after: of a RetryAfter, in ms.
         blocks: before it answers, the call blocks the loop for so many ms.
         thread: the answer comes from another thread.
@@ -67,6 +73,10 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         swallow: a cancelled call goes on for `clean_up` ms, then answers as planned all the same;
             one that would never answer replies then.
         clean_up: how long a cancelled call still runs, in ms.
+        by_others: the call raises its CancelledError as somebody else cancels its task.
+        after_end: somebody has kept the task of the call, and cancels it so many ms after the call
+            was to end; None for nobody. Both in coroutine form on asyncio, where tasks can be
+            cancelled by whoever knows them; elsewhere an error is raised as any other.
 
     Raises:
         InvalidConfig: `error` names none that is known, or a time is negative.
@@ -85,11 +95,15 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     throws: bool = False
     swallow: bool = False
     clean_up: Wait = 0
+    by_others: bool = False
+    after_end: Wait | None = None
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
         require_limits(self)
         require_flat("results", *self.results)
+        if self.by_others and self.error != "CancelledError":
+            raise InvalidConfig.of("by_others", True, "False but where a CancelledError is raised")
         if self.throws and (self.does != "raise" or self.after or self.thread):
             raise InvalidConfig.of("throws", self.throws, "False but where a call raises at once")
 
@@ -222,7 +236,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         """Say whether an error is followed by another call: a step's, or a TimeoutError."""
         if self.on_error == "any":
             return error not in _NO_EXCEPTIONS
-        return self.on_error != "breaks" and error == "ValueError"
+        return self.on_error != "breaks" and error in {"ValueError", "InvalidConfig"}
 
     def back_off(self, attempts: int) -> int:
         """Return the back-off after so many attempts, in ms, jitter aside."""

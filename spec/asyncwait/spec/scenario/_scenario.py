@@ -143,7 +143,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         source_ends_at: the end of input is not known before this time, in ms since the run began.
         source_error: in place of its end the source raises an error of its "own", one of the
             "contract" (a CallFailed), a "cancelled" error, or a KeyboardInterrupt to "interrupt"
-            the program; empty for none.
+            the program, or gives a number, which is "no-element"; empty for none.
         close_takes: closing the source takes so many ms.
         close_error: closing the source raises.
         sink: the consumer's script in the first leg; without one it reads to the end.
@@ -192,7 +192,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     hook_error: Literal["", "open", "close"] = ""
     source: Literal["iterator", "iterable", "generator", "scope"] = "iterator"
     source_ends_at: Wait = 0
-    source_error: Literal["", "own", "contract", "cancelled", "interrupt"] = ""
+    source_error: Literal["", "own", "contract", "cancelled", "interrupt", "no-element"] = ""
     close_takes: Wait = 0
     close_error: bool = False
     sink: Items[SinkStep] = ()
@@ -307,7 +307,10 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         """An upper bound of the legal duration of a leg, in ms, where every call answers."""
         longest = max((self._lasts(step) for p in self.plans for step in p.steps), default=0)
         if self.retry is not None:
-            longest = self.retry.lasts(longest, self.plans)
+            lasts = self.retry.lasts(longest, self.plans)
+            # Where a back-off is longer than anybody waits, only a deadline can end it.
+            is_ended = lasts > LIMITS.duration and self.timeout is not None
+            longest = self.timeout + longest if is_ended and self.timeout else lasts
         longest += sum(plan.handler.blocks + plan.failure.blocks for plan in self.plans)
         stored = len(self.restore.in_flight) if self.restore else 0
         last = self.inputs[-1].at if self.inputs else 0

@@ -394,6 +394,8 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         kept: objects that the operator was found to know without need, at most, where they are
             tracked.
         kept_keys: keys likewise, in key-ordered mode.
+        grown: bytes that the operator held more, at least, each time it was looked at while it had
+            nothing in flight; for each element that had come out since.
         company: what went wrong with another operator on the loop; empty for nothing.
         late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
     """
@@ -410,6 +412,7 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     refused: str = ""
     kept: int = 0
     kept_keys: int = 0
+    grown: Annotated[float, Meta(ge=0)] = 0
     company: str = ""
     late_by: Annotated[float, Meta(ge=0)] = 0
 

@@ -163,7 +163,7 @@ def without_retry_after(scenario: Scenario) -> Scenario:
 def _saying_nothing(step: Step) -> Step:
     if step.error != "RetryAfter":
         return step
-    return replace(step, error="ValueError", retry_after=0)
+    return replace(step, error="ValueError", retry_after=0, by_others=False)
 
 
 def without_jitter(scenario: Scenario) -> Scenario:
@@ -189,7 +189,7 @@ def _spared(scenario: Scenario, plan: Plan) -> Plan:
     if plan.failure.does != "reply":
         return replace(plan, failure=Handler("none"))
     steps = tuple(
-        replace(step, does="reply", error="", results=results, throws=False)
+        replace(step, does="reply", error="", results=results, throws=False, by_others=False)
         if step.does in {"raise", "misreturn"} and not _is_repeated(scenario, step)
         else step
         for step in plan.steps
@@ -361,7 +361,7 @@ def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
     return replace(element, value=value)
 
 
-_SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own"}
+_SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own", "no-element": "own"}
 """What a source raises instead that is not on the operator's loop."""
 
 _ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
@@ -369,16 +369,23 @@ _ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
 
 
 def _uninterrupting(plan: Plan) -> Plan:
-    """Have what would end the program be an error like any other."""
+    """Have what would end the program, or is of this loop alone, be an error like any other."""
     steps = tuple(
-        replace(step, error="ValueError") if step.error in _FOR_THE_PROGRAM else step
+        replace(step, error=_PLAIN.get(step.error, step.error), by_others=False, after_end=None)
         for step in plan.steps
     )
     handler, failure = (
-        replace(each, error="ValueError") if each.error in _FOR_THE_PROGRAM else each
+        replace(each, error=_PLAIN.get(each.error, each.error))
         for each in (plan.handler, plan.failure)
     )
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
 _FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
+_PLAIN = dict.fromkeys(
+    {
+        *_FOR_THE_PROGRAM,
+        *("ExceptionGroup", "Chained", "CallFailed", "CallTimedOut", "InvalidConfig"),
+    },
+    "ValueError",
+)

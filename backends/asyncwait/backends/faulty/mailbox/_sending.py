@@ -2,15 +2,23 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
-from asyncwait.reference import MAIN, Mail, MailboxExecutor, MailboxState, TaskMailbox
+from asyncwait.reference import (
+    MAIN,
+    Mail,
+    MailboxExecutor,
+    MailboxProcessor,
+    MailboxState,
+    TaskMailbox,
+)
 from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import MailboxClosedError
+from asyncwait.spec.mailbox import DefaultAction, MailboxClosedError
 
 
 class DrainsAndKeeps(TaskMailbox):
@@ -170,6 +178,22 @@ class DescribesAtOnce(TaskMailbox):
         super().put(mail)
 
 
+class SuspendsByMail(MailboxProcessor):
+    """Gives its action a controller that any thread may use: it sends itself a mail then."""
+
+    def __init__(self, loop: Loop, default_action: DefaultAction) -> None:
+        super().__init__(loop, lambda _: default_action(controller))
+        owner, controller = threading.get_ident(), cast("Any", SimpleNamespace())
+        controller.all_actions_completed = self.all_actions_completed
+
+        def suspend_default_action() -> object:
+            if threading.get_ident() == owner:
+                return self.suspend_default_action()
+            return self.executor(MAIN).submit(self.suspend_default_action)
+
+        controller.suspend_default_action = suspend_default_action
+
+
 class PollsWithoutAPause(TaskMailbox):
     """Looks for a mail again and again until there is one."""
 
@@ -211,6 +235,7 @@ FAULTS = (
     FaultyMailbox("MBX-11", SleepsThroughMailsOfThreads),
     FaultyMailbox("MBX-11", LooksForTheSeenOnce),
     FaultyMailbox("MBX-12", LetsAnybodyTake),
+    FaultyMailbox("MBX-12", SuspendsByMail),
     FaultyMailbox("MBX-13", LosesAMailWhenCancelled),
     FaultyMailbox("MBX-13", LosesAMailWhenCancelledLater),
     FaultyMailbox("MBX-14", DescribesAtOnce),

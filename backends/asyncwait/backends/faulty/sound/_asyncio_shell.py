@@ -40,9 +40,7 @@ class AsyncioShell(Shell):
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
             let_pass(error)
-            if self._is_cancelled(error):
-                raise
-            reply.fail(self._loop.time(), error)
+            reply.fail(self._loop.time(), error)  # too late to count if the operator cancelled it
         else:
             reply.give(self._loop.time(), lambda: returned)
 

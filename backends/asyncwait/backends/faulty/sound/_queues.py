@@ -1,4 +1,4 @@
-"""Workers that live long, and queues: of jobs, of what is decided, of what may go out."""
+"""Workers that do a job each, and queues: of jobs, of what is decided, of what may go out."""
 
 import asyncio
 import math
@@ -38,7 +38,7 @@ class _Job:
 
 
 class WorksThroughQueues(AsyncioShell):
-    """Keeps workers that take their jobs from a queue, and a sorter that fills another."""
+    """Hires workers that take a job each from a queue, and a sorter that fills another."""
 
     async def _start(self) -> None:
         await super()._start()
@@ -110,23 +110,20 @@ class WorksThroughQueues(AsyncioShell):
     def _hire(self) -> None:
         if self._jobs.qsize() > self._idle:
             self._idle += 1
-            self._tasks.add(self._loop.create_task(self._work()))
+            worker = self._loop.create_task(self._work())
+            self._tasks.add(worker)
+            worker.add_done_callback(self._tasks.discard)
+            worker.add_done_callback(self._spared.discard)
 
     async def _work(self) -> None:
-        me = asyncio.current_task()
-        assert me is not None
-        while self._end is None:
-            job, record = await self._jobs.get()
-            self._idle -= 1
-            job.worker = me
-            try:
-                await self._do(job, record)
-            finally:
-                job.worker = None
-            if me in self._spared and self._end is None:  # cancelled for the sake of that job
-                self._spared.discard(me)
-                me.uncancel()
-            self._idle += 1
+        """Do one job: whoever keeps hold of this task may cancel it later (FAIL-12)."""
+        job, record = await self._jobs.get()
+        self._idle -= 1
+        job.worker = asyncio.current_task()
+        try:
+            await self._do(job, record)
+        finally:
+            job.worker = None
 
     async def _do(self, job: _Job, record: Record) -> None:
         self._calls += 1

@@ -117,6 +117,10 @@ _UNNOTICED = 64
 """Objects that may be left over, in variables of tasks that rest, say, however long the stream."""
 
 
+_FEW = 2
+"""Bytes for each element, below which what caches and queues of a loop do may hide them."""
+
+
 @leg_check("CAP-7")
 def what_came_out_is_not_kept(leg: LegHistory) -> Iterator[Finding]:
     """Of the objects in a long stream, hardly any that need not be alive is."""
@@ -125,6 +129,9 @@ def what_came_out_is_not_kept(leg: LegHistory) -> Iterator[Finding]:
     most = _UNNOTICED + len(leg.outputs) // 8
     if leg.kept > most:
         text = f"{leg.kept} values and results are kept of a stream of {len(leg.records)}"
+        yield text, leg.end_at
+    elif leg.grown >= _FEW:
+        text = f"{leg.grown:g} bytes are kept of each of {len(leg.outputs)} elements"
         yield text, leg.end_at
     elif leg.records and leg.ran_to_its_end:
         yield None

@@ -19,7 +19,10 @@ from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import Closed, FailureAsked, HandlerAsked, HookRun, SourceClosed
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
-_ODD = {"StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"}
+_ODD = {
+    *("StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable", "ExceptionGroup"),
+    *("CallFailed", "CallTimedOut", "InvalidConfig"),
+}
 
 
 @leg_check("FAIL-1")
@@ -158,22 +161,28 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
         return
     if ending.how == "finished":
         yield None
-    if ending.how != "failed":
-        return
+    if ending.how == "failed" and _is_explained(leg):
+        yield None
+    elif ending.how == "failed":
+        yield f"nothing failed that explains {ending.error}: {ending.detail}", ending.at
+
+
+def _is_explained(leg: LegHistory) -> bool:
+    """Whether a leg that failed has a reason for it.
+
+    Whether there were too many abandoned calls is for TIME-9 to say, what is no element for ELEM-3;
+    and that something failed and the error has the name of something else is for the rules that
+    ask for the right name.
+    """
+    ending = leg.ending
     failed = [item for item in leg.records if item.decided_at <= ending.at]
     reasons = {each for item in failed for each in (item.wrong, item.failure)} - {""}
-    # Whether there were too many abandoned calls is for TIME-9 to say, what is no element for
-    # ELEM-3; and that something failed and the error has the name of something else is for the
-    # rules that ask for the right name.
-    if (
+    return (
         ending.unchanged
         or ending.error in {"TooManyAbandonedCalls", "NotAnElement"}
         or ending.error in reasons
-        or (ending.error in _OWN and reasons & _OWN)
-    ):
-        yield None
-    else:
-        yield f"nothing failed that explains {ending.error}: {ending.detail}", ending.at
+        or bool(ending.error in _OWN and reasons & _OWN)
+    )
 
 
 @leg_check("FAIL-9")
@@ -230,6 +239,26 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
         yield f"{ending.error} ended the loop, and the source is not closed", ending.at
     elif leg.scenario.hooks != "none" and "close" not in [e.hook for _, e in leg.seen(HookRun)]:
         yield f"{ending.error} ended the loop, and the function is not closed", ending.at
+    else:
+        yield None
+
+
+@leg_check("FAIL-12")
+def who_cancels_the_task_of_a_call_ends_that_call_alone(leg: LegHistory) -> Iterator[Finding]:
+    """No call is cancelled that is not meant, and the leg comes to its end."""
+    steps = [call.step for call in leg.calls]
+    if leg.scenario.form == "callback" or not any(
+        step.by_others or step.after_end is not None for step in steps
+    ):
+        return
+    over_at = min(leg.may_be_over_at, leg.end_at)
+    hit = next((c for c in leg.calls if c.cancelled_at < min(c.until, over_at)), None)
+    if leg.ending.how in {"hung", "livelock"}:
+        yield f"the task of a call was cancelled, and the leg {leg.ending.how}", leg.end_at
+    elif hit is not None:
+        yield f"call {hit.number} of {hit.value!r} was cancelled in its place", hit.cancelled_at
+    elif leg.ending.how == "failed" and not _is_explained(leg):
+        yield f"the leg failed with {leg.ending.error}, for no other reason", leg.end_at
     else:
         yield None
 

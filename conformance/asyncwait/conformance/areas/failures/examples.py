@@ -2,7 +2,7 @@
 
 from asyncwait.conformance.evidence import Example, at, in_two_modes, never, raises, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
 
 def _odd(name: str, error: str, after: int) -> Example:
@@ -17,6 +17,23 @@ def _odd(name: str, error: str, after: int) -> Example:
     )
 
 
+def _kept(name: str, says: str, *, b_after: int, at_b: int = 80, after_end: int = 40) -> Example:
+    """Somebody cancels the task of the call of a, which ends at 40, at 80 or so."""
+    return Example(
+        f"task-of-a-call-cancelled-{name}",
+        ("FAIL-12",),
+        says,
+        Scenario(
+            inputs=(*at(0, Record("a")), *at(at_b, Record("b")), *at(400, Record("c"))),
+            plans=(
+                Plan("a", (Step(after=40, results=("a1",), after_end=after_end),)),
+                replies("b", b_after, "b1"),
+                replies("c", 40, "c1"),
+            ),
+        ),
+    )
+
+
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "call-raises",
@@ -24,6 +41,76 @@ EXAMPLES: tuple[Example, ...] = (
         "A single call raises, nothing else happens, and the error names its record.",
         Scenario(inputs=at(0, Record("a", 5, "k")), plans=(raises("a", 40),)),
     ),
+    _odd("group", "ExceptionGroup", 40),
+    _odd("what-has-a-cause", "Chained", 40),
+    _odd("call-failed-of-another", "CallFailed", 40),
+    _odd("timeout-of-another", "CallTimedOut", 40),
+    _odd("refusal-of-another", "InvalidConfig", 40),
+    Example(
+        "other-operators-errors-are-repeated",
+        ("RETRY-1", "FAIL-1"),
+        "An operator inside the call fails, times out, and can't be opened; then it answers.",
+        Scenario(
+            retry=PlannedRetry(max_attempts=4),
+            inputs=at(0, Record("a")),
+            plans=(
+                Plan(
+                    "a",
+                    (
+                        *(
+                            Step("raise", 40, error=error)
+                            for error in ("CallFailed", "CallTimedOut", "InvalidConfig")
+                        ),
+                        Step(results=("a1",)),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    *in_two_modes(
+        "task-of-a-call-cancelled-as-it-runs",
+        ("FAIL-1", "FAIL-5", "FAIL-12"),
+        "Somebody else cancels the task in which b is called for; that is an error of b.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b", 6)),
+            plans=(
+                never("a"),
+                Plan("b", (Step("raise", 40, error="CancelledError", by_others=True),)),
+            ),
+        ),
+    ),
+    Example(
+        "task-of-a-call-cancelled-and-spared",
+        ("POLICY-2", "FAIL-12"),
+        "The failure handler has results for what somebody else has cancelled, and it goes on.",
+        Scenario(
+            failures_handled=True,
+            inputs=(*at(0, Record("a")), *at(80, Record("b")), *at(160, Record("c"))),
+            plans=(
+                Plan(
+                    "a",
+                    (Step("raise", 40, error="CancelledError", by_others=True),),
+                    failure=Handler("reply", ("a?",)),
+                ),
+                replies("b", 40, "b1"),
+                replies("c", 40, "c1"),
+            ),
+        ),
+    ),
+    _kept(
+        "between-two",
+        "Nobody is called for when somebody cancels the task of a.",
+        b_after=40,
+        at_b=120,
+    ),
+    _kept(
+        "as-another-runs",
+        "b is called for since 40 when somebody cancels the task of a.",
+        b_after=120,
+        at_b=40,
+    ),
+    _kept("as-another-begins", "In that instant b is read, and called for.", b_after=40),
+    _kept("as-it-ends", "They cancel it in the instant in which it ends.", b_after=40, after_end=0),
     Example(
         "call-raises-before-its-first-await",
         ("FAIL-1", "FAIL-2", "FAIL-9", "FAIL-10"),
@@ -162,6 +249,16 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, Record("a"), Watermark(9), Record("b", 16)),
             plans=(replies("a", 80, "a1"), replies("b", 40, "b1", "b2")),
             source_error="own",
+        ),
+    ),
+    Example(
+        "source-gives-what-is-no-element",
+        ("FAIL-7",),
+        "A number comes behind a and b, which come out before the consumer is told.",
+        Scenario(
+            inputs=at(0, Record("a", 5), Record("b", 6)),
+            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
+            source_error="no-element",
         ),
     ),
     Example(

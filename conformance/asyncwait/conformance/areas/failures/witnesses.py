@@ -20,7 +20,7 @@ from asyncwait.conformance.evidence import (
     waits,
 )
 from asyncwait.spec import Barrier, Record, Snapshot
-from asyncwait.spec.scenario import Scenario, SinkStep, SourceClosed
+from asyncwait.spec.scenario import Plan, Scenario, SinkStep, SourceClosed, Step
 
 A, B = Record("a"), Record("b")
 
@@ -40,6 +40,11 @@ _SOURCE_RAISES = Scenario(
     inputs=at(0, A, Barrier(1)), plans=(replies("a", 40),), source_error="own"
 )
 _INTERRUPTED = Scenario(inputs=at(0, A), plans=(raises("a", 40, "KeyboardInterrupt"),))
+# a ends at 40, and somebody cancels the task of its call at 80.
+_KEPT = Scenario(
+    inputs=at(0, A, B),
+    plans=(Plan("a", (Step(after=40, results=("a1",), after_end=40),)), replies("b", 120, "b1")),
+)
 _OWN_DEADLINE = Scenario(timeout=40, inputs=at(0, A), plans=(never("a"),))
 
 _TWO_CALLS: Events = (*waits(0), *taken(0, 0, 1), *called(0, "a", "b"))
@@ -324,5 +329,34 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text="expected KeyboardInterrupt to end the loop, the leg failed CallFailed",
+    ),
+    Witness(
+        "FAIL-12",
+        violating=run(
+            _KEPT,
+            leg(
+                ends("failed", 80, error="CallFailed", record=B, cause="CancelledError"),
+                _TWO_CALLS,
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                waits(40),
+                cancelled(80, 1),
+            ),
+        ),
+        legal=run(
+            _KEPT,
+            leg(
+                ends("finished", 120),
+                _TWO_CALLS,
+                input_ended(0),
+                answered(40, 0, "a1"),
+                took(40, Record("a1")),
+                waits(40),
+                answered(120, 1, "b1"),
+                took(120, Record("b1")),
+                waits(120),
+            ),
+        ),
+        text="the leg failed with CallFailed, for no other reason",
     ),
 )

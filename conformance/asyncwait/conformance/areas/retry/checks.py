@@ -192,16 +192,24 @@ def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]
         return
     for item, calls in _calls_of(leg).items():
         for before, call in pairwise(sorted(calls, key=lambda call: call.seq)):
-            is_over = before.ended_at <= call.at or _may_be_abandoned(leg, before, call.at)
-            if not is_over:
+            if before.runs_before(call.seq) and not _may_be_abandoned(leg, before, call):
                 yield f"call {call.number} of {item} began, call {before.number} ran", call.at
             else:
                 yield None
+    least = len(leg.overtaken)
+    if leg.ending.how in {"finished", "left", "failed"} and leg.abandoned < least:
+        ran = counted(least, "call ran", "calls ran")
+        yield f"{ran} when the next began, statistics say {leg.abandoned} abandoned", leg.end_at
 
 
-def _may_be_abandoned(leg: LegHistory, call: Call, at: float) -> bool:
-    """Whether a call that runs at `at` was over before; in callback form nothing can end it."""
-    return (call.limit if leg.scenario.form == "callback" else call.cancelled_at) < at
+def _may_be_abandoned(leg: LegHistory, before: Call, call: Call) -> bool:
+    """Whether a call that runs when the next begins was over, cancelled, and ran on after that.
+
+    That may be within an instant, in which no clock moves. In callback form nothing can end it.
+    """
+    if leg.scenario.form == "callback":
+        return before.limit < call.at
+    return -1 < before.cancelled_seq < call.seq and before.ended_at > before.cancelled_at
 
 
 @leg_check("RETRY-11")
@@ -225,11 +233,14 @@ def _is_not_asked(leg: LegHistory, item: Item) -> bool:
 
 @leg_check("RETRY-12")
 def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
-    """A call that runs at its limit is cancelled then, if it can be."""
+    """A call that runs at its limit is cancelled then, if it can be, and not before."""
     if leg.scenario.form == "callback":
         return
+    over_at = min(leg.may_be_over_at, leg.end_at)
     for item in leg.records:
         for call in item.attempts:
+            if call.cancelled_at < min(call.until, over_at) and call.limit < NEVER:
+                yield f"call {call.number} of {item} was cancelled early", call.cancelled_at
             noticed = leg.facts.instants(call.limit)[-1]
             if not noticed < min(leg.over_at, leg.end_at, leg.due(item)):
                 continue

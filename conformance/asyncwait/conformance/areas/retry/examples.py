@@ -12,6 +12,8 @@ from asyncwait.conformance.evidence import (
 )
 from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
+    GRID,
+    LIMITS,
     Crash,
     Handler,
     Plan,
@@ -26,6 +28,8 @@ A, B, C = Record("a"), Record("b"), Record("c")
 
 _FAILURE = Step("raise", 40, error="ValueError")
 _AT_ONCE = Step("raise", error="ValueError")
+_DONE = Step(results=("a1",))
+_FAR = LIMITS.timeout - LIMITS.timeout % GRID
 
 
 def _gives(*results: str, after: int = 40) -> Step:
@@ -391,6 +395,57 @@ EXAMPLES: tuple[Example, ...] = (
             retry=PlannedRetry(attempt_timeout=80),
             inputs=at(0, A),
             plans=(Plan("a", (Step("never", clean_up=120), _gives("a1"))),),
+        ),
+    ),
+    Example(
+        "attempt-over-while-the-loop-is-blocked",
+        ("RETRY-4", "RETRY-10", "TIME-8"),
+        "At 160, when b lets go of the loop, the attempt at a is cancelled, and its back-off over.",
+        Scenario(
+            mode="unordered",
+            retry=PlannedRetry(attempt_timeout=80),
+            inputs=at(0, A, B),
+            plans=(
+                Plan("a", (Step("never", clean_up=120), _gives("a1"))),
+                Plan("b", (Step(after=40, blocks=120), Step(results=("b1",)))),
+            ),
+        ),
+    ),
+    Example(
+        "attempts-shorter-than-a-turn",
+        ("RETRY-10", "RETRY-12", "TIME-8", "STAT-8"),
+        "A call is over after 10 ms, and ends 4 later; it is to be repeated after 1.",
+        Scenario(
+            retry=PlannedRetry(attempt_timeout=10, initial=1, max_attempts=4),
+            inputs=at(0, A),
+            plans=(
+                Plan("a", (*[Step("never", clean_up=4)] * 2, Step("never", clean_up=80), _DONE)),
+            ),
+            figures_at=(13, 60),
+        ),
+    ),
+    Example(
+        "one-call-too-many-runs-on",
+        ("RETRY-10", "TIME-9"),
+        "Two calls of a run on, more than the capacity: nothing begins any more.",
+        Scenario(
+            capacity=1,
+            retry=PlannedRetry(attempt_timeout=10, initial=1),
+            inputs=at(0, A),
+            plans=(Plan("a", (*[Step("never", clean_up=400)] * 2, _DONE)),),
+            figures_at=(13,),
+        ),
+    ),
+    Example(
+        "times-beyond-any-clock",
+        ("RETRY-3", "RETRY-11", "RETRY-12"),
+        "Longer than calendars and timers count: the deadline ends the back-off of a, b answers.",
+        Scenario(
+            timeout=80,
+            handled=True,
+            retry=PlannedRetry(initial=_FAR, cap=_FAR, attempt_timeout=_FAR),
+            inputs=at(0, A, B),
+            plans=(Plan("a", (_FAILURE, _DONE), handler("a?")), Plan("b", (_gives("b1"),))),
         ),
     ),
     Example(

@@ -182,6 +182,11 @@ def _is_abandoned(leg: LegHistory, call: Call) -> bool:
 @leg_check("TIME-9")
 def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Finding]:
     """More than `capacity` abandoned calls at the same time are a failure, no fewer are."""
+    overtaken = ((at, call.ended_at) for call, at in leg.overtaken.items())
+    for at, running in running_at(overtaken):
+        if running > leg.capacity:
+            yield f"a call began, and {running} abandoned ones ran, capacity {leg.capacity}", at
+            return
     if leg.ending.error == "TooManyAbandonedCalls":
         if leg.overloaded_at == NEVER:
             text = f"failed with TooManyAbandonedCalls, and never more than {leg.capacity} ran on"
