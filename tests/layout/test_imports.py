@@ -27,8 +27,9 @@ OURS = {
         "backends.threads",
     },
     "backends.threads": {"spec", "backends.pool"},
+    "adapter.chain": SUITE | {"reference", "backends.chain", "backends.emitter", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
-    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "backends.chain"},
+    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
     "adapter.pyflink": SUITE | {"backends.pyflink", "backends.flink", "adapter.flink"},
     "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
 }

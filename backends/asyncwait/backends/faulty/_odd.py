@@ -5,7 +5,6 @@ from contextlib import suppress
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.faulty._chained import HasAnotherInFront
 from asyncwait.backends.faulty._gallery import Variation
 from asyncwait.backends.faulty.sound import (
     GivesEachRecordATask,
@@ -174,6 +173,5 @@ ODD: tuple[Variation, ...] = (
     Variation(RoundsDeadlinesToTicks),
     Variation(WorksOnlyWhenAsked),
     Variation(SpeaksThroughChannels, loop="trio"),
-    Variation(HasAnotherInFront),
     Variation(ParksEachRecord, loop="trio"),
 )
