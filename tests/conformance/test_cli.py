@@ -51,7 +51,8 @@ def test_an_unknown_backend_is_told_the_nearest() -> None:
     assert done.exit_code == 2
     assert done.stderr == (
         "error: no backend is named 'pol-asyncio': give a name that asyncwait backends lists, or "
-        "module:callable; did you mean pool-asyncio or emitter-asyncio or pool-trio?\n"
+        "module:callable; did you mean pool-asyncio or pool-plain-asyncio or "
+        "emitter-plain-asyncio?\n"
     )
 
 
@@ -805,7 +806,7 @@ def test_a_missing_extra_of_the_suite_is_named(outside: Folder, missing: str) ->
     )
 
 
-@pytest.mark.parametrize("backend", ["emitter-trio", "pool-trio", "reference-trio"])
+@pytest.mark.parametrize("backend", ["emitter-trio", "pool-plain-trio", "reference-trio"])
 def test_a_missing_trio_is_named(outside: Folder, backend: str) -> None:
     """A backend on the loop that is not installed says so before anything is played."""
     outside.block("trio")
@@ -831,18 +832,27 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
 
     done = outside.asyncwait("verify", "--all", "--count", "1", "--rule", "ORD-5")
 
-    lines = done.out.splitlines()[-11:]
-    here = ["emitter-asyncio", "pool-asyncio", "reference-asyncio", "threads"]
+    lines = done.out.splitlines()[-17:]
+    operators = ["emitter", "pool", "reference"]
+    here = [f"{name}{form}" for name in operators for form in ("-asyncio", "-plain-asyncio")]
+    here.append("threads")
     no_flink = "not verified: jpype1 is not installed; try: pip install 'asyncwait[flink]'"
     no_spark = "not verified: pyarrow is not installed; try: pip install 'asyncwait[spark]'"
     assert done.code == 3
-    assert lines[:4] == [f"{name}: conformant as to ORD-5 (1 rule passes)" for name in here]
-    assert lines[4:] == [
-        "emitter-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
+    no_trio = "not verified: trio is not installed; try: pip install 'asyncwait[trio]'"
+    assert [line.split(":")[:2] for line in lines[:7]] == [
+        [name, " conformant" if "-plain-" in name else " conformant as to ORD-5 (1 rule passes)"]
+        for name in here
+    ]
+    assert lines[7:] == [
+        f"emitter-plain-trio: {no_trio}",
+        f"emitter-trio: {no_trio}",
         f"flink: {no_flink}",
         f"flink-keyed: {no_flink}",
-        "pool-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
-        "reference-trio: not verified: trio is not installed; try: pip install 'asyncwait[trio]'",
+        f"pool-plain-trio: {no_trio}",
+        f"pool-trio: {no_trio}",
+        f"reference-plain-trio: {no_trio}",
+        f"reference-trio: {no_trio}",
         f"spark: {no_spark}",
         f"spark-dataframe: {no_spark}",
     ]

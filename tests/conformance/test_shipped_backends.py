@@ -6,17 +6,32 @@ from outside import Folder
 from asyncwait.conformance.running import known_backends, load_backend, shipped_backends
 from asyncwait.spec.scenario import ALL_CAPABILITIES
 
+OF_ELEMENTS = {
+    "callbacks",
+    "event-time",
+    "snapshots",
+    "on-demand-snapshot",
+    "in-flight-snapshot",
+    "restore",
+}
+
 
 def test_the_shipped_backends_are_these() -> None:
     """A backend that is shipped is in the list that the main job verifies."""
     assert shipped_backends() == [
         "emitter-asyncio",
+        "emitter-plain-asyncio",
+        "emitter-plain-trio",
         "emitter-trio",
         "flink",
         "flink-keyed",
         "pool-asyncio",
+        "pool-plain-asyncio",
+        "pool-plain-trio",
         "pool-trio",
         "reference-asyncio",
+        "reference-plain-asyncio",
+        "reference-plain-trio",
         "reference-trio",
         "spark",
         "spark-dataframe",
@@ -46,6 +61,16 @@ def test_a_backend_in_one_process_lacks_nothing_and_excuses_nothing(name: str) -
     backend = load_backend(name)
 
     assert backend.capabilities == ALL_CAPABILITIES
+    assert backend.exceptions == {}
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("operator", ["emitter", "pool", "reference"])
+def test_plain_values_lack_what_only_elements_have(operator: str, loop: str) -> None:
+    """They are records alone, and nothing is kept of them; every other rule applies."""
+    backend = load_backend(f"{operator}-plain-{loop}")
+
+    assert ALL_CAPABILITIES - backend.capabilities == OF_ELEMENTS
     assert backend.exceptions == {}
 
 

@@ -27,10 +27,13 @@ OURS = {
         "backends.threads",
     },
     "backends.threads": {"spec", "backends.pool"},
+    "adapter.chain": SUITE | {"reference", "backends.chain", "backends.emitter", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
-    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "backends.chain"},
+    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
     "adapter.pyflink": SUITE | {"backends.pyflink", "backends.flink", "adapter.flink"},
     "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
+    "adapter.watching": SUITE
+    | {"reference", "backends.emitter", "backends.pool", "backends.watching"},
 }
 
 # Part -> the distributions of others that it may import; a part that is not named may import any.

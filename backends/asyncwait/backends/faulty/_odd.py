@@ -6,7 +6,6 @@ from functools import partial
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.faulty._chained import HasAnotherInFront
 from asyncwait.backends.faulty._gallery import Variation
 from asyncwait.backends.faulty.sound import (
     GivesEachRecordATask,
@@ -190,6 +189,5 @@ ODD: tuple[Variation, ...] = (
     Variation(RoundsDeadlinesToTicks),
     Variation(WorksOnlyWhenAsked),
     Variation(SpeaksThroughChannels, loop="trio"),
-    Variation(HasAnotherInFront),
     Variation(ParksEachRecord, loop="trio"),
 )

@@ -84,6 +84,14 @@ class Crew:
         if len(self._coming) < min(waiting, _MOST_COMING):
             self._send_for_one()
 
+    def take(self) -> Call:
+        """Take the call that has waited longest.
+
+        Raises:
+            IndexError: none waits.
+        """
+        return self._waiting.popleft()
+
     def withdraw(self) -> None:
         """Have no call run that has not begun; from the last one, so that none overtakes one."""
         while self._waiting:
@@ -122,7 +130,7 @@ class Crew:
         while not self._closed:
             self._see_to(len(self._waiting) - 1)  # Before it takes one: they begin in their order.
             try:
-                call = self._waiting.popleft()
+                call = self.take()
             except IndexError:
                 self._rest(gate)
                 continue

@@ -34,6 +34,7 @@ from asyncwait.conformance.running._names import (
     load_backend,
     shipped_backends,
 )
+from asyncwait.conformance.running._plain import PlainBackend, plain_backend
 from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._runs import Broken, Play, checked, lost
 from asyncwait.conformance.running._served import (
@@ -61,6 +62,7 @@ __all__ = [
     "Lacking",
     "Lacks",
     "Listed",
+    "PlainBackend",
     "Play",
     "PlaysFurther",
     "Served",
@@ -78,6 +80,7 @@ __all__ = [
     "lost",
     "missing_text",
     "open_backend",
+    "plain_backend",
     "shipped_backends",
     "stream_backend",
     "traits_of",

@@ -114,7 +114,7 @@ def stream_backend(
     if loop not in {"asyncio", "trio"}:
         raise InvalidConfig.of("loop", loop, "'asyncio' or 'trio'")
     if loop == "trio":
-        _require_trio()
+        require_trio()
     capabilities = declared(profiles, lacks)
     if drains_at_barrier:
         capabilities -= {Capability.IN_FLIGHT_SNAPSHOT}
@@ -138,7 +138,12 @@ def require_capabilities(capabilities: Any) -> None:
         raise InvalidConfig.of("capabilities", capabilities, expected)
 
 
-def _require_trio() -> None:
+def require_trio() -> None:
+    """Refuse to play on trio where it is not installed.
+
+    Raises:
+        MissingExtra: it is not.
+    """
     try:
         importlib.import_module("trio")
     except ImportError:

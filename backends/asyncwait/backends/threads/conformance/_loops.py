@@ -30,7 +30,7 @@ class Server(Protocol):
 class ThreadsLoop(asyncio.BaseEventLoop):
     """A loop whose servers begin with requests when no thread is on its way.
 
-    So requests that come in one instant are begun with in the order of their calls.
+    So requests that come in one instant are begun with in the order in which calls were taken.
     """
 
     def __init__(self) -> None:

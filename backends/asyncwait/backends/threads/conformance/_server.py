@@ -21,11 +21,11 @@ from asyncwait.backends.threads.conformance._loops import ThreadsLoop
 from asyncwait.spec import Element, FunctionParts, OperatorConfig, OperatorResults, Snapshot
 
 _way: ContextVar[tuple[int, float]] = ContextVar("_way")
-"""The number of a call, and since when it is on its way to the server, by the loop's clock."""
+"""How many calls were taken before, and since when it is on its way, by the loop's clock."""
 
 
-class _Hired(Crew):
-    """Threads, on whose calls it is written how many were asked for before.
+class Hired(Crew):
+    """Threads, on whose calls it is written how many they had taken before.
 
     Args:
         loop: is told when a call is over.
@@ -34,13 +34,23 @@ class _Hired(Crew):
     def __init__(self, loop: ThreadsLoop) -> None:
         super().__init__()
         self._loop = loop
+        self._taking = threading.Lock()
         self._numbers = count()
 
     def ask(self, call: Call) -> None:
         """Have `call` run."""
         assert call.context is not None
-        call.context.run(_way.set, (next(self._numbers), self._loop.time()))
+        call.context.run(_way.set, (-1, self._loop.time()))
         super().ask(call)
+
+    def take(self) -> Call:
+        """Take a call, and number it before anybody takes another one."""
+        with self._taking:
+            call = super().take()
+            assert call.context is not None
+            _, since = call.context[_way]
+            call.context.run(_way.set, (next(self._numbers), since))
+        return call
 
     def _end(self, call: Call) -> None:
         super()._end(call)
@@ -102,8 +112,8 @@ def _raise(error: BaseException) -> Any:
 class _Server:
     """Answers the requests of one operator as the planned function does.
 
-    Those that come in one instant come together, in the order of their calls: threads that are on
-    their way at the same time may overtake each other.
+    Those that come in one instant come together, in the order in which threads took their calls:
+    on their way, which takes no time, they may overtake each other.
 
     Args:
         fn: the planned function, in coroutine form.
@@ -251,14 +261,24 @@ def open_served(
     fn: Any,
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
+    *,
+    crew: Callable[[ThreadsLoop], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
-    """Open the operator with a function that asks a server on the loop."""
+    """Open the operator with a function that asks a server on the loop.
+
+    Args:
+        config: as of the operator.
+        fn: in coroutine form; it is run on the loop.
+        elements: as of the operator.
+        restore: as of the operator.
+        crew: makes the threads.
+    """
     loop: Any = asyncio.get_running_loop()
 
     def hire() -> Crew:
-        crew = _Hired(loop)
-        loop.crews.append(crew)
-        return crew
+        hired = crew(loop)
+        loop.crews.append(hired)
+        return hired
 
     if not callable(fn) or hasattr(fn, "async_invoke"):
         return open_with(hire, config, fn, elements, restore)

@@ -1,0 +1,38 @@
+"""Operators that are watched, as backends: their figures are those that are shown of them."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+
+from asyncwait.backends import emitter, pool
+from asyncwait.conformance import StreamBackend, stream_backend
+from asyncwait.conformance.harness import LoopName
+from asyncwait.reference import open_operator
+from asyncwait.spec import MissingExtra, OpenOperator
+
+OPERATORS: Mapping[str, OpenOperator] = {
+    "emitter": emitter.open_operator,
+    "pool": pool.open_operator,
+    "reference": open_operator,
+}
+
+LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
+
+
+def family() -> Mapping[str, Callable[[], StreamBackend]]:
+    """Return a factory of each operator that is watched, by its name."""
+    return {
+        f"watching-{name}-{loop}": partial(_backend, OPERATORS[name], loop)
+        for name, loop in product(OPERATORS, LOOPS)
+    }
+
+
+def _backend(opens: OpenOperator, loop: LoopName) -> StreamBackend:
+    try:
+        from asyncwait.backends.watching.conformance._watched import open_watched
+    except ImportError as error:
+        raise MissingExtra("opentelemetry-api or rich", "otel,progress") from error
+    return stream_backend(partial(open_watched, opens), loop=loop)
+
+
+__all__ = ["family"]

@@ -1,0 +1,222 @@
+"""A form for plain values as a backend: its values are the records of a scenario.
+
+So each result comes out with the timestamp and the key of its record, and an error names that.
+"""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.conformance.harness import LoopName, play
+from asyncwait.conformance.running._backend import require_trio
+from asyncwait.spec import (
+    Element,
+    FunctionParts,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    OperatorError,
+    Record,
+    Retry,
+    is_collection,
+)
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Handler,
+    Scenario,
+    Step,
+    Trace,
+)
+
+OF_ELEMENTS = frozenset(
+    {
+        Capability.CALLBACKS,
+        Capability.EVENT_TIME,
+        Capability.SNAPSHOTS,
+        Capability.ON_DEMAND_SNAPSHOT,
+        Capability.IN_FLIGHT_SNAPSHOT,
+        Capability.RESTORE,
+    }
+)
+"""What plain values have none of: they are records alone, and nothing is kept of them."""
+
+
+class PlainBackend(Struct, frozen=True):
+    """Plays scenarios through functions like `ordered_wait`; see `plain_backend`."""
+
+    waits: Mapping[Mode, Any]
+    loop: LoopName = "asyncio"
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES - OF_ELEMENTS
+    exceptions: Mapping[str, str] = {}
+    batch: bool = False
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios` one after the other, each in an event loop of its own."""
+        for scenario in scenarios:
+            opens = plain_opener(self.waits, single=gives_one(scenario))
+            yield play(opens, scenario, self.loop)
+
+
+def plain_backend(waits: Mapping[Mode, Any], loop: LoopName = "asyncio") -> PlainBackend:
+    """Make a backend of a form for plain values.
+
+    Where each call and each handler of a scenario gives one result, that is what the function
+    gives; else it gives `many` results, and `on_error` handles what fails.
+
+    Args:
+        waits: the functions like `ordered_wait` by their modes.
+        loop: "asyncio" or "trio".
+
+    Raises:
+        MissingExtra: trio is asked for and not installed.
+    """
+    if loop == "trio":
+        require_trio()
+    return PlainBackend(waits, loop)
+
+
+def gives_one(scenario: Scenario) -> bool:
+    """Whether each call and each handler gives exactly one result, if it gives any."""
+    plans = scenario.plans
+    given: list[Step | Handler] = [step for plan in plans for step in plan.steps]
+    given += [handler for plan in plans for handler in (plan.handler, plan.failure)]
+    return all(
+        each.does != "misreturn" and (each.does != "reply" or len(each.results) == 1)
+        for each in given
+    )
+
+
+def plain_opener(waits: Mapping[Mode, Any], *, single: bool) -> OpenOperator:
+    """Return what opens a form for plain values as an operator.
+
+    Args:
+        waits: the functions by their modes.
+        single: each call gives exactly one result.
+    """
+
+    def open_operator(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
+        if restore is not None or not isinstance(config, OperatorConfig):
+            # What plain values have no such argument for is refused in the place of one they have.
+            return waits["ordered"](elements, fn, retry=restore, capacity=config)
+        if isinstance(elements, str):
+            elements = len(elements)  # A text is a source here, and a number is none.
+        options: dict[str, Any] = {"many": not single}
+        function = OfRecords(fn, single=single) if callable(fn) else fn
+        if not single and hasattr(function, "failure"):
+            options["on_error"] = function.failure
+            del function.failure
+        if config.mode == "key-ordered":
+            options["key"] = lambda record: record.key
+        if (copy := config.copy) is not None:
+            options["copy"] = lambda record: replace(record, value=copy(record.value))
+        opened = waits[config.mode](
+            elements,
+            function,
+            timeout=config.timeout,
+            retry=config.retry and _of_records(config.retry, single=single),
+            capacity=config.capacity,
+            max_held=config.max_held,
+            **options,
+        )
+        return _Opened(opened)
+
+    return open_operator
+
+
+def _of_records(retry: Retry, *, single: bool) -> Retry:
+    """Return the same for results that are records."""
+    if (predicate := retry.on_result) is None:
+        return retry
+    if single:
+        return replace(retry, on_result=lambda record: predicate((record.value,)))
+    return replace(retry, on_result=lambda records: predicate(tuple(r.value for r in records)))
+
+
+class OfRecords:
+    """A function of values as one whose values are records, and so are its results.
+
+    Args:
+        fn: of values, in coroutine form or plain; gives collections.
+        single: it is to give the one result instead.
+    """
+
+    def __init__(self, fn: Any, *, single: bool) -> None:
+        parts = FunctionParts.of(fn)
+        assert parts.call is not None
+        self._call: Callable[[Any], Any] = parts.call
+        self._single = single
+        for name in ("open", "close"):
+            if (hook := getattr(parts, name)) is not None:
+                setattr(self, name, hook)
+        for name in ("timeout", "failure"):
+            if (handler := getattr(parts, name)) is not None:
+                setattr(self, name, self._handling(handler))
+
+    def __call__(self, record: Record) -> Any:
+        """Call the function with the value of a record."""
+        returned = self._call(record.value)
+        if inspect.isawaitable(returned):
+            return self._awaited(record, returned)
+        return self._records(record, returned)
+
+    async def _awaited(self, record: Record, returned: Any) -> Any:
+        return self._records(record, await returned)
+
+    def _handling(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda record, *errors: self._records(
+            record, handler(record.value, *map(told, errors))
+        )
+
+    def _records(self, record: Record, results: Any) -> Any:
+        if not is_collection(results):
+            return results
+        found: Iterable[Record] = (Record(each, record.timestamp, record.key) for each in results)
+        return next(iter(found)) if self._single else found
+
+
+def told(error: Any) -> Any:
+    """Return an error, in which the record is that of the scenario."""
+    if isinstance(error, OperatorError) and error.record is not None:
+        inner = error.record.value
+        error.record = inner if isinstance(inner, Record) else error.record
+    return error
+
+
+class _Results:
+    """What comes out: records, as values."""
+
+    def __init__(self, results: Any) -> None:
+        self._results = results
+        self.statistics = results.statistics
+
+    def __aiter__(self) -> AsyncIterator[Element]:
+        return self
+
+    async def __anext__(self) -> Element:
+        try:
+            record: Element = await anext(self._results)
+        except OperatorError as error:
+            raise told(error)  # noqa: B904 - it is the same one
+        return record
+
+
+class _Opened(AbstractAsyncContextManager[Any]):
+    def __init__(self, opened: AbstractAsyncContextManager[Any]) -> None:
+        self._opened = opened
+
+    async def __aenter__(self) -> Any:
+        return _Results(await self._opened.__aenter__())
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._opened.__aexit__(kind, error, traceback)

@@ -1,0 +1,48 @@
+"""A form for plain values is judged as its operator is: what is wrong in either shows."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.faulty import FAULTY
+from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import adapted, plain_backend
+from asyncwait.conformance.running._plain import gives_one
+from asyncwait.spec import Mode, plain_wait
+
+MODES: tuple[Mode, ...] = ("ordered", "unordered", "key-ordered")
+SOUND: dict[Mode, Any] = dict(
+    zip(MODES, (ordered_wait, unordered_wait, key_ordered_wait), strict=True)
+)
+RULES = [f"{area}-1" for area in ("ORD", "CAP", "RES", "TIME", "FAIL", "END", "RETRY", "POLICY")]
+
+
+def convicts(waits: dict[Mode, Any], rule: str) -> bool:
+    """Whether an example shows that rule broken; those that are about it come first."""
+    backend = plain_backend(waits)
+    for example in sorted(EXAMPLES, key=lambda each: rule not in each.rules):
+        scenario = adapted(example.scenario, backend.capabilities)
+        (trace,) = backend.run([scenario])
+        if rule in dict(judge(scenario, trace, CHECKS).violations()):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("rule", [*RULES, "HOLD-1", "KEY-1", "STAT-3"])
+def test_what_is_faulty_is_convicted_through_plain_values(rule: str) -> None:
+    """By its own rule; that sound ones are not is for the suite to say."""
+    faulty = next(each for each in FAULTY if each.rule == rule)
+    waits: Any = {mode: plain_wait(faulty.open_operator, mode) for mode in MODES}
+
+    assert convicts(waits, rule)
+
+
+def test_both_kinds_of_functions_are_played() -> None:
+    """Those that give the one result, and those that give many, are often enough in examples."""
+    played = [adapted(each.scenario, plain_backend(SOUND).capabilities) for each in EXAMPLES]
+    counts = Counter(map(gives_one, played))
+
+    assert min(counts[True], counts[False]) >= 80

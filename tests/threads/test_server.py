@@ -1,0 +1,50 @@
+"""The server of the suite hides nothing: what threads do with calls is what is judged."""
+
+from functools import partial
+
+import pytest
+
+from asyncwait.backends.threads._crew import Call, Crew
+from asyncwait.backends.threads.conformance._loops import PatientLoop
+from asyncwait.backends.threads.conformance._server import Hired, open_served
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.generation import generate
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import adapted, load_backend
+from asyncwait.spec.rules import rules
+
+SCENARIOS = 150
+
+
+class LastFirst(Crew):
+    """Threads that take the call that has come last."""
+
+    def take(self) -> Call:
+        """Take it."""
+        return self._waiting.pop()
+
+
+class HiredLastFirst(Hired, LastFirst):
+    """The same, with numbers on their calls."""
+
+
+def broken(crew: type[Hired], seed: int) -> set[str]:
+    """The rules that such threads break in scenarios of a seed."""
+    can = load_backend("threads").capabilities
+    checks = {
+        name: CHECKS[name]
+        for name, rule in rules().items()
+        if all(some & can for some in rule.needs)
+    }
+    opens = partial(open_served, crew=crew)
+    scenarios = [adapted(each, can) for each in generate(SCENARIOS, seed)]
+    runs = [(each, play(opens, each, loop_factory=PatientLoop)) for each in scenarios]
+    return {rule for run in runs for rule, _ in judge(*run, checks).violations()}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_calls_that_are_taken_last_in_first_out_are_convicted(seed: int) -> None:
+    """By the rule on the order of calls; those that are taken as they come are not."""
+    assert "ORD-4" in broken(HiredLastFirst, seed)
+    assert broken(Hired, seed) == set()
