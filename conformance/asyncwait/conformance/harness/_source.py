@@ -88,7 +88,8 @@ class WatchedSource:
             recorder.misused("interrupted", "the read of the source")
             raise
         except StopAsyncIteration:
-            return self._end()
+            ended: Element = self._end()
+            return ended
         recorder.block(self._plan.inputs[self._given].blocks)
         recorder.events.append(Taken(recorder.now(), self._plan.first_index + self._given))
         self._given += 1
