@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import anyio
 
@@ -95,7 +95,7 @@ class WatchedSource:
         self._given += 1
         return recorder.tracker.given(element)
 
-    def _end(self) -> Any:
+    def _end(self) -> Element:
         """End as planned: there is no further element, or an error, or what is no element."""
         gives_none = self._plan.scenario.source_error == "no-element" and not self._has_ended
         raised = gives_none or self._error is not None
@@ -103,7 +103,7 @@ class WatchedSource:
             self._recorder.events.append(SourceEnded(self._recorder.now(), raised))
         self._has_ended = True
         if gives_none:
-            return 7
+            return cast("Element", 7)
         if self._error is None:
             raise StopAsyncIteration
         raise self._recorder.planned(self._error, passes=True) from None

@@ -20,6 +20,7 @@ from asyncwait.spec._elements import (
     WatermarkStatus,
 )
 from asyncwait.spec.scenario._legs import GRID
+from asyncwait.spec.scenario._limits import LIMITS
 from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
@@ -99,7 +100,10 @@ def without_timeouts(scenario: Scenario) -> Scenario:
         )
         for plan in scenario.plans
     )
-    return replace(scenario, timeout=None, handled=False, plans=plans)
+    retry = scenario.retry
+    if retry is not None and retry.initial > LIMITS.duration:  # Nothing ends that back-off then.
+        retry = replace(retry, initial=GRID)
+    return replace(scenario, timeout=None, handled=False, plans=plans, retry=retry)
 
 
 def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:

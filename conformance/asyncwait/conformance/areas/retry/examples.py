@@ -443,7 +443,7 @@ EXAMPLES: tuple[Example, ...] = (
         Scenario(
             timeout=80,
             handled=True,
-            retry=PlannedRetry(initial=_FAR, cap=_FAR, attempt_timeout=_FAR),
+            retry=PlannedRetry(initial=_FAR, multiplier=1, cap=_FAR, attempt_timeout=_FAR),
             inputs=at(0, A, B),
             plans=(Plan("a", (_FAILURE, _DONE), handler("a?")), Plan("b", (_gives("b1"),))),
         ),
