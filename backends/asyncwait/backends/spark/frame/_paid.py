@@ -10,9 +10,8 @@ import msgspec
 import pyarrow as pa
 from pyarrow import types
 
-from asyncwait.backends.journal import Attempt, Journal, key_of, keys_after
+from asyncwait.backends.journal import Attempt, Journal, key_of, keys_after, version_of
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
-from asyncwait.backends.spark.frame._version import version_of
 from asyncwait.spec import InvalidConfig, Retry
 
 
