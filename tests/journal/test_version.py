@@ -87,6 +87,8 @@ REFUSED = {
     "class A: pass\ndef fn(x): return A.__subclasses__()": "__subclasses__",
     "def fn(x): return getattr(fn, '__globals__')": "__globals__",
     "def fn(x):\n    import of_nowhere\n    return of_nowhere": "fn -> of_nowhere",
+    "D = []\nfor _ in range(10**4): D = [D]\ndef fn(x): return D": "fn -> D[0][0]",
+    "class A:\n    def __reduce__(self): return 5\nI = A()\ndef fn(x): return I": "fn -> I",
     "class A:\n    def __init__(self): self.g = (i for i in [1])\nfn = A().__eq__": ".g",
 }
 

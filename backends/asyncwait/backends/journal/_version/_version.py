@@ -40,9 +40,9 @@ def version_of(fn: Any) -> str:
         if walk.asks_for_docs:
             walk = Walk(add, docs=True)
             walk.through(fn)
-    except (Untold, RecursionError) as error:
+    except Exception as error:
         name = getattr(fn, "__qualname__", type(fn).__qualname__)
-        what, label = "nested too deep", ""
+        what, label = f"nothing that can be looked at ({type(error).__name__}: {error})", ""
         if isinstance(error, Untold):
             what, label = error.what, error.label
         text = (

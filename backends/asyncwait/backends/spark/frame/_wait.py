@@ -146,8 +146,9 @@ def frame_wait(mode: Mode) -> FrameWait:
             journal: where results are kept as soon as they are paid for, so that a task, an action
                 or a job that is killed and started again does not pay twice: the path of a folder
                 that all workers see, or a URL for fsspec. The function may not change meanwhile:
-                its source, what is bound to it, and what it uses of its own module. Or say yourself
-                what it is: `Journal(path, job, version)`. With another schema all is called again.
+                its code as it runs, what is bound to it, and what it uses of your own modules; see
+                `asyncwait.backends.journal.version_of`. Or say yourself what it is:
+                `Journal(path, job, version)`. With another schema all is called again.
 
         Returns:
             A DataFrame of the carried columns and the results.
