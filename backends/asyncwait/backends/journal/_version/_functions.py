@@ -4,7 +4,7 @@ import builtins
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -96,12 +96,22 @@ def add_annotations(walk: Walk, of: Any, told: Mapping[str, Any], scope: Mapping
     for name, each in told.items():
         walk.of(name)
         walk.of(each, f".__annotations__[{name!r}]")
-        if isinstance(each, str):
+        for text in _texts(each):
             try:
-                code = compile(each, "annotation", "eval", dont_inherit=True)
+                code = compile(text, "annotation", "eval", dont_inherit=True)
             except SyntaxError:
                 continue
             add_code(walk, code, scope)
+
+
+def _texts(annotation: Any) -> Iterator[str]:
+    """Yield the texts in an annotation, which name types that are looked up later."""
+    text = getattr(annotation, "__forward_arg__", annotation)
+    if isinstance(text, str):
+        yield text
+    arguments = getattr(annotation, "__args__", ())
+    for each in arguments if isinstance(arguments, tuple) else ():
+        yield from _texts(each)
 
 
 def add_code(walk: Walk, code: CodeType, scope: Mapping[str, Any] | None = None) -> None:
@@ -136,6 +146,7 @@ def _add_name(walk: Walk, name: str, chains: set[Chain], scope: Mapping[str, Any
         thing = getattr(builtins, name)
         walk.tag(f"builtin {name}")
         _require_seen(thing, f" -> {name}")
+        _add_put_there(walk, thing, f" -> {name}")
         if thing is globals:
             _add_all(walk, scope)
     else:
@@ -173,8 +184,7 @@ def _add_used(walk: Walk, module: ModuleType, chains: set[Chain]) -> None:
         for chain in sorted(chains):
             thing, label = found(vars(module), ".".join(chain)), "".join(f".{n}" for n in chain)
             _require_seen(thing, label)
-            if plain(thing) is not None or _is_users(thing):  # It may have been put there.
-                walk.of(thing, label)
+            _add_put_there(walk, thing, label)
         return
     for name in sorted({chain[0] for chain in chains}):
         walk.tag(name)
@@ -192,9 +202,11 @@ def _add_used(walk: Walk, module: ModuleType, chains: set[Chain]) -> None:
             walk.of(thing, f".{name}")
 
 
-def _is_users(thing: Any) -> bool:
+def _add_put_there(walk: Walk, thing: Any, label: str) -> None:
+    """Add what somebody may have set in a module that is not the user's own."""
     is_named = isinstance(thing, FunctionType | type)
-    return is_named and origin_named(thing.__module__) is None
+    if plain(thing) is not None or (is_named and origin_named(thing.__module__) is None):
+        walk.of(thing, label)
 
 
 def _add_import(walk: Walk, each: Import, reach: Reach, scope: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import copyreg
 import functools
+import gc
 import sys
 import threading
 from _abc import _get_dump  # type: ignore[import-not-found] # the only way to what is registered
@@ -21,7 +22,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, ForwardRef
 
 from msgspec import Meta, defstruct, field, json, msgpack
 from msgspec.structs import StructConfig
@@ -69,6 +70,8 @@ _PARTS: dict[type, tuple[str, ...]] = {
     classmethod: ("__func__",),
     MethodType: ("__func__", "__self__"),
     functools.cached_property: ("func", "attrname"),
+    functools.singledispatchmethod: ("dispatcher", "func"),
+    ForwardRef: ("__forward_arg__",),
     _FACTORY: ("factory",),
     Meta: _public(Meta),
     StructConfig: _public(StructConfig),
@@ -84,7 +87,7 @@ _ADDED: dict[type, Callable[[Walk, Any], None]] = {
     tuple: lambda walk, thing: walk.items("tuple", thing),
     list: lambda walk, thing: walk.items("list", thing),
     dict: lambda walk, thing: walk.mapping("dict", thing),
-    MappingProxyType: lambda walk, thing: walk.mapping("mappingproxy", thing),
+    MappingProxyType: lambda walk, thing: walk.items("mappingproxy", gc.get_referents(thing)),
     FunctionType: add_function,
     BuiltinFunctionType: add_builtin,
     CellType: add_cell,
@@ -191,8 +194,12 @@ def _add_state(walk: Walk, thing: Any, kind: type) -> None:
         raise Untold(f"{shown(thing)} ({kind.__name__})") from error
     but = () if walk.docs else ("__doc__", "__module__")
     if isinstance(told, str):
+        module = str(getattr(thing, "__module__", None) or kind.__module__)
+        is_found = found(vars(sys.modules.get(module, sys)), told) is thing
+        if not is_found and origin_named(kind.__module__) not in {None, PYTHON}:
+            raise Untold(f"{shown(thing)} ({kind.__name__})")
         walk.of(kind)
-        walk.tag("named", str(getattr(thing, "__module__", "")), told)
+        walk.tag("named", module, told)
         walk.attributes(getattr(thing, "__dict__", {}), but)
         walk.attributes({name: getattr(thing, name, None) for name in _hidden(kind)})
         return
