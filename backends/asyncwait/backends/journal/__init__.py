@@ -14,6 +14,7 @@ from asyncwait.backends.journal._journal import Journal
 from asyncwait.backends.journal._keys import key_of, keys_after
 from asyncwait.backends.journal._paid_once import paid_once
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
+from asyncwait.backends.journal._version._version import version_of
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "keys_after",
     "paid_once",
     "summary",
+    "version_of",
 ]
 
 claim_exports(__name__)

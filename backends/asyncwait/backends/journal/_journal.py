@@ -41,7 +41,8 @@ class Journal(Struct, frozen=True):
             "s3://bucket/journal". A folder is made absolute: workers may be somewhere else.
         job: whose results they are, at most 200 characters. All runs that are to share them give
             the same.
-        version: of the function, at most 200 characters: another one if it gives other results.
+        version: of the function, at most 200 characters: another one if it gives other results, as
+            `version_of` makes it.
         flush_rows: entries that are collected before a part is written, behind fsspec; so many at
             most are paid for again if the process is killed. On a disk there is no waiting.
         max_bytes: that all files together may have; None for no bound. Attempts that run side by

@@ -17,10 +17,10 @@ from asyncwait.backends.journal import (
     JournalError,
     key_of,
     keys_after,
+    version_of,
 )
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
 from asyncwait.backends.spark.frame._settings import arrow_columns
-from asyncwait.backends.spark.frame._version import version_of
 from asyncwait.spec import InvalidConfig, Retry
 
 

@@ -147,8 +147,9 @@ def frame_wait(mode: Mode) -> FrameWait:
             journal: where results are kept as soon as they are paid for, so that a task, an action
                 or a job that is killed and started again does not pay twice: the path of a folder
                 that all workers see, or a URL for fsspec. The function may not change meanwhile:
-                its source, what is bound to it, and what it uses of its own module. Or say yourself
-                what it is: `Journal(path, job, version)`. Nor may what else makes it another call,
+                its code as it runs, what is bound to it, and what it uses of your own modules; see
+                `asyncwait.backends.journal.version_of`. Or say yourself what it is:
+                `Journal(path, job, version)`. Nor may what else makes it another call,
                 or another result: the columns that it is given, their order and their types,
                 `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
                 the session. A result of more than 64 MiB is not kept: its row fails, and is not
