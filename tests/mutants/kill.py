@@ -8,22 +8,66 @@ import faulthandler
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
-import asyncwait.backends.pool
-import asyncwait.reference
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import QUICK, generate, shapes
-from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.mailbox import judge_mailbox, mailbox_cases, play_program
-from asyncwait.reference import MailboxProcessor
+from asyncwait.conformance.running import Backend, adapted
+from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario
 
-OPERATORS = {
-    "pool": asyncwait.backends.pool.open_operator,
-    "reference": asyncwait.reference.open_operator,
+
+def _both(module: Any, name: str = "") -> list[Backend]:
+    return [getattr(module, f"{name}{loop}_backend")() for loop in ("asyncio", "trio")]
+
+
+def _pool() -> list[Backend]:
+    from asyncwait.backends.pool import conformance
+
+    return _both(conformance) + _both(conformance, "plain_")
+
+
+def _reference() -> list[Backend]:
+    from asyncwait.backends import reference
+
+    return _both(reference)
+
+
+def _emitter() -> list[Backend]:
+    from asyncwait.backends.emitter import conformance
+
+    return _both(conformance)
+
+
+def _threads() -> list[Backend]:
+    from asyncwait.backends.threads.conformance import backend, plain_backend
+
+    return [backend(), plain_backend()]
+
+
+def _chain() -> list[Backend]:
+    from asyncwait.backends.chain.conformance import family
+
+    pair = "chain-pool-reference-asyncio", "chain-emitter-pool-trio-as-the-first"
+    return [family()[name]() for name in pair]
+
+
+def _watching() -> list[Backend]:
+    from asyncwait.backends.watching.conformance import family
+
+    return [family()[name]() for name in ("watching-pool-asyncio", "watching-emitter-trio")]
+
+
+BACKENDS = {
+    "pool": _pool,
+    "reference": _reference,
+    "emitter": _emitter,
+    "threads": _threads,
+    "chain": _chain,
+    "watching": _watching,
 }
-LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 LONGEST_SCENARIO = 30
 """Seconds after which an operator blocks its loop."""
 
@@ -39,14 +83,26 @@ def main(name: str) -> None:
 
 
 def _operator(name: str) -> Iterator[bool]:
-    for loop in LOOPS:
-        for scenario in _suite():
+    for backend in BACKENDS[name]():
+        can, known = backend.capabilities, set(backend.exceptions)
+        held = {
+            rule: CHECKS[rule]
+            for rule, text in rules().items()
+            if all(some & can for some in text.needs)
+        }
+        for planned in _suite():
             faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
-            judged = judge(scenario, play(OPERATORS[name], scenario, loop), CHECKS)
-            yield bool(judged.error) or any(judged.violations())
+            scenario = adapted(planned, can)
+            (trace,) = backend.run([scenario])
+            judged = judge(scenario, trace, held)
+            broken = {rule for rule, _ in judged.violations()}
+            # What follows what is known in the same run is held to be its consequence.
+            yield bool(judged.error) or bool(broken and not broken & known)
 
 
 def _mailbox() -> Iterator[bool]:
+    from asyncwait.reference import MailboxProcessor
+
     for case in mailbox_cases(PROGRAMS):
         faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
         judged = judge_mailbox(play_program(case.program, MailboxProcessor, case.stage))

@@ -1,7 +1,8 @@
 """Mutation testing: of the operators by the quick suite, of the judge by its tests.
 
-    python tests/mutants/run.py operators      how many slips in pool and reference the suite sees
+    python tests/mutants/run.py operators      how many slips in operators the suite sees
     python tests/mutants/run.py judge          how many slips in checks and judging its tests see
+    python tests/mutants/run.py threads        or any other of them alone
     ... --again FILE                           those alone that survived in an earlier output
 
 Each mutant runs in a copy of the package, in as many processes as there are cores. What survives is
@@ -38,8 +39,17 @@ MAILBOX = {"_executor.py", "_mail.py", "_mailbox.py", "_processor.py"}
 
 CORPUS = Path(__file__).with_name("corpus.py")
 
-TARGETS = {
-    "operators": ("reference/asyncwait/reference", "backends/asyncwait/backends/pool"),
+OPERATORS = {
+    "reference": "reference/asyncwait/reference",
+    "pool": "backends/asyncwait/backends/pool",
+    "emitter": "backends/asyncwait/backends/emitter",
+    "threads": "backends/asyncwait/backends/threads",
+    "chain": "backends/asyncwait/backends/chain",
+    "watching": "backends/asyncwait/backends/watching",
+}
+TARGETS: dict[str, tuple[str, ...]] = {
+    "operators": tuple(OPERATORS.values()),
+    **{name: (folder,) for name, folder in OPERATORS.items()},
     "judge": (
         "conformance/asyncwait/conformance/judging",
         "conformance/asyncwait/conformance/areas",
@@ -106,6 +116,7 @@ def every(target: str) -> list[Spot]:
         Spot(file.relative_to(ROOT), mutant)
         for folder in TARGETS[target]
         for file in sorted((ROOT / folder).rglob("*.py"))
+        if "conformance" not in file.relative_to(ROOT / folder).parts
         if file.name not in {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
         for mutant in mutants(file.read_text(encoding="utf-8"))
     ]
@@ -148,9 +159,9 @@ def _copy(folder: Path) -> Path:
 
 
 def _is_killed(target: str, copy: Path, file: Path) -> bool:
-    if target == "operators":
+    if target != "judge":
         killer = str(Path(__file__).with_name("kill.py"))
-        suites = ["pool"] if "pool" in file.parts else ["reference"]
+        suites = [next(name for name in OPERATORS if name in file.parts)]
         suites += ["mailbox"] if file.name in MAILBOX else []
         return any(_run(copy, [killer, suite]) for suite in suites)
     tests = [str(ROOT / test) for test in TESTS]

@@ -76,15 +76,19 @@ def open_with(
 
 
 def open_plain(
-    config: OperatorConfig, function: PlainFunction, source: PlainSource
+    config: OperatorConfig,
+    function: PlainFunction,
+    source: PlainSource,
+    *,
+    hire: Callable[[], Crew] = Crew,
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
-    """Open an operator for plain values; see `asyncwait.spec.OpenPlain`."""
+    """Open an operator for plain values, in threads of `hire`; see `asyncwait.spec.OpenPlain`."""
     require_plain(function.call)
     call: Any = function.call
     if not function.single:
         call = partial(_wrapped, function)
     parts = replace(FunctionParts.of(function), call=call).with_copies(config.copy)
-    in_threads: Any = InThreads(parts, config, single=function.single)
+    in_threads: Any = InThreads(parts, config, single=function.single, hire=hire)
     return _Threads(in_threads, pool.open_plain(replace(config, copy=None), in_threads, source))
 
 

@@ -1,17 +1,20 @@
 """Plain values in, plain values out, for those who have a loop and those who have none."""
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from asyncwait.backends.threads._operator import open_operator, open_plain
 from asyncwait.backends.threads._results import Results
 from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
-from asyncwait.spec import InvalidConfig, Mode, PlainResults, Visit, plain_wait
+from asyncwait.spec import InvalidConfig, Mode, OpenPlain, PlainResults, Visit, plain_wait
 from asyncwait.spec.texts import shown
+
+LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
 
 class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextManager[Results]):
@@ -20,13 +23,16 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
     Args:
         wait: opens the operator on a source.
         source: of the values.
+        loop_factory: makes the loop for those who have none.
     """
 
     def __init__(
         self,
         wait: Callable[[Any], AbstractAsyncContextManager[PlainResults[Any]]],
         source: Iterable[Any] | AsyncIterable[Any],
+        loop_factory: LoopFactory = asyncio.new_event_loop,
     ) -> None:
+        self._loop_factory = loop_factory
         self._wait = wait
         self._source = source
         self._visit = Visit()
@@ -51,7 +57,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
     def __enter__(self) -> Results:
         self._visit.enter()
         source = _without_a_loop(self._source)
-        self._results = Results(lambda: self._wait(source))
+        self._results = Results(lambda: self._wait(source), self._loop_factory)
         return self._results
 
     def __exit__(
@@ -97,15 +103,23 @@ def threads_wait(mode: Literal["ordered", "unordered"]) -> ThreadsWait: ...
 def threads_wait(mode: Literal["key-ordered"]) -> KeyedThreadsWait: ...
 
 
-def threads_wait(mode: Mode) -> Any:
-    """Build the plain-value form of a mode."""
-    wait: Any = plain_wait(open_operator, mode, open_plain)
+def threads_wait(
+    mode: Mode, opens: OpenPlain = open_plain, loop_factory: LoopFactory = asyncio.new_event_loop
+) -> Any:
+    """Build the plain-value form of a mode.
+
+    Args:
+        mode: of the function to build.
+        opens: the operator.
+        loop_factory: makes the loop for those who have none.
+    """
+    wait: Any = plain_wait(open_operator, mode, opens)
     signature = inspect.signature(wait)
 
     def open_stream(*args: Any, **options: Any) -> Stream:
         bound = signature.bind(*args, **options).arguments
         source = bound.pop("source")
-        return Stream(lambda read: wait(read, **bound), source)
+        return Stream(lambda read: wait(read, **bound), source, loop_factory)
 
     open_stream.__doc__ = _doc(wait)
     open_stream.__name__ = open_stream.__qualname__ = wait.__name__
@@ -131,7 +145,8 @@ _INSTEAD = {
     "    `asyncwait.spec.PlainWait`.": (
         "What is opened by `async with` on a loop, and by `with` or a `for` loop where there is\n"
         "    none; see `ThreadsStream`. There, a source that is no collection is read in a thread\n"
-        "    of its own, some values ahead."
+        "    of its own, some values ahead; and results that are ready come together, and take no\n"
+        "    room any more."
     ),
     "InvalidConfig: an argument is wrong; on entering, and the source is closed.": (
         "InvalidConfig: an argument is wrong; on entering, and the source is closed.\n\n"

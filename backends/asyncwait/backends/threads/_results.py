@@ -21,17 +21,20 @@ class Results(Iterator[Any]):
 
     Args:
         open_operator: is called there.
+        loop_factory: makes the loop.
     """
 
     def __init__(
-        self, open_operator: Callable[[], AbstractAsyncContextManager[PlainResults[Any]]]
+        self,
+        open_operator: Callable[[], AbstractAsyncContextManager[PlainResults[Any]]],
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
     ) -> None:
         self._host = OperatorHost(open_operator)
         self._ready: deque[Any] = deque()
         self._final: BaseException | None = None
         self._closed = False
         self._reading = threading.Lock()
-        self._loop = LoopThread(asyncio.new_event_loop)
+        self._loop = LoopThread(loop_factory)
         try:
             self._loop.ask(self._host.open())
         except BaseException:
@@ -65,12 +68,16 @@ class Results(Iterator[Any]):
         if self._loop.is_here:
             raise RuntimeError("handlers and hooks run on the loop, which can't wait for itself")
         try:
-            self._ready.extend(self._loop.ask(self._host.take(_AT_ONCE)))
+            self._loop.ask(self._fill())
         except Exception as error:
             self._final = error
             raise
         if not self._ready:
             raise StopIteration
+
+    async def _fill(self) -> None:
+        """Take results; on the loop, as what interrupts the wait for them must lose none."""
+        self._ready.extend(await self._host.take(_AT_ONCE))
 
     def statistics(self) -> Statistics:
         """Return the present figures, to any thread; those of the end, when it has been left."""

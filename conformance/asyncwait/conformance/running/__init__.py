@@ -34,7 +34,13 @@ from asyncwait.conformance.running._names import (
     load_backend,
     shipped_backends,
 )
-from asyncwait.conformance.running._plain import PlainBackend, plain_backend
+from asyncwait.conformance.running._plain import (
+    OF_ELEMENTS,
+    PlainBackend,
+    gives_one,
+    plain_backend,
+    plain_opener,
+)
 from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._runs import Broken, Play, checked, lost
 from asyncwait.conformance.running._served import (
@@ -50,6 +56,7 @@ from asyncwait.conformance.running._traits import traits_of
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "OF_ELEMENTS",
     "REAL_SECONDS",
     "TRAIT_NAMES",
     "Backend",
@@ -73,6 +80,7 @@ __all__ = [
     "checked",
     "excuses_of",
     "exec_name",
+    "gives_one",
     "imported",
     "known_backends",
     "listed_backends",
@@ -81,6 +89,7 @@ __all__ = [
     "missing_text",
     "open_backend",
     "plain_backend",
+    "plain_opener",
     "shipped_backends",
     "stream_backend",
     "traits_of",

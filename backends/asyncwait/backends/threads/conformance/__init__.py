@@ -6,7 +6,7 @@ thread is on its way, to the server or back: it takes none. Some scenarios are p
 clock besides.
 """
 
-from asyncwait.backends.threads.conformance._backend import ThreadsBackend
+from asyncwait.backends.threads.conformance._backend import FrontBackend, ThreadsBackend
 
 
 def backend() -> ThreadsBackend:
@@ -14,4 +14,9 @@ def backend() -> ThreadsBackend:
     return ThreadsBackend()
 
 
-__all__ = ["backend"]
+def plain_backend() -> FrontBackend:
+    """Return the form for plain values, as a thread uses it that has no loop."""
+    return FrontBackend()
+
+
+__all__ = ["backend", "plain_backend"]

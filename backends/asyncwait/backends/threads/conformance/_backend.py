@@ -2,12 +2,16 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
+from asyncwait.backends.threads.conformance._front import open_front
 from asyncwait.backends.threads.conformance._loops import HurriedLoop, PatientLoop
 from asyncwait.backends.threads.conformance._server import open_served
+from asyncwait.conformance import Excuse
 from asyncwait.conformance.harness import in_real_time, play, short
+from asyncwait.conformance.running import OF_ELEMENTS, gives_one
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
 LACKS = frozenset({Capability.CANCEL_CALLS})
@@ -20,11 +24,28 @@ _STACK = 512 * 1024
 """Bytes of the stack of a thread: more than a thousand of them have to fit into a child process."""
 
 
+_TOGETHER = "results that are ready come to a thread without a loop together, and are emitted then"
+
+_OPENS = "a thread that opens the operator is not cancelled: it is left as soon as it is open"
+_RETURNS = "a call that is abandoned may end while the thread comes back from closing"
+
+OF_THE_FRONT = {
+    **{
+        rule: Excuse(_TOGETHER, seldom=True, kind="unsupported")
+        for rule in ("CAP-1", "CAP-3", "FAIL-3", "KEY-9", "STAT-1", "STAT-3", "STAT-10")
+    },
+    "END-6": Excuse(_RETURNS, seldom=True, kind="unsupported"),
+    "END-10": Excuse(_OPENS, seldom=True, kind="unsupported"),
+}
+"""What a thread sees broken that reads slowly: up to as many results as there is room for wait for
+it, besides what is in flight."""
+
+
 class ThreadsBackend:
     """Plays scenarios one after the other, each in an event loop of its own."""
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
-    exceptions: Mapping[str, str] = {}
+    exceptions: Mapping[str, Excuse] = {}
     batch = False
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -40,6 +61,40 @@ class ThreadsBackend:
         names = list(chosen := short(scenarios, _play, MOST))
         for number, trace in in_real_time(list(chosen.values()), _play_for_real):
             yield f"{names[number]}, in real time", chosen[names[number]], trace
+
+
+class FrontBackend(ThreadsBackend):
+    """Plays scenarios on the blocking form for plain values, whose results a thread reads."""
+
+    capabilities = (
+        ALL_CAPABILITIES
+        - LACKS
+        - OF_ELEMENTS
+        - {
+            Capability.TIMED_INPUT,
+            Capability.ONE_LOOP,
+            Capability.CANCELLATION_SEEN,
+            Capability.COPIES,
+            Capability.CONTEXTS,
+        }
+    )
+    """Its source is a collection, whose values are there; and a thread that blocks is not
+    cancelled. Values are copied and contexts are kept as in all threads."""
+    exceptions = OF_THE_FRONT
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios`."""
+        threading.stack_size(_STACK)
+        for scenario in scenarios:
+            opens = partial(open_front, single=gives_one(scenario))
+            yield play(opens, scenario, loop_factory=PatientLoop)
+
+    def further_runs(
+        self,
+        scenarios: Mapping[str, Scenario],  # noqa: ARG002 - none
+    ) -> Iterator[tuple[str, Scenario, Trace]]:
+        """Play nothing else: on the real clock the form with a loop is played."""
+        return iter(())
 
 
 def _play(scenario: Scenario) -> Trace:

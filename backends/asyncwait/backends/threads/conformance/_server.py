@@ -109,7 +109,7 @@ def _raise(error: BaseException) -> Any:
     raise error
 
 
-class _Server:
+class Server:
     """Answers the requests of one operator as the planned function does.
 
     Those that come in one instant come together, in the order in which threads took their calls:
@@ -234,7 +234,7 @@ class _Served(AbstractAsyncContextManager[OperatorResults]):
     """
 
     def __init__(
-        self, opened: AbstractAsyncContextManager[OperatorResults], server: _Server
+        self, opened: AbstractAsyncContextManager[OperatorResults], server: Server
     ) -> None:
         self._opened = opened
         self._server = server
@@ -282,7 +282,7 @@ def open_served(
 
     if not callable(fn) or hasattr(fn, "async_invoke"):
         return open_with(hire, config, fn, elements, restore)
-    server = _Server(fn, loop)
+    server = Server(fn, loop)
     if (copy := getattr(config, "copy", None)) is not None:
         config = replace(config, copy=server.copies(copy))
     loop.servers.append(server)

@@ -1,0 +1,317 @@
+"""The blocking front as an operator: a thread that has no loop reads the results.
+
+What the front runs on a loop of its own runs on that of the suite here, whose time stands still
+while that thread is on its way.
+"""
+
+import asyncio
+import threading
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractAsyncContextManager
+from contextvars import copy_context
+from functools import partial
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any
+
+import anyio
+
+from asyncwait.backends.threads._crew import Crew
+from asyncwait.backends.threads._operator import open_plain
+from asyncwait.backends.threads._plain import threads_wait
+from asyncwait.backends.threads.conformance._loops import ThreadsLoop
+from asyncwait.backends.threads.conformance._server import Hired, Server
+from asyncwait.conformance.running import plain_opener
+from asyncwait.spec import Mode, OperatorConfig
+
+MODES: tuple[Mode, ...] = ("ordered", "unordered", "key-ordered")
+
+
+class Interrupted(BaseException):
+    """A signal has ended the wait for a result."""
+
+
+class _Reader:
+    """A thread that does what it is asked to, one after the other.
+
+    Attributes:
+        present: has an item while it is on its way; none while it waits for the loop.
+    """
+
+    def __init__(self, loop: ThreadsLoop) -> None:
+        self._loop = loop
+        self.is_over = False
+        self.interrupt: Callable[[], object] = bool
+        self.present: list[None] = []
+        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        context = copy_context()
+        thread = threading.Thread(target=context.run, args=(self._work,), daemon=True)
+        thread.start()
+
+    def ask(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Have the thread call `function`; from the loop."""
+        future = self._loop.create_future()
+        if self.is_over:  # Nothing that is asked for then has anybody wait.
+            _outcome(future, function)()
+            return future
+
+        def job() -> None:
+            tell = _outcome(future, function)
+            self._loop.call_soon_threadsafe(tell)
+            self.rests()
+
+        # Nobody may be there any more to be told.
+        future.add_done_callback(lambda told: told.cancelled() or told.exception())
+        self.goes()
+        self._jobs.put(job)
+        return future
+
+    def end(self) -> None:
+        """Let the thread go."""
+        self.is_over = True
+        self._jobs.put(None)
+
+    def goes(self) -> None:
+        """Note that it is on its way."""
+        self.present.append(None)
+
+    def rests(self) -> None:
+        """Note that it waits."""
+        self.present.pop()
+        self._loop.look()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def _outcome(future: asyncio.Future[Any], function: Callable[[], Any]) -> Callable[[], object]:
+    try:
+        returned = function()
+    except StopIteration:
+        return partial(future.set_exception, StopAsyncIteration())
+    except BaseException as error:
+        return partial(future.set_exception, error)
+    return partial(future.set_result, returned)
+
+
+class _Lent(asyncio.AbstractEventLoop):
+    """The loop of the suite, as one that a thread runs: it does what is asked of that.
+
+    Args:
+        loop: of the suite.
+        reader: asks, and waits for what it asks for.
+    """
+
+    def __init__(self, loop: ThreadsLoop, reader: _Reader) -> None:
+        self._loop = loop
+        self._reader = reader
+        reader.interrupt = self.interrupt
+        self._runs = threading.Event()
+        self._breaks: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._asked: list[asyncio.Task[Any]] = []
+
+    def run_forever(self) -> None:
+        """Wait until it is stopped, or something breaks out of it."""
+        self._runs.set()
+        if (error := self._breaks.get()) is not None:
+            raise error
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Any, *args: Any, context: Any = None
+    ) -> Any:
+        """Have the loop call it; whoever asks waits meanwhile."""
+        handle = self._loop.call_soon_threadsafe(self._call, callback, *args, context=context)
+        self._reader.rests()
+        return handle
+
+    def _call(self, callback: Callable[..., object], *args: Any) -> None:
+        self._asked.clear()
+        callback(*args)
+        if not self._asked:
+            self._reader.goes()
+
+    def create_task(  # type: ignore[override]
+        self, coroutine: Any, **_: Any
+    ) -> Any:
+        """Run it on the loop, but for what would wind that up, which the suite does."""
+        if coroutine.__name__ == "_wind_up":
+            coroutine.close()
+            coroutine = asyncio.sleep(0)
+        task = self._loop.create_task(coroutine)
+        task.add_done_callback(self._done)  # before the thread is told
+        self._asked.append(task)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        if task in self._asked:
+            self._reader.goes()
+
+    def interrupt(self) -> None:
+        """End what the thread waits for, as a signal does that breaks out of the loop."""
+        if any(not task.done() for task in self._asked):
+            self._asked.clear()
+            self._reader.goes()
+            self._runs.clear()
+            self._breaks.put(Interrupted())
+            self._runs.wait()  # The thread knows now.
+
+    def stop(self) -> None:
+        """End what runs it."""
+        self._breaks.put(None)
+
+    def close(self) -> None:
+        """Leave the loop open: it is that of the suite."""
+
+
+class _AllThere(Collection[Any]):
+    """The elements of a source that never has anybody wait, as a collection."""
+
+    def __init__(self, elements: Any) -> None:
+        self._elements = elements
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __contains__(self, value: object) -> bool:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        elements = aiter(self._elements)
+        while True:
+            try:
+                anext(elements).__await__().send(None)
+            except StopIteration as given:
+                yield given.value
+            except StopAsyncIteration:
+                return
+            else:
+                raise AssertionError("a source that is all there had somebody wait")
+
+    async def aclose(self) -> None:
+        """Close the source."""
+        await self._elements.aclose()
+
+
+async def _end_of(asked: asyncio.Future[Any]) -> None:
+    """Wait for the thread, which nothing can cancel; then raise what has cancelled this wait."""
+    cancelled: BaseException | None = None
+    with anyio.CancelScope(shield=True):
+        while not asked.done():
+            try:
+                await asyncio.wait([asked])
+            except asyncio.CancelledError as error:
+                cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+async def _wait_for(asked: asyncio.Future[Any], reader: _Reader) -> None:
+    """Wait for the thread; where that is cancelled, interrupt what it waits for."""
+    try:
+        await asyncio.wait([asked])
+    except BaseException:
+        reader.interrupt()
+        await _end_of(asked)
+        raise
+
+
+class _Read:
+    """The results, read by the thread."""
+
+    def __init__(self, results: Any, reader: _Reader) -> None:
+        self._results = results
+        self._reader = reader
+        self._asked: asyncio.Future[Any] | None = None
+        self.statistics = results.statistics
+
+    def __aiter__(self) -> "_Read":
+        return self
+
+    async def __anext__(self) -> Any:
+        kept = None if self._reader.is_over else self._asked
+        asked = kept or self._reader.ask(self._results.__next__)
+        self._asked = None
+        try:
+            await _wait_for(asked, self._reader)
+        except BaseException:
+            if not isinstance(asked.exception(), Interrupted):
+                self._asked = asked  # It came all the same.
+            raise
+        return asked.result()
+
+
+class _Front(AbstractAsyncContextManager[_Read]):
+    def __init__(self, stream: Any, reader: _Reader, server: Server) -> None:
+        self._stream = stream
+        self._reader = reader
+        self._server = server
+
+    async def __aenter__(self) -> _Read:
+        entering = self._reader.ask(self._stream.__enter__)
+        try:
+            await _wait_for(entering, self._reader)
+            return _Read(entering.result(), self._reader)
+        except BaseException as error:
+            if entering.exception() is None:  # It was entered all the same.
+                await self._leave(error)
+            else:
+                self._reader.end()
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._leave(error)
+
+    async def _leave(self, error: BaseException | None) -> None:
+        """Leave the stream, and let the thread go."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of calls that run on, by plan
+                leaving = self._reader.ask(lambda: self._stream.__exit__(None, error, None))
+                await _end_of(leaving)
+                leaving.result()
+        finally:
+            self._reader.end()
+            await self._server.shut()
+
+
+def open_front(
+    config: OperatorConfig, fn: Any, elements: Any, restore: Any = None, *, single: bool
+) -> AbstractAsyncContextManager[Any]:
+    """Open the front with a function that asks a server on the loop.
+
+    Args:
+        config: as of an operator.
+        fn: in coroutine form; it is run on the loop.
+        elements: as of an operator, all there at once.
+        restore: nothing, or something wrong.
+        single: each call gives exactly one result.
+    """
+    loop: Any = asyncio.get_running_loop()
+    reader, server = _Reader(loop), Server(fn, loop)
+    loop.crews.append(reader)
+    loop.servers.append(server)
+
+    def hire() -> Crew:
+        hired = Hired(loop)
+        loop.crews.append(hired)
+        return hired
+
+    build: Any = threads_wait
+    lent: Any = _Lent
+
+    def opens(mode: Mode) -> Callable[..., Any]:
+        wait = build(mode, partial(open_plain, hire=hire), lambda: lent(loop, reader))
+        return lambda source, *given, **options: _Front(
+            wait(_AllThere(source), *given, **options), reader, server
+        )
+
+    open_operator: Any = plain_opener({mode: opens(mode) for mode in MODES}, single=single)
+    opened: AbstractAsyncContextManager[Any] = open_operator(config, server, elements, restore)
+    return opened
