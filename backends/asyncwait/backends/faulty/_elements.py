@@ -182,6 +182,13 @@ class StoresCopies(StreamTask):
         return copy.deepcopy(super().in_flight_elements())
 
 
+class StoresItsRecordsInAList(StreamTask):
+    """Puts a list into its snapshots, which whoever has one can change."""
+
+    def in_flight_elements(self) -> tuple[Stored, ...]:
+        return [*super().in_flight_elements()]  # type: ignore[return-value]
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(KeepsTheLastTimestamp, also=(HasOneOutputObject,), rule="ELEM-1"),
     Faulty(TakesTimeZeroForNone, rule="ELEM-1"),
@@ -190,6 +197,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesAnEmptyKeyForNone, rule="ELEM-2"),
     Faulty(EmitsLateResults, rule="ELEM-3"),
     Faulty(PutsOutPlainValues, rule="ELEM-3"),
+    Faulty(StoresItsRecordsInAList, rule="ELEM-3"),
     Faulty(RepeatsItselfAfterAWait, rule="ELEM-4"),
     Faulty(LetsMarkersBetweenResults, rule="ELEM-5"),
     Faulty(StacksResults, rule="ELEM-5"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from asyncwait.spec import Element, texts
+from asyncwait.spec import Element, Snapshot, texts
 
 MOST_TEXT = 2_000
 """Characters of a text that an operator gave."""
@@ -63,6 +63,8 @@ def no_element(output: object) -> str:
             f"the operator put out {shown(output)}, expected an element of the stream; "
             "wrap results in Record"
         )
+    if isinstance(output, Snapshot) and not isinstance(output.in_flight, tuple):
+        return f"in_flight of a Snapshot is {shown(output.in_flight)}, expected a tuple"
     try:
         _DECODER.decode(_ENCODER.encode(output))
     except Exception as error:

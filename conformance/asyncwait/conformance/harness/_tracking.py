@@ -169,8 +169,8 @@ class Tracker:
                     self._taken.add(element.value)
                 return Record(value, element.timestamp, _plain(element.key))
             case Snapshot():
-                stored: tuple[Any, ...] = tuple(map(self._stored, element.in_flight))
-                return replace(element, in_flight=stored)
+                kind: type[Any] = type(element.in_flight)  # Whether it is a tuple is seen later.
+                return replace(element, in_flight=kind(map(self._stored, element.in_flight)))
             case _:
                 return element
 
