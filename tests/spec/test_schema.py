@@ -155,7 +155,11 @@ def spots(node: Any) -> Iterator[tuple[Any, Any]]:
 OTHERS = (None, True, -1, 7, 1.5, "other", [], {})
 """What is put in the place of something else."""
 
-BEYOND_SCHEMAS = ("in the order of their times", "where a call raises at once")
+BEYOND_SCHEMAS = (
+    "in the order of their times",
+    "where a call raises at once",
+    "where a CancelledError is raised",
+)
 """What the code says where fields, each right by itself, don't go together."""
 
 
