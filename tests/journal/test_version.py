@@ -103,6 +103,7 @@ def test_what_cannot_be_told_is_refused_by_name(text: str) -> None:
     assert "Journal(path, job, version)" in str(raised.value)
 
 
+NAMED_IN_A_TYPE = "def fn(x): return typing.get_type_hints(B)['a'].__args__[0].v"
 INNER = "X = 1\nclass K:\n    a = 1"
 CHANGED = {
     "one list under two names": (
@@ -140,6 +141,14 @@ CHANGED = {
     "a type variable": (
         "T = typing.TypeVar('T', bound=int)\ndef fn(x): return T.__bound__",
         "T = typing.TypeVar('T', bound=str)\ndef fn(x): return T.__bound__",
+    ),
+    "a class that a text in a type names": (
+        "class A: v = 1\nclass B: a: list['A']\n" + NAMED_IN_A_TYPE,
+        "class A: v = 2\nclass B: a: list['A']\n" + NAMED_IN_A_TYPE,
+    ),
+    "a view of a dict": (
+        "D = {1: 1}; M = types.MappingProxyType(D)\ndef fn(x): D[1] += 1; return M[1]",
+        "D = {1: 1}; M = types.MappingProxyType({1: 1})\ndef fn(x): D[1] += 1; return M[1]",
     ),
     "a class that a text names": (
         "class A:\n a: 'B'\nclass B: v = 1\ndef fn(x): return typing.get_type_hints(A)['a'].v",

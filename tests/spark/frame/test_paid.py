@@ -11,6 +11,8 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from drawn_functions import drawn, loaded, results
@@ -355,6 +357,15 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
         journal_of(5, fetch)
     with pytest.raises(InvalidConfig, match=r"partial.*Journal\(path, job, version\)"):
         journal_of(str(tmp_path), partial(fetch, (each for each in ())))
+
+
+def test_what_numpy_and_pandas_hold_is_told() -> None:
+    """By what it holds; a function that numpy made of another is refused."""
+    for make in (np.array, np.random.default_rng, pd.Series, pd.DataFrame):
+        one, same, other = (version_of(partial(fetch, make([n]))) for n in (1, 1, 2))
+        assert one == same != other
+    with pytest.raises(InvalidConfig, match="ufunc"):
+        version_of(np.frompyfunc(abs, 1, 1))
 
 
 def sent(seed: int) -> Any:

@@ -5,7 +5,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from asyncwait.backends.journal._version._code import digest_of
@@ -76,7 +76,7 @@ def add_cell(walk: Walk, cell: CellType) -> None:
         walk.of(content)
 
 
-def add_builtin(walk: Walk, thing: BuiltinFunctionType) -> None:
+def add_builtin(walk: Walk, thing: Any) -> None:
     """Add what is written in C, and what it is bound to."""
     _require_seen(thing)
     walk.tag("C", thing.__qualname__)

@@ -196,6 +196,9 @@ def _add_state(walk: Walk, thing: Any, kind: type) -> None:
     if isinstance(told, str):
         module = str(getattr(thing, "__module__", None) or kind.__module__)
         is_found = found(vars(sys.modules.get(module, sys)), told) is thing
+        if is_found and (origin := origin_named(module)) is not None:
+            walk.tag("installed", origin, module, told)
+            return
         if not is_found and origin_named(kind.__module__) not in {None, PYTHON}:
             raise Untold(f"{shown(thing)} ({kind.__name__})")
         walk.of(kind)
@@ -203,7 +206,8 @@ def _add_state(walk: Walk, thing: Any, kind: type) -> None:
         walk.attributes(getattr(thing, "__dict__", {}), but)
         walk.attributes({name: getattr(thing, name, None) for name in _hidden(kind)})
         return
-    make, args, state, items, pairs = (*told, None, None, None)[:5]
+    parts: list[Any] = [*told, None, None, None]
+    make, args, state, items, pairs = parts[:5]
     walk.of(make)
     walk.of(args)
     if isinstance(state, dict):

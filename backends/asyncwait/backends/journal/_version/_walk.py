@@ -1,7 +1,7 @@
 """A walk over all that a function consists of and reaches, each thing once."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -82,7 +82,7 @@ class Walk:
             self._once(thing)
 
     @contextmanager
-    def at(self, label: str) -> Iterator[None]:
+    def at(self, label: str) -> Generator[None, None, None]:
         """Go on to what a label leads to; where that fails the walk stays there."""
         self._path.append(label)
         yield
