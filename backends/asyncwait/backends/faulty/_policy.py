@@ -172,9 +172,19 @@ class AsksAfterEachAttempt(ResultHandler):
         return None if handler is not None else super().pause_after_failure(failure)
 
 
+class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
+    """Asks about what calls give that is no collection, and not about its timeout handler."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        if self.timed_out and isinstance(failure, InvalidResult):
+            raise failure.after(self.attempts)
+        super().decide_despite(failure)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(TellsNobodyOfDeadlines, rule="POLICY-1"),
     Faulty(TellsNobodyOfWrongResults, rule="POLICY-1"),
+    Faulty(FailsByWhatItsTimeoutHandlerGives, rule="POLICY-1"),
     Faulty(AsksWhetherThereWillBeResults, rule="POLICY-1"),
     Faulty(FailsAllTheSame, rule="POLICY-2"),
     Faulty(SkipsWhateverWasHandled, rule="POLICY-2"),

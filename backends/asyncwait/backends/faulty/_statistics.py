@@ -213,13 +213,43 @@ class ForgetsWhatItDid(StreamTask):
         self.operator.calls = self.operator.timeouts = 0
 
 
+class CountsWhatItsConsumerLeaves(StreamTask):
+    """Counts markers and snapshots that nobody has taken as waiting for room."""
+
+    @property
+    def waiting(self) -> int:
+        return super().waiting + self.output.overtakers
+
+
+class HoldsWhatOvertakes(StreamTask):
+    """Counts markers and snapshots that nobody has taken as held."""
+
+    def statistics(self) -> Statistics:
+        figures = super().statistics()
+        return replace(figures, held=figures.held + len(self.output.ahead))
+
+
+class CountsTheWaitForAKey(ResultHandler):
+    """Begins to count the age of a record when it is admitted, whether it is called or not."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.admitted = self.operator.clock()
+
+    def on_begun(self) -> None:
+        super().on_begun()
+        self.operator.queue.called[self.entry] = self.admitted
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(CountsFencesAsRecords, rule="STAT-1"),
     Faulty(LosesSightOfWhatIsDecided, rule="STAT-1"),
     Faulty(CountsWhatIsRestoredAsWaiting, rule="STAT-2"),
     Faulty(CountsWhatWaitsInLine, rule="STAT-2"),
+    Faulty(CountsWhatItsConsumerLeaves, rule="STAT-2"),
     Faulty(HoldsWhatHasItsTurn, rule="STAT-3"),
     Faulty(HoldsFencesToo, rule="STAT-3"),
+    Faulty(HoldsWhatOvertakes, rule="STAT-3"),
     Faulty(CountsCallsThatHaveEnded, rule="STAT-4"),
     Faulty(CountsRecordsAsCalls, rule="STAT-4"),
     Faulty(CountsRecordsThatAreRepeated, rule="STAT-5"),
@@ -233,6 +263,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(MarksItsCapacity, rule="STAT-9"),
     Faulty(IsAsOldAsItsLastCall, rule="STAT-10"),
     Faulty(TellsTheAgeOfTheNewest, rule="STAT-10"),
+    Faulty(CountsTheWaitForAKey, rule="STAT-10"),
     Faulty(TellsWhatWasInFlight, rule="STAT-11"),
     Faulty(ForgetsWhatItDid, rule="STAT-11"),
 )

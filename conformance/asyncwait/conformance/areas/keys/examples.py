@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from asyncwait.conformance.evidence import Example, at, fails, never, raises, replies
+from asyncwait.conformance.evidence import Example, at, fails, never, outlives, raises, replies
 from asyncwait.spec import Barrier, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
     Crash,
@@ -358,6 +358,18 @@ EXAMPLES: tuple[Example, ...] = (
             capacity=6,
             form="callback",
             crashes=(Crash(80),),
+        ),
+    ),
+    Example(
+        "a-late-call-that-runs-on-and-its-key",
+        ("KEY-5", "TIME-1"),
+        "a is late at 40 and its call runs on until 440; b is called at 40 all the same.",
+        _scenario(
+            outlives("a", 400, "a1", "a?"),
+            *_each(0, "b"),
+            inputs=at(0, _A, _B),
+            timeout=40,
+            handled=True,
         ),
     ),
 )

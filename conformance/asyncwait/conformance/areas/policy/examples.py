@@ -262,4 +262,20 @@ EXAMPLES: tuple[Example, ...] = (
         "What is meant for the program is nobody's failure.",
         _scenario(replace(raises("a", 40), failure=Handler("raise", error="KeyboardInterrupt"))),
     ),
+    Example(
+        "a-timeout-handler-that-gives-text-and-is-handled",
+        ("POLICY-1", "POLICY-2", "POLICY-7"),
+        "At 80 the timeout handler gives a text, no results; the failure handler has some.",
+        _scenario(
+            Plan(
+                "a",
+                (Step("never"),),
+                Handler("misreturn", error="text"),
+                failure=Handler("reply", ("a?",)),
+            ),
+            replies("b", 40, "b1"),
+            timeout=80,
+            handled=True,
+        ),
+    ),
 )

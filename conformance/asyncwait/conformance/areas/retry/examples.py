@@ -677,4 +677,14 @@ EXAMPLES: tuple[Example, ...] = (
             plans=tuple(fails(value, 4, f"{value}1") for value in "abcde"),
         ),
     ),
+    Example(
+        "nobody-is-asked-about-the-last-attempt",
+        ("RETRY-2",),
+        "There is one attempt: a predicate that would raise is not asked what it thinks of it.",
+        Scenario(
+            retry=PlannedRetry(max_attempts=1, on_result="breaks"),
+            inputs=at(0, A),
+            plans=(replies("a", 40, "a1"),),
+        ),
+    ),
 )

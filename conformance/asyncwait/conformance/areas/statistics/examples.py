@@ -3,7 +3,7 @@
 from typing import Any
 
 from asyncwait.conformance.evidence import Example, at, fails, never, outlives, raises, replies
-from asyncwait.spec import Record, Snapshot, Watermark
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
 A, B, C, D = (Record(value) for value in "abcd")
@@ -217,6 +217,30 @@ EXAMPLES: tuple[Example, ...] = (
             capacity=1,
             sink=(SinkStep("pause", 80), SinkStep("leave")),
             figures_at=(40,),
+        ),
+    ),
+    Example(
+        "read-while-markers-and-barriers-find-no-room",
+        ("STAT-1", "STAT-2", "STAT-3"),
+        "Behind a, a marker and a barrier wait for the consumer, and another barrier for them; "
+        "none of them is in flight, held, or waits for room.",
+        _scenario(
+            replies("a", 200, "a1"),
+            capacity=1,
+            inputs=at(0, A, LatencyMarker(1), Barrier(2), Barrier(3), B),
+            sink=(SinkStep("pause", 160),),
+            figures_at=(40, 120),
+        ),
+    ),
+    Example(
+        "read-while-others-wait-for-their-key",
+        ("STAT-10",),
+        "b was read at 0 and is called at 120: from then on its age counts.",
+        _scenario(
+            *(replies(value, 120, f"{value}1") for value in "ab"),
+            mode="key-ordered",
+            inputs=at(0, *(Record(value, key="k") for value in "ab")),
+            figures_at=(80, 200),
         ),
     ),
 )
