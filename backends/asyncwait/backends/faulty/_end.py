@@ -419,6 +419,32 @@ class EndsWithAWaitThatIsGivenUp(Output):
             raise
 
 
+class LosesInTheInstant(Output):
+    """Takes an element for a wait that was woken, although it was cancelled in that instant."""
+
+    is_bound = True
+
+    async def wait_for_news(self) -> None:
+        self.news = news = anyio.Event()
+        try:
+            await news.wait()
+        except BaseException:
+            if news.is_set():
+                self.take()
+            raise
+        finally:
+            self.news = None
+
+
+class LosesAfterItWasWoken(Output):
+    """Lets others run before it hands over what it has taken, and can be cancelled there."""
+
+    async def __anext__(self) -> Element:
+        element = await super().__anext__()
+        await anyio.lowlevel.checkpoint()
+        return element
+
+
 class SleepsBeforeItCloses(ResultStream):
     """Sleeps for a quarter of a second on leaving, so that connections have time to close."""
 
@@ -525,6 +551,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(GivesUpInABackOff, rule="END-8"),
     Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
     Faulty(EndsWithAWaitThatIsGivenUp, rule="END-9"),
+    Faulty(LosesInTheInstant, rule="END-9"),
+    Faulty(LosesAfterItWasWoken, rule="END-9"),
     Faulty(ReadsOnAfterLeaving, rule="END-10"),
     Faulty(LeavesWhenTheSourceSpeaks, rule="END-11"),
     Faulty(SleepsBeforeItCloses, rule="END-11"),

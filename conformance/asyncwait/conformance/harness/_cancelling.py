@@ -8,12 +8,15 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 
 from asyncwait.conformance.harness._run import LoopName
 from asyncwait.spec.scenario import Scenario
+
+Alarm: TypeAlias = Callable[[Callable[[], None]], None]
+"""Is given what cancels a wait, and calls it later from another task."""
 
 
 class Cancelling(Protocol):
@@ -37,6 +40,10 @@ class Cancelling(Protocol):
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
         """Have the consumer wait so long at most; return whether the wait came to its end."""
+        ...
+
+    async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
+        """Have the consumer wait until `alarm` cancels that; return whether it came to its end."""
         ...
 
 
@@ -87,6 +94,28 @@ class Once:
             return False
         return True
 
+    async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
+        """See `Cancelling`."""
+        task, called = asyncio.current_task(), False
+        assert task is not None
+
+        def cancel() -> None:
+            nonlocal called
+            called = True
+            task.cancel()
+
+        alarm(cancel)
+        try:
+            await wait()
+        except asyncio.CancelledError:
+            if not called or task.cancelling() > 1:
+                raise
+            return False
+        finally:
+            if called:
+                task.uncancel()
+        return True
+
 
 class Scope:
     """As trio and anyio do; what is swallowed here comes again in the next wait."""
@@ -107,6 +136,13 @@ class Scope:
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
         """See `Cancelling`."""
         with anyio.move_on_after(seconds) as scope:
+            await wait()
+        return not scope.cancelled_caught
+
+    async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
+        """See `Cancelling`."""
+        with anyio.CancelScope() as scope:
+            alarm(scope.cancel)
             await wait()
         return not scope.cancelled_caught
 

@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import anyio
@@ -263,10 +264,30 @@ class _LegPlayer:
             case "intrude":
                 await self._read_in_company()
             case "give_up":
-                if not await self._cancelling.within(step.n / 1000, self._read):
+                if not await self._read_within(step):
                     self._consumer.gave_up()
             case _:
                 await self._read()
+
+    async def _read_within(self, step: SinkStep) -> bool:
+        """Read until the wait is cancelled; return whether it came to its end before."""
+        seconds = step.n / 1000
+        if not step.turns:
+            return await self._cancelling.within(seconds, self._read)
+        alarm, due = anyio.CancelScope(), anyio.current_time() + seconds
+
+        async def cancel_later(cancel: Callable[[], None]) -> None:
+            with alarm:
+                await anyio.sleep_until(due)
+                for _ in range(step.turns):
+                    await anyio.lowlevel.checkpoint()
+                cancel()
+
+        try:
+            with_alarm = self._cancelling.until
+            return await with_alarm(partial(self._helpers.start_soon, cancel_later), self._read)
+        finally:
+            alarm.cancel()
 
     async def _read(self) -> None:
         self._consumer.waits()

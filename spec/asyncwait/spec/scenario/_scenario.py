@@ -27,6 +27,7 @@ from asyncwait.spec.scenario._limits import (
     Items,
     Room,
     Timeout,
+    Turns,
     Wait,
     require_between,
     require_element,
@@ -61,13 +62,16 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             for one element, and cancel the wait after `n` ms; "intrude": read one while a second
             task reads, too; "leave" the context; "raise" an error in its body.
         n: how many elements, or how many ms.
+        turns: a wait that is given up is cancelled so many turns of the loop later, in the same
+            instant. Where nobody counts turns that is at once.
 
     Raises:
-        InvalidConfig: `n` is negative.
+        InvalidConfig: `n` or `turns` is out of its bounds.
     """
 
     does: Literal["read", "pause", "block", "give_up", "intrude", "leave", "raise"]
     n: Wait = 0
+    turns: Turns = 0
 
     def __post_init__(self) -> None:
         require_limits(self)

@@ -15,6 +15,7 @@ from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark, WatermarkS
 from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, SinkStep, Step
 
 _SIX = at(0, *(Record(value, number) for number, value in enumerate("abcabc")))
+_FINISHING = "abcdefghijklmn"
 _QUICK_AND_SLOW = (replies("a", 80, "a1"), replies("b", 40, "b1", "b2"))
 
 _ARGUMENTS: tuple[Literal["config", "fn", "elements", "restore"], ...] = (
@@ -237,6 +238,24 @@ EXAMPLES: tuple[Example, ...] = (
             inputs=at(0, Record("a"), Record("b")),
             plans=(replies("a", 40, "a1", "a2"), replies("b", 120, "b1")),
             sink=(SinkStep("give_up", 40), SinkStep("give_up", 40)),
+        ),
+    ),
+    Example(
+        "given-up-waits-at-each-turn-of-an-instant",
+        ("END-9",),
+        "Waits are cancelled 0 to 6 turns into instants in which records finish: nothing is lost.",
+        Scenario(
+            capacity=len(_FINISHING),
+            inputs=at(0, *map(Record, _FINISHING)),
+            plans=tuple(
+                replies(each, 40 * number, f"{each}1", f"{each}2")
+                for number, each in enumerate(_FINISHING, 1)
+            ),
+            sink=tuple(
+                SinkStep("give_up", ms, number % 7)
+                for number in range(len(_FINISHING))
+                for ms in (40, 0)
+            ),
         ),
     ),
     Example(
