@@ -245,8 +245,13 @@ def without_callbacks(scenario: Scenario) -> Scenario:
 
 
 def without_event_time(scenario: Scenario) -> Scenario:
-    """Leave watermarks, statuses and markers out, those of a stored snapshot too."""
+    """Leave watermarks, statuses and markers out, those of a stored snapshot too.
+
+    A source may give plain values then, of which none is no element.
+    """
     fitting = _without_elements(scenario, Watermark, WatermarkStatus, LatencyMarker)
+    if fitting.source_error == "no-element":
+        fitting = replace(fitting, source_error="own")
     restore = scenario.restore
     if restore is None or not any(map(_is_fence, restore.in_flight)):
         return fitting
