@@ -15,6 +15,9 @@ from asyncwait.spec.scenario import MisuseKind
 EVERY = 250
 """Elements that the consumer takes between two looks at what is still alive."""
 
+_STEPS = 4
+"""From one look to the next, at least, so that growth can be told from warming up."""
+
 
 class _Token:
     """Stands for one value, on one way through the operator; equal to nothing but itself.
@@ -159,8 +162,9 @@ class Tracker:
         self._count += 1
         if self._count % EVERY == 0:
             self.look()
-            # What is in flight would count, too; the element that comes out just now is the last.
-            if self._looks and self.operator is not None and len(self._inputs) <= 1:
+            # What is in flight, or decided and not out, would count; but for the last that is out.
+            is_idle = len(self._inputs) <= 1 and len(self._results) <= 1
+            if self._looks and self.operator is not None and is_idle:
                 self._footprints.append(footprint(self.operator))
         match element:
             case Record():
@@ -211,10 +215,11 @@ class Tracker:
     def grown(self) -> float:
         """The bytes that the operator has grown by for each element, at least, from look to look.
 
-        The first time it may have warmed up, so that there are no fewer than three looks.
+        A sound one may still grow from one look to the next, by a worker that it had no need for
+        before: so there are no fewer than five looks, and what counts is the least step.
         """
         steps = [later - earlier for earlier, later in pairwise(self._footprints)]
-        return max(0, min(steps)) / EVERY if len(steps) > 1 else 0
+        return max(0, min(steps)) / EVERY if len(steps) >= _STEPS else 0
 
 
 def _plain(key: Any) -> Any:

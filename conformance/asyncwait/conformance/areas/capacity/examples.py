@@ -241,7 +241,7 @@ EXAMPLES: tuple[Example, ...] = (
         "Each time when 250 records are out, the operator holds as much as it did before.",
         Scenario(
             capacity=3,
-            inputs=tuple(Timed(n // 250 * 40, Record("ab"[n % 2], n)) for n in range(751)),
+            inputs=tuple(Timed(n // 250 * 40, Record("ab"[n % 2], n)) for n in range(1251)),
             plans=(replies("a", 0, "a1"), replies("b", 0, "b1")),
             tracked=True,
         ),
