@@ -6,6 +6,8 @@ thread is on its way, to the server or back: it takes none. Some scenarios are p
 clock besides.
 """
 
+from collections.abc import Callable, Mapping
+
 from asyncwait.backends.threads.conformance._backend import FrontBackend, ThreadsBackend
 
 
@@ -19,4 +21,9 @@ def plain_backend() -> FrontBackend:
     return FrontBackend()
 
 
-__all__ = ["backend", "plain_backend"]
+def family() -> Mapping[str, Callable[[], FrontBackend]]:
+    """Return what is verified by name alone."""
+    return {"threads-plain": plain_backend}
+
+
+__all__ = ["backend", "family", "plain_backend"]
