@@ -527,6 +527,37 @@ class GivesUpInABackOff(ResultHandler):
             super().decide_despite(failure)
 
 
+async def _run_until(
+    end: anyio.Event, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any
+) -> None:
+    try:
+        await function(*args)
+    finally:
+        end.set()
+
+
+class WaitsAMinuteForCleanUp(StreamTask):
+    """Waits for calls that clean up, but for a minute at most."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.ends: list[anyio.Event] = []
+        self.operator.spawn = self.start_loosely
+
+    def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
+        """Start a task of the loop."""
+        self.ends.append(anyio.Event())
+        _start_beside(_run_until, self.ends[-1], function, *args)
+
+    async def run(self) -> None:
+        try:
+            await super().run()
+        finally:
+            with anyio.move_on_after(60, shield=True):
+                for end in self.ends:
+                    await end.wait()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
     Faulty(TakesSilenceForTheEnd, rule="END-1"),
@@ -570,4 +601,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(ChecksNothing, rule="END-19"),
     Faulty(KeepsCancellationsToItself, rule="END-20"),
     Faulty(TellsTheCancelled, rule="END-20", loop="trio"),
+    Faulty(WaitsAMinuteForCleanUp, rule="END-3"),
 )

@@ -25,7 +25,15 @@ from asyncwait.reference import (
     StreamTask,
     TaskMailbox,
 )
-from asyncwait.spec import CallTimedOut, Element, OperatorError, Record, call_failed, call_scope
+from asyncwait.spec import (
+    CallScope,
+    CallTimedOut,
+    Element,
+    OperatorError,
+    Record,
+    call_failed,
+    call_scope,
+)
 
 
 class FailsWithoutNamingTheRecord(ResultHandler):
@@ -370,6 +378,25 @@ class RunsOneCallAfterTheOtherInATask(Attempt):
             attempt = await following
 
 
+class LetsErrorsOfLateCallsOut(Attempt):
+    """Leaves what a call raises that was cancelled before to its task group."""
+
+    late: Exception | None = None
+
+    async def invoke(self) -> Outcome:
+        try:
+            return await super().invoke()
+        except Exception as error:
+            if self.scope is not None and self.scope.cancel_called:
+                self.late = error
+            raise
+
+    async def run(self, scope: CallScope) -> None:
+        await super().run(scope)
+        if self.late is not None:
+            raise self.late
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
     Faulty(TakesErrorsOfOthersForItsOwn, rule="FAIL-1"),
@@ -403,4 +430,5 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
     Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),
     Faulty(TakesExitsOfHandlersForTimeouts, rule="FAIL-11"),
+    Faulty(LetsErrorsOfLateCallsOut, rule="FAIL-8"),
 )

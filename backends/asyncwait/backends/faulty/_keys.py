@@ -8,10 +8,12 @@ from typing import Any
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import (
     AsyncWaitOperator,
+    Attempt,
     Entry,
     FenceEntry,
     KeyLines,
     KeyOrderedQueue,
+    Outcome,
     Output,
     RecordEntry,
     ResultHandler,
@@ -224,6 +226,34 @@ class RemembersAllKeys(KeyLines):
         return line[0] if line else None
 
 
+class HoldsKeysUntilLateCallsEnd(Attempt):
+    """Takes a key to be busy as long as the call runs on that was cancelled at a deadline."""
+
+    def on_ended(self, outcome: Outcome | None) -> None:
+        super().on_ended(outcome)
+        if self.handler.is_decided and self.handler.line is not None:
+            self.operator.free_key(self.handler)
+
+
+class _FreesKeysOfEndedCalls(AsyncWaitOperator):
+    def free_key(self, handler: ResultHandler) -> None:
+        if not any(getattr(c, "handler", None) is handler for c in self.cancelled.running):
+            super().free_key(handler)
+
+
+class GivesLateAnswersToTheirKeys(Attempt):
+    """Knows calls by their keys: a late answer goes to whose turn it is by now."""
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        line = None
+        if self.operator.keys is not None and self.handler.timed_out:
+            line = self.operator.keys.lines.get(self.handler.record.key)
+        if line:
+            line[0].on_outcome(outcome)
+        else:
+            super().on_outcome(outcome)
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(CallsAllOfAKeyAtOnce, rule="KEY-1"),
     Faulty(HandsOutTheLatestFirst, rule="KEY-2"),
@@ -243,4 +273,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesKeysInBackOffs, also=(FreesEachKeyOnce,), rule="KEY-11"),
     Faulty(StoresOneRecordOfEachKey, rule="KEY-12"),
     Faulty(RemembersAllKeys, rule="KEY-13"),
+    Faulty(HoldsKeysUntilLateCallsEnd, also=(_FreesKeysOfEndedCalls,), rule="KEY-5"),
+    Faulty(GivesLateAnswersToTheirKeys, rule="TIME-6"),
 )

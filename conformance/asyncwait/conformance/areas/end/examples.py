@@ -90,6 +90,29 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "leaving-waits-an-hour-for-clean-up",
+        ("END-3", "END-4"),
+        "The only call that runs at 40 has cleaned up an hour later.",
+        Scenario(
+            inputs=at(0, Record("a"), Record("b")),
+            plans=(replies("a", 40, "a1"), Plan("b", (Step("never", clean_up=3_600_000),))),
+            sink=(SinkStep("read", 1), SinkStep("leave")),
+        ),
+    ),
+    Example(
+        "cancelled-calls-that-raise",
+        ("END-3", "END-4"),
+        "Leaving cancels a, which raises when it has cleaned up at 120; nobody is told.",
+        Scenario(
+            inputs=at(0, Record("b"), Record("a")),
+            plans=(
+                replies("b", 40, "b1"),
+                Plan("a", (Step("raise", 400, error="ValueError", swallow=True, clean_up=80),)),
+            ),
+            sink=(SinkStep("read", 1), SinkStep("leave")),
+        ),
+    ),
+    Example(
         "cancelling-waits-for-clean-up",
         ("END-3", "END-4", "END-5"),
         "The consumer's task is cancelled at 40, while it waits for the next element.",

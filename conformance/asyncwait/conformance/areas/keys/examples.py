@@ -57,6 +57,17 @@ EXAMPLES: tuple[Example, ...] = (
         _scenario(replies("a", 120, "a1"), *_each(40, "b", "c"), inputs=at(0, *_X)),
     ),
     Example(
+        "a-late-call-of-a-key",
+        ("KEY-1", "KEY-5", "TIME-5", "TIME-6"),
+        "The call of a runs on until 160; b has had the key since 120, is late at 240, and then c.",
+        _scenario(
+            *(outlives("a", 40, "a1", "a-late"), never("b", "b-late"), replies("c", 40, "c1")),
+            inputs=at(0, *_X),
+            timeout=120,
+            handled=True,
+        ),
+    ),
+    Example(
         "two-keys",
         ("KEY-1", "KEY-3", "KEY-6"),
         "While b waits for a, which has its key, d and e are called and come out.",

@@ -12,6 +12,8 @@ from asyncwait.conformance.evidence import (
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import GRID, LIMITS, Handler, Plan, Scenario, SinkStep, Step, Timed
 
+_LATE_ERROR = Step("raise", 400, error="ValueError", swallow=True, clean_up=80)
+
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "handler-only-for-what-is-late",
@@ -175,6 +177,20 @@ EXAMPLES: tuple[Example, ...] = (
             timeout=80,
             inputs=at(0, Record("a")) + at(200, Record("b")),
             plans=(outlives("a", 80, "a1", "a-late"), replies("b", 40, "b1")),
+            handled=True,
+        ),
+    ),
+    Example(
+        "late-error",
+        ("TIME-3", "TIME-5", "FAIL-8"),
+        "A call that swallows its cancellation raises at 160, which concerns nobody any more.",
+        Scenario(
+            timeout=80,
+            inputs=at(0, Record("a")) + at(200, Record("b")),
+            plans=(
+                Plan("a", (_LATE_ERROR,), handler("a-late")),
+                replies("b", 40, "b1"),
+            ),
             handled=True,
         ),
     ),
