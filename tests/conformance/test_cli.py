@@ -52,7 +52,7 @@ def test_an_unknown_backend_is_told_the_nearest() -> None:
     assert done.stderr == (
         "error: no backend is named 'pol-asyncio': give a name that asyncwait backends lists, or "
         "module:callable; did you mean pool-asyncio or pool-plain-asyncio or "
-        "emitter-plain-asyncio?\n"
+        "watching-pool-asyncio?\n"
     )
 
 

@@ -258,6 +258,7 @@ class _Front(AbstractAsyncContextManager[_Read]):
                 await self._leave(error)
             else:
                 self._reader.end()
+                await self._server.shut()
             raise
 
     async def __aexit__(
