@@ -91,7 +91,7 @@ def test_driver_is_told_of_record_and_cause(spark: EmbeddedSpark) -> None:
         "asyncwait.spec.CallFailed: Record 1313: "
         "the call failed: LookupError('there is no such number')"
     ) in text
-    assert 'in answer\n    raise LookupError("there is no such number")' in text
+    assert 'in answer\n|     raise LookupError("there is no such number")' in text
     assert text.rstrip().endswith("LookupError: there is no such number")
 
 

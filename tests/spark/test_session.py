@@ -169,7 +169,7 @@ def test_old_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         ("echo cannot reserve memory >&2; exit 1", "launcher failed .*cannot reserve memory"),
         (
             r"""case "$*" in *Main*) printf '\0\n%s\0' "$0";; *) echo no room >&2; exit 3; esac""",
-            "JVM ended with exit code 3:\nno room",
+            r"JVM ended with exit code 3:\n  \| no room",
         ),
     ],
 )

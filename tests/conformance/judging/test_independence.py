@@ -26,6 +26,7 @@ ALLOWED = {
     "math",
     "msgspec",
     "operator",
+    "re",
     "typing",
 }
 

@@ -413,7 +413,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "attempts-shorter-than-a-turn",
-        ("RETRY-10", "RETRY-12", "TIME-8", "STAT-8"),
+        ("RETRY-10", "RETRY-12", "STAT-8"),
         "A call is over after 10 ms, and ends 4 later; it is to be repeated after 1.",
         Scenario(
             retry=PlannedRetry(attempt_timeout=10, initial=1, max_attempts=4),
@@ -438,7 +438,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "times-beyond-any-clock",
-        ("RETRY-3", "RETRY-11", "RETRY-12"),
+        ("RETRY-11",),
         "Longer than calendars and timers count: the deadline ends the back-off of a, b answers.",
         Scenario(
             timeout=80,

@@ -303,8 +303,8 @@ WITNESSES: tuple[Witness, ...] = (
                 took(80, Record("a-late")),
                 taken(80, 1),
                 called(80, "b", first=1),
-                # The call of a ends in the instant in which that of b is told to.
-                answered(160, 0, "a1"),
+                # The call of a has ended when that of b is told to.
+                answered(120, 0, "a1"),
                 asked(160, "b"),
                 (CallCancelled(160, 1),),
                 answered(320, 1, "b1"),
