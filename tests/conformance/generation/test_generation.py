@@ -17,8 +17,8 @@ from asyncwait.spec import Record
 from asyncwait.spec.scenario import Scenario, key_of, scenarios_from_json, scenarios_to_json
 
 ENOUGH = 15
-# Few generated calls raise what ends the program, and none has its task cancelled. Back-offs of keys
-# fill the shape `lines`.
+# Few generated calls raise what ends the program, and none has its task cancelled. Back-offs of
+# keys fill the shape `lines`.
 SCARCE = {
     "FAIL-11": 3,
     "FAIL-12": 7,

@@ -107,7 +107,7 @@ def plain_opener(waits: Mapping[Mode, Any], *, single: bool) -> OpenOperator:
         if isinstance(elements, str):
             elements = len(elements)  # A text is a source here, and a number is none.
         options: dict[str, Any] = {"many": not single}
-        function = OfRecords(fn, single=single) if callable(fn) else fn
+        function: Any = OfRecords(fn, single=single) if callable(fn) else fn
         if not single and hasattr(function, "failure"):
             options["on_error"] = function.failure
             del function.failure

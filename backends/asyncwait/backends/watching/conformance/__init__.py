@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
+from typing import Any
 
 from asyncwait.backends import emitter, pool
 from asyncwait.conformance import StreamBackend, stream_backend
@@ -32,7 +33,8 @@ def _backend(opens: OpenOperator, loop: LoopName) -> StreamBackend:
         from asyncwait.backends.watching.conformance._watched import open_watched
     except ImportError as error:
         raise MissingExtra("opentelemetry-api or rich", "otel,progress") from error
-    return stream_backend(partial(open_watched, opens), loop=loop)
+    watched: Any = partial(open_watched, opens)
+    return stream_backend(watched, loop=loop)
 
 
 __all__ = ["family"]
