@@ -384,7 +384,7 @@ def errors_of(texts: Texts) -> Iterator[str]:
     record = Record(Odd(next(texts)), key=Odd(next(texts)))
     yield str(call_failed(record, Odd(next(texts))))
     yield str(InvalidConfig.of("it", Odd(next(texts)), "another"))
-    yield str(JournalMismatch.of("here", (next(texts), next(texts)), (next(texts), next(texts))))
+    yield str(JournalMismatch.between(next(texts), {next(texts): (next(texts), next(texts))}))
     yield _run_on([Odd(next(texts))])
     yield str(join_errors(OSError("first"), Odd(next(texts))).__notes__[0])  # type: ignore[union-attr]
     with pytest.raises(InvalidResult) as refused:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from asyncwait.backends.journal._format import MOST
 from asyncwait.spec import AsyncWaitError, InvalidConfig
-from asyncwait.spec.texts import shown
+from asyncwait.spec.texts import one_line, shown
 
 
 class JournalError(AsyncWaitError):
@@ -49,9 +49,11 @@ class JournalMismatch(JournalError, InvalidConfig):
             where: the folder, or the one file in it.
             differs: by name what it was and what it is now.
         """
-        changes = "; ".join(f"{name} was {_change(*both)}" for name, both in differs.items())
+        changes = "; ".join(
+            f"{one_line(name)} was {_change(*both)}" for name, both in differs.items()
+        )
         error = cls(
-            f"journal: {where} holds results of other calls: {changes}; give another path, go back "
+            f"journal: {one_line(where)} holds results of other calls: {changes}; give another path, go back "
             "to what it was, or delete it"
         )
         error.differs = differs
