@@ -49,12 +49,10 @@ class JournalMismatch(JournalError, InvalidConfig):
             where: the folder, or the one file in it.
             differs: by name what it was and what it is now.
         """
-        changes = "; ".join(
-            f"{one_line(name)} was {_change(*both)}" for name, both in differs.items()
-        )
+        changes = [f"{one_line(name)} was {_change(*both)}" for name, both in differs.items()]
         error = cls(
-            f"journal: {one_line(where)} holds results of other calls: {changes}; give another path, go back "
-            "to what it was, or delete it"
+            f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
+            "another path, go back to what it was, or delete it"
         )
         error.differs = differs
         return error
