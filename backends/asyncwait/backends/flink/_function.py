@@ -193,6 +193,8 @@ class CalledFunction:
             results = await outcome_of(record, call(record.value), scope)
         except BaseException as error:
             let_pass(error)
+            if scope.cancel_called and isinstance(error, Exception):
+                return  # It is late, and concerns nobody.
             if scope.cancel_called or was_asked_for(error):
                 raise
             _tell(handle.complete_exceptionally, error)

@@ -81,17 +81,21 @@ class CalledFunction:
         try:
             with scope:
                 if not scope.cancel_called:
-                    ended(await self._ending(record, scope))
+                    if (ending := await self._ending(record, scope)) is not None:
+                        ended(ending)
                     self._look()
         finally:
             del self._scopes[scope]
 
-    async def _ending(self, record: Record, scope: CallScope) -> Ending:
+    async def _ending(self, record: Record, scope: CallScope) -> Ending | None:
+        """Return how a call has ended; None if it was cancelled, and raised something else."""
         call: Any = self.parts.call
         try:
             results = listed(record, await outcome_of(record, call(record.value), scope))
         except BaseException as error:
             let_pass(error)
+            if scope.cancel_called and isinstance(error, Exception):
+                return None  # It is late, and concerns nobody.
             if scope.cancel_called or was_asked_for(error):
                 raise
             return partial(_raise, error)
