@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import whole_reports
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from asyncwait.conformance.report_files.page import MOST
 from asyncwait.spec.scenario import scenarios_from_json, trace_from_json
@@ -148,7 +148,7 @@ def test_the_filters_work_by_keyboard(files: dict[str, Path], page: Page) -> Non
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Show all"
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('.rule-row[hidden]').length === 0")
+    expect(page.locator(".rule-row[hidden]")).to_have_count(0)
     assert rows.count() == everything
 
     page.locator("#f-area").select_option("SNAP")
@@ -216,9 +216,7 @@ def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Br
     copied = []
     for button in played.locator("button").all():
         button.click()
-        page.wait_for_function(
-            "button => button.textContent === 'copied'", arg=button.element_handle()
-        )
+        expect(button).to_have_text("copied")
         copied.append(page.evaluate("navigator.clipboard.readText()"))
     context.close()
 
