@@ -121,6 +121,17 @@ def test_entries_of_other_backends_are_strays(project: Path) -> None:
     )
 
 
+def test_entries_that_do_not_say_how_are_told(project: Path) -> None:
+    """They hide any failure of their rule, if they are of a backend that is verified."""
+    assert gate_of([], project).unsaid.startswith("known.toml: ORD-1, END-4: ")
+    assert gate_of(["a:one"], project).unsaid.startswith("known.toml: ORD-1: ")
+
+    says_how = 'rule = "ORD-1"\nhow = [{ finding = "late" }]'
+    (project / "known.toml").write_text(ENTRIES.replace('rule = "ORD-1"', says_how))
+    assert gate_of([], project).unsaid.startswith("known.toml: END-4: ")
+    assert gate_of(["pool-asyncio"], project).unsaid == ""
+
+
 def test_an_entry_of_no_backend_of_the_project_is_refused(project: Path) -> None:
     """Where all of them are named, by the project or besides, nothing will ever show it."""
     (project / "known.toml").write_text(ENTRIES.replace("a:two", "a:too"))

@@ -54,6 +54,14 @@ PAIRS = (
 
 ITSELF = sorted({name for pair in PAIRS for name in pair})[::8]
 
+WHOLE = (
+    ("ends-when-all-is-decided", 2),
+    ("gives-what-it-has-read", 2),
+    ("has-room-for-each-key", 2),
+    ("knows-one-mode", 1),
+)
+"""The seed breaks rules in the same instant as others, or with other elements, than seed 0 does."""
+
 
 def cases(seed: int) -> Iterator[Case]:
     """The smaller examples, and some scenarios that the seed draws."""
@@ -121,3 +129,10 @@ def test_what_fails_as_expected_does_so_with_every_seed(name: str, seed: int) ->
     Another rule may be the first to fail in a rare scenario: nothing was expected of that one.
     """
     assert FAULTS[name].rule not in broken(name, expected_of(name), seed)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("name", "seed"), WHOLE)
+def test_what_comes_in_one_instant_may_come_alone_with_another_seed(name: str, seed: int) -> None:
+    """Each such rule has an entry, and says which element it was about in no kind."""
+    assert broken(name, expected_of(name), seed) == []

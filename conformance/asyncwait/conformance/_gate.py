@@ -87,8 +87,9 @@ class Gate(Struct, frozen=True):
 
     @property
     def unsaid(self) -> str:
-        """A line on the entries that expect a rule to fail in any way; empty if none does."""
-        rules = ", ".join(entry.rule for entry in self.entries if not entry.how)
+        """A line on the entries here that expect a rule to fail in any way; empty if none does."""
+        here = [entry for entry in self.entries if any(map(entry.speaks_of, self.names))]
+        rules = ", ".join(entry.rule for entry in here if not entry.how)
         if self.file is None or not rules:
             return ""
         return (

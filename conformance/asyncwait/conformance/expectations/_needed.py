@@ -36,11 +36,11 @@ def needed(
     deciding: Collection[str],
     old: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Return the ids of few rules that explain everything that counts.
+    """Return the ids of the rules by which the backend may fail first, so that nothing else counts.
 
-    What comes with an excused violation, or behind it, does not count any more; an entry for it
-    would match nothing in the next run. So the rules are taken one by one, each because it is the
-    first that counts in some run, those with an entry before those that are first most often.
+    What comes behind an excused violation does not count any more; an entry for it would match
+    nothing in the next run. What comes with one, in the same instant, may come alone with another
+    seed: so each of those has an entry, unless one of them has had one before.
 
     Args:
         runs: what was played where something was broken, with the first violation of each rule.
@@ -48,22 +48,13 @@ def needed(
         deciding: rules whose violations count.
         old: rules that have been excused.
     """
-    found: dict[str, tuple[Excuse, ...]] = {}
-    wanted = {*deciding, *old}
-    while firsts := Counter(_firsts(runs, {**excuses, **found}, wanted)):
-        best = min(firsts, key=lambda rule: (rule not in old, -firsts[rule], rule))
-        found[best] = (Excuse("needed"),)
-    return tuple(found)
-
-
-def _firsts(
-    runs: Iterable[tuple[Scenario, Mapping[str, Violation]]], excuses: Excuses, wanted: set[str]
-) -> Iterable[str]:
-    """Yield, for each run, the rules among `wanted` that are the first to count."""
+    found: set[str] = set()
     for scenario, broken in runs:
-        counting = sort_out(scenario, broken, excuses).findings & wanted
-        first = min((moment_of(broken[rule]) for rule in counting), default=None)
-        yield from (rule for rule in counting if moment_of(broken[rule]) == first)
+        counting = sort_out(scenario, broken, excuses).findings & {*deciding, *old}
+        first = min(map(moment_of, broken.values()), default=None)
+        at_first = {rule for rule in counting if moment_of(broken[rule]) == first}
+        found |= at_first.intersection(old) or at_first or counting
+    return tuple(sorted(found))
 
 
 def ways_of(tally: Tally, own: Excuses, rules: Collection[str]) -> dict[str, tuple[Shown, ...]]:

@@ -26,6 +26,9 @@ _REST = (
     (r"\bRecord (?:_+|None)(?!\w)", "Record"),
     (r" @ (?:_|None)(?!\w)", ""),
     (rf"{_ELEMENT}(?:, {_ELEMENT})+", "elements"),
+    # Which of them it is depends on the scenario; records are what most checks are about.
+    (r"\b(?:Watermark|WatermarkStatus|LatencyMarker|Barrier|Snapshot)\b", "element"),
+    (r"\bNone\b", "_"),
     (r"_(?: to _|, _)+", "_"),
     # What calls raise in scenarios: nothing of the operator's.
     (
@@ -35,6 +38,7 @@ _REST = (
     (r"\bRuntimeError or E\b", "E"),
     (r"\b(attempt|call|record|task|timer)s\b", r"\1"),
     (r"\b(?:are) left\b", "is left"),
+    (r" while it is left$", ""),
 )
 
 
