@@ -360,17 +360,15 @@ class RunsOneCallAfterTheOtherInATask(Attempt):
     is_bound = True
 
     def start(self) -> None:
-        idle = vars(self.operator).setdefault("idle", [])
         if self.operator.function.invoke is not None:
             super().start()
-        elif idle:
+        elif idle := vars(self.operator).setdefault("idle", []):
             idle.pop().set_result(self)
         else:
-            self.operator.spawn(self.work, idle)
+            self.operator.spawn(self.work, idle, self)
 
-    async def work(self, idle: "list[asyncio.Future[Attempt]]") -> None:
+    async def work(self, idle: "list[asyncio.Future[Attempt]]", attempt: Attempt) -> None:
         """Run its call, and then those of others."""
-        attempt: Attempt = self
         while True:
             attempt.scope = call_scope()
             await attempt.run(attempt.scope)
