@@ -110,7 +110,7 @@ EXAMPLES: tuple[Example, ...] = (
         at_b=40,
     ),
     _kept("as-another-begins", "In that instant b is read, and called for.", b_after=40),
-    _kept("as-it-ends", "They cancel it in the instant in which it ends.", b_after=40, after_end=0),
+    _kept("while-none-runs", "They cancel it when b has ended, too.", b_after=40, after_end=120),
     Example(
         "call-raises-before-its-first-await",
         ("FAIL-1", "FAIL-2", "FAIL-9", "FAIL-10"),
