@@ -166,7 +166,11 @@ class _Lent(asyncio.AbstractEventLoop):
 
 
 class _AllThere(Collection[Any]):
-    """The elements of a source that never has anybody wait, as a collection."""
+    """The elements of a source that never has anybody wait, as a collection.
+
+    It is one by its class alone: a collection is read without a thread of its own, by iterating it,
+    and nobody has any business to ask how many elements there are.
+    """
 
     def __init__(self, elements: Any) -> None:
         self._elements = elements
