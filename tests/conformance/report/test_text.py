@@ -92,6 +92,7 @@ def test_causes_are_drawn_first_and_name_what_they_explain() -> None:
     titles = [line for line in lines if "fail in" in line]
     assert [title.split()[1] for title in titles] == ["ORD-4", "END-8"]
     assert "also broken" not in "".join(lines)
+    assert lines[-2] == f"mine: likely cause: ORD-4 {rules()['ORD-4'].title}; further causes: END-8"
     assert lines[lines.index("") - 1] == (
         "  broken only where ORD-4, or a rule above it, is broken too: ELEM-1, ELEM-2"
     )

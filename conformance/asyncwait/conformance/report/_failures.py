@@ -76,6 +76,10 @@ def _broken(verdict: Verdict, kept: AbstractSet[str]) -> Iterator[str]:
                 left.pop(rule, None)
     if left:
         yield f"also broken: {', '.join(map(_named, left.values()))}; see one with --rule ID"
+    if len(verdict.failed) > 1 and verdict.causes:
+        first, *others = (cause.rule for cause in verdict.causes)
+        further = f"; further causes: {', '.join(others)}" if others else ""
+        yield f"likely cause: {first} {verdict.failed[0].rule.title}{further}"
     if any(result.failures for result in verdict.failed):
         yield HINT
 
@@ -133,7 +137,8 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
 def _unseen(verdict: Verdict) -> Iterator[str]:
     """Yield a line on exceptions that may be out of date: it decides nothing."""
     if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
-        yield f"seldom, not seen in this run: {', '.join(ids)}"
+        where = f"seldom, not seen with seed {verdict.seed}"
+        yield f"{where}: {', '.join(ids)}; another seed may show it"
 
 
 def _by_reason(verdict: Verdict) -> Mapping[tuple[Status, str], list[str]]:
