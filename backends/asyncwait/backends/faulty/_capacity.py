@@ -73,8 +73,7 @@ class CountsRecordsOnly(StreamTask):
     """Gives watermarks and statuses no slots: any number of them queues up behind one call."""
 
     def is_back_pressured(self) -> bool:
-        full = self.queue.records >= self.config.capacity
-        return full and isinstance(self.backlog[0], Stored)
+        return super().is_back_pressured() and self.queue.records >= self.config.capacity
 
 
 class TakesMarkersWithoutEnd(StreamTask):
@@ -110,7 +109,7 @@ class HasRoomForEachKey(StreamTask):
     def is_back_pressured(self) -> bool:
         own = getattr(self.backlog[0], "key", None)
         keys = [getattr(entry.element, "key", None) for entry in self.queue]
-        return isinstance(self.backlog[0], Stored) and keys.count(own) >= self.config.capacity
+        return super().is_back_pressured() and keys.count(own) >= self.config.capacity
 
 
 class ReadsOneMoreAhead(StreamTask):
@@ -165,7 +164,7 @@ class GivesStatusesNoSlot(StreamTask):
 
     def is_back_pressured(self) -> bool:
         counted = [e for e in self.queue if not isinstance(e.element, WatermarkStatus)]
-        return isinstance(self.backlog[0], Stored) and len(counted) >= self.config.capacity
+        return super().is_back_pressured() and len(counted) >= self.config.capacity
 
 
 FAULTY: tuple[Faulty, ...] = (

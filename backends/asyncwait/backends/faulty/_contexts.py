@@ -1,6 +1,7 @@
 """CTX: operators that mix up context variables."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from contextvars import Context, copy_context
 from typing import Any
 
@@ -59,13 +60,14 @@ class LooksAtItsSourceFirst(ResultStream):
     """Asks for the first element on entering, in the task of its consumer."""
 
     async def __aenter__(self) -> Output:
-        source = aiter(self.elements)
+        source: Any = aiter(self.elements)
         first = [await anext(source)]
 
         async def all_of_it() -> AsyncIterator[Element]:
-            yield first.pop()
-            async for element in source:
-                yield element
+            async with aclosing(source):
+                yield first.pop()
+                async for element in source:
+                    yield element
 
         self.elements = all_of_it()
         return await super().__aenter__()
@@ -78,18 +80,19 @@ class AsksItsSourceInTasks(SourceReader):
         self.elements = self.asked_in_tasks(aiter(self.elements))
         return await super().read_all()
 
-    async def asked_in_tasks(self, source: AsyncIterator[Element]) -> AsyncIterator[Element]:
+    async def asked_in_tasks(self, source: Any) -> AsyncIterator[Element]:
         """Give what the source gives; what it raises is lost in a group."""
         given: list[Any] = []
 
         async def ask() -> None:
             given.append(await anext(source, None))
 
-        while not given or given[-1] is not None:
-            async with anyio.create_task_group() as group:
-                group.start_soon(ask)
-            if given[-1] is not None:
-                yield given[-1]
+        async with aclosing(source):
+            while not given or given[-1] is not None:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(ask)
+                if given[-1] is not None:
+                    yield given[-1]
 
 
 FAULTY: tuple[Faulty, ...] = (

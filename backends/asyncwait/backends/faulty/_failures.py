@@ -26,6 +26,7 @@ from asyncwait.reference import (
     TaskMailbox,
 )
 from asyncwait.spec import (
+    CallFailed,
     CallScope,
     CallTimedOut,
     Element,
@@ -39,10 +40,11 @@ from asyncwait.spec import (
 class FailsWithoutNamingTheRecord(ResultHandler):
     """Raises the exception of a call as it is, and nobody learns for which record."""
 
-    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
-        if isinstance(outcome, Raised) and isinstance(outcome.error, Exception):
-            raise outcome.error
-        return super().results_of(outcome)
+    def decide_despite(self, failure: OperatorError) -> None:
+        try:
+            super().decide_despite(failure)
+        except CallFailed as final:
+            raise (final.__cause__ or final)  # noqa: B904
 
 
 class _KnowsTheNewest(AsyncWaitOperator):

@@ -86,10 +86,11 @@ class OrdersByTime(OrderedQueue):
     """Takes the order of timestamps for that of the input, as far as there are timestamps."""
 
     def put(self, entry: Entry) -> None:
-        later: list[Entry] = []
+        super().put(entry)
+        later: list[Entry] = [self.entries.pop()]
         while self.entries and self.time_of(self.entries[-1]) > self.time_of(entry):
-            later.append(self.entries.pop())
-        self.entries.extend([entry, *reversed(later)])
+            later.insert(1, self.entries.pop())
+        self.entries.extend(later)
 
     def time_of(self, entry: Entry) -> float:
         record = entry.element if isinstance(entry, RecordEntry) else None

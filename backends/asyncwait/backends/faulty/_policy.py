@@ -1,5 +1,7 @@
 """POLICY: operators that get failure handlers wrong."""
 
+from typing import Any
+
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import ResultHandler
 from asyncwait.spec import (
@@ -61,7 +63,7 @@ class TakesNoneForASkip(ResultHandler):
         try:
             super().decide_despite(failure)
         except OperatorError as final:
-            if final is not failure or self.is_decided:
+            if final is not failure or self.is_decided or self.operator.function.failure is None:
                 raise
             self.decide(())
 
@@ -111,11 +113,17 @@ class TakesTextForResults(ResultHandler):
     """Puts out whatever can be iterated over that a failure handler gives."""
 
     def decide_despite(self, failure: OperatorError) -> None:
-        handler = self.operator.function.failure
-        given = None if handler is None else handler(self.record.value, failure)
-        if given is None:
-            raise failure
-        self.decide(tuple(given))
+        if self.is_decided or self.operator.function.failure is None:
+            raise failure.after(self.attempts)
+        results = results_despite(failure.after(self.attempts), self.lenient)
+        self.operator.failures_handled += 1
+        self.decide(results)
+
+    def lenient(self, value: Any, error: OperatorError) -> Any:
+        """Ask the failure handler, and take a text for its letters."""
+        assert self.operator.function.failure is not None
+        given = self.operator.function.failure(value, error)
+        return tuple(given) if isinstance(given, str | bytes) else given
 
 
 class AsksAboutItsHandlersResults(ResultHandler):
@@ -149,6 +157,8 @@ class TellsItsHandlerOfOneAttempt(ResultHandler):
         attempts, self.attempts = self.attempts, 1
         try:
             super().decide_despite(failure)
+        except OperatorError as final:
+            raise final.after(attempts) from final.__cause__
         finally:
             self.attempts = attempts
 

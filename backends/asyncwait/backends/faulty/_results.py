@@ -172,15 +172,14 @@ class TakesNothingForNoResults(ResultHandler):
     """Takes a forgotten `return` for an empty collection."""
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
-        given = outcome.given() if outcome.is_supplied else outcome.given
-        return super().collect(Returned(given or (), outcome.at))
+        return () if outcome.given is None else super().collect(outcome)
 
 
 class LetsErrorsOverruleResults(ResultHandler):
     """Lets an error fail the operator that follows the results of the same call."""
 
     def on_outcome(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Raised):
+        if isinstance(outcome, Raised) and self.is_decided:
             self.results_of(outcome)
         super().on_outcome(outcome)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ from asyncwait.reference import (
     TimerService,
     Watch,
 )
-from asyncwait.spec import CallFailed, CallTimedOut, Element, Record
+from asyncwait.spec import CallFailed, CallTimedOut, Element, Record, TooManyAbandonedCalls
 
 
 class AsksTheHandlerForWhatHasAnswered(ResultHandler):
@@ -160,8 +161,8 @@ class PilesUpAbandonedCalls(CancelledCalls):
     """Counts the calls that can't be cancelled, and does nothing however many they are."""
 
     def on_overdue(self, watch: Watch) -> None:
-        watch.abandoned = True
-        self.abandoned += 1
+        with suppress(TooManyAbandonedCalls):
+            super().on_overdue(watch)
 
 
 class TimesFinishedRecordsOut(ResultHandler):

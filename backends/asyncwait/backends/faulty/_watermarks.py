@@ -131,14 +131,15 @@ class LetsWatermarksPassStatuses(OrderedQueue):
     """Keeps watermarks and statuses apart, and looks for a watermark first."""
 
     def put(self, entry: Entry) -> None:
-        statuses: list[Entry] = []
+        super().put(entry)
+        later: list[Entry] = [self.entries.pop()]
         while (
             self.entries
             and isinstance(entry.element, Watermark)
             and isinstance(self.entries[-1].element, WatermarkStatus)
         ):
-            statuses.append(self.entries.pop())
-        self.entries.extend([entry, *reversed(statuses)])
+            later.insert(1, self.entries.pop())
+        self.entries.extend(later)
 
 
 class LetsStatusesCancelEachOther(AsyncWaitOperator):
