@@ -26,6 +26,7 @@ from asyncwait.reference import (
     ResultStream,
     SourceReader,
     StreamTask,
+    Timer,
     TimerService,
 )
 from asyncwait.spec import (
@@ -117,11 +118,13 @@ class ClosesBeforeCallsHaveEnded(ResultStream):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await super().close()
+        self.trouble = await self.task.operator.close()
         await super().__aexit__(kind, error, traceback)
 
-    async def close(self) -> None:
-        pass
+    async def close(self) -> Exception | None:
+        self.guard.shield = True
+        await self.task.source.close()
+        return self.trouble
 
 
 class _LeavesOpeningToOthers(AsyncWaitOperator):
@@ -342,15 +345,17 @@ class StopsClosingWhenCancelled(ResultStream):
 class TakesSilenceForTheEnd(StreamTask):
     """Ends when its source has given nothing for a second."""
 
+    silence: Timer | None = None
+
     def suspend(self) -> None:
         super().suspend()
-        if not self.backlog:
-            read = self.read
-            self.timers.register(self.timers.now() + 1, lambda: self.give_up(read))
+        if self.silence is not None:
+            self.timers.cancel(self.silence)
+        self.silence = self.timers.register(self.timers.now() + 1, self.give_up)
 
-    def give_up(self, read: int) -> None:
-        """End, if no more was read than that a second ago."""
-        if self.read == read and self.end is None:
+    def give_up(self) -> None:
+        """End, if nothing that was read is left."""
+        if not self.backlog and self.end is None:
             self.on_end(End())
 
 
@@ -546,7 +551,7 @@ class WaitsAMinuteForCleanUp(StreamTask):
 
     def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """Start a task of the loop."""
-        self.ends.append(anyio.Event())
+        self.ends = [*(end for end in self.ends if not end.is_set()), anyio.Event()]
         _start_beside(_run_until, self.ends[-1], function, *args)
 
     async def run(self) -> None:

@@ -102,11 +102,12 @@ class AsksAboutWhatIsDecided(ResultHandler):
 class AsksAboutEachDeadline(ResultHandler):
     """Takes a deadline for a failure, although the timeout handler has results."""
 
-    def on_deadline(self) -> None:
-        handler = self.operator.function.failure
-        if handler is not None and not self.is_decided:
-            handler(self.record.value, CallTimedOut(self.record, "no results in time"))
-        super().on_deadline()
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        results = super().results_at_deadline()
+        if self.operator.function.failure is not None:
+            late = CallTimedOut(self.record, "no results in time")
+            self.operator.function.failure(self.record.value, late)
+        return results
 
 
 class TakesTextForResults(ResultHandler):

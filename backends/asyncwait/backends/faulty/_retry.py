@@ -110,7 +110,8 @@ class LetsTheFirstBackOffPassTheCap(ResultHandler):
 
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
-        return retry.initial if pause and retry and self.attempts == 1 else pause
+        told = isinstance(failure.__cause__, RetryAfter)
+        return retry.initial if pause and retry and self.attempts == 1 and not told else pause
 
 
 class ForgetsTheCap(AsyncWaitOperator):

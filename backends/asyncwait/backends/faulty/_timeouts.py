@@ -78,7 +78,7 @@ class LetsLateAnswersReplaceTheHandlers(ResultHandler):
 
     def on_outcome(self, outcome: Outcome) -> None:
         outputs = self.entry.outputs
-        if outputs and isinstance(outcome, Returned):
+        if outputs and self.timed_out and isinstance(outcome, Returned):
             results = self.results_of(outcome)
             outputs.clear()
             outputs.extend(self.output_of(result) for result in results)

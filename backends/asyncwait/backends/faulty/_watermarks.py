@@ -32,7 +32,8 @@ class CountsItsOwnEpochOnly(UnorderedQueue):
     def peek_ready(self) -> Entry | None:
         entry = super().peek_ready()
         for epoch, fence in pairwise(self.segments):
-            if entry is None and fence.is_fence and len(epoch.ready) == len(epoch.entries):
+            is_over = not epoch.is_fence and len(epoch.ready) == len(epoch.entries)
+            if entry is None and fence.is_fence and is_over:
                 entry = fence.ready[0]
         return entry
 
