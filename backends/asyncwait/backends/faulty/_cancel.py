@@ -125,7 +125,12 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(CancelsByAScope, rule="CANCEL-1"),
     Faulty(InsistsOnItsCancellation, rule="CANCEL-1"),
     Faulty(CancelsOnce, rule="CANCEL-1", loop="trio"),
-    Faulty(CallsInTheConsumersTask, also=(_RunsCalls,), rule="CANCEL-2"),
+    Faulty(
+        CallsInTheConsumersTask,
+        also=(_RunsCalls,),
+        rule="CANCEL-2",
+        consequence_of=("CAP-4", "nothing is called while the consumer runs another call"),
+    ),
     Faulty(CancelsTwiceAtOnce, rule="CANCEL-2"),
     Faulty(LimitsCallsByAScope, rule="CANCEL-3"),
 )

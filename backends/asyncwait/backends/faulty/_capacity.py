@@ -171,8 +171,19 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(FreesTheSlotOnCompletion, also=(TellsEachCompletion,), rule="CAP-1"),
     Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
     Faulty(FreesASlotWithEachCompletion, rule="CAP-1"),
-    Faulty(RestoresAllAtOnce, rule="CAP-2"),
-    Faulty(HasRoomForEachKey, rule="CAP-2"),
+    Faulty(
+        RestoresAllAtOnce,
+        rule="CAP-2",
+        consequence_of=(
+            "REST-4",
+            "it starts too many calls while restoring, which has a bound of its own",
+        ),
+    ),
+    Faulty(
+        HasRoomForEachKey,
+        rule="CAP-2",
+        consequence_of=("KEY-9", "records that wait for their keys take too much room, too"),
+    ),
     Faulty(ReadsAhead, rule="CAP-3", loop="trio"),
     Faulty(ReadsOneMoreAhead, rule="CAP-3"),
     Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),

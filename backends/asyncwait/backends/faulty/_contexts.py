@@ -100,6 +100,13 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(CallsAsItReads, rule="CTX-1"),
     Faulty(KeepsTheContextOfACall, rule="CTX-2"),
     Faulty(AsksInItsOwnContext, rule="CTX-3"),
-    Faulty(LooksAtItsSourceFirst, rule="CTX-4"),
+    Faulty(
+        LooksAtItsSourceFirst,
+        rule="CTX-4",
+        consequence_of=(
+            "CTX-1",
+            "what the source sets in the consumer's context is seen by the calls",
+        ),
+    ),
     Faulty(AsksItsSourceInTasks, rule="CTX-5"),
 )

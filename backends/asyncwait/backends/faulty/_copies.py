@@ -80,7 +80,11 @@ class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
 FAULTY: tuple[Faulty, ...] = (
     Faulty(GivesWhatItHasRead, rule="COPY-1"),
     Faulty(CopiesEachRecordOnce, rule="COPY-1"),
-    Faulty(CopiesFromTheSecondCallOn, rule="COPY-2"),
+    Faulty(
+        CopiesFromTheSecondCallOn,
+        rule="COPY-2",
+        consequence_of=("COPY-1", "the first call is given the value itself"),
+    ),
     Faulty(CopiesForCallsAlone, rule="COPY-3"),
     Faulty(CopiesToSeeWhetherItCan, rule="COPY-4"),
     Faulty(CallsWithWhatItCanNotCopy, rule="COPY-4"),

@@ -139,7 +139,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(WaitsForRoomUnderTheLock, rule="END-8"),
     Faulty(RestoresBeforeItEmits, rule="END-8"),
     Faulty(ForgetsTheElementOutsideTheQueue, rule="SNAP-2"),
-    Faulty(RemovesBeforeItEmits, rule="SNAP-2"),
+    Faulty(
+        RemovesBeforeItEmits,
+        rule="SNAP-2",
+        consequence_of=("CAP-1", "what is nowhere frees its slot before it has come out"),
+    ),
     Faulty(TakesSnapshotsWithoutTheLock, rule="SNAP-3"),
     Faulty(StoresCompletedRecordsFirst, rule="SNAP-4"),
     Faulty(StoresTheRunningRecordFirst, rule="SNAP-4"),

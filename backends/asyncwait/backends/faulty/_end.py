@@ -565,8 +565,16 @@ class WaitsAMinuteForCleanUp(StreamTask):
 
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithCallsInFlight, rule="END-1"),
-    Faulty(TakesSilenceForTheEnd, rule="END-1"),
-    Faulty(DropsLateRecords, rule="END-1"),
+    Faulty(
+        TakesSilenceForTheEnd,
+        rule="END-1",
+        consequence_of=("END-17", "to end it cancels the read that it waits for"),
+    ),
+    Faulty(
+        DropsLateRecords,
+        rule="END-1",
+        consequence_of=("WM-1", "a record that was dropped is undecided when its watermark comes"),
+    ),
     Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
     Faulty(EndsWithItsLastTimer, also=(_KeepsItsDeadline,), rule="END-2"),
     Faulty(LeavesWithoutWaiting, rule="END-3"),
@@ -581,7 +589,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
     Faulty(StopsClosingWhenCancelled, rule="END-6"),
     Faulty(EndsOnceOnly, rule="END-7"),
-    Faulty(FreesSlotsInSilence, rule="END-8"),
+    Faulty(
+        FreesSlotsInSilence,
+        rule="END-8",
+        consequence_of=("END-2", "a stream that hangs misses its end first"),
+    ),
     Faulty(SpinsWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
     Faulty(GivesUpInABackOff, rule="END-8"),
@@ -589,7 +601,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWithAWaitThatIsGivenUp, rule="END-9"),
     Faulty(LosesInTheInstant, rule="END-9"),
     Faulty(LosesAfterItWasWoken, rule="END-9"),
-    Faulty(ReadsOnAfterLeaving, rule="END-10"),
+    Faulty(
+        ReadsOnAfterLeaving,
+        rule="END-10",
+        consequence_of=("END-3", "what goes on after leaving is not cancelled then"),
+    ),
     Faulty(LeavesWhenTheSourceSpeaks, rule="END-11"),
     Faulty(SleepsBeforeItCloses, rule="END-11"),
     Faulty(ForgetsShieldedConsumers, rule="END-11", loop="trio"),
@@ -598,13 +614,29 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(SwallowsErrorsOfClosing, rule="END-13"),
     Faulty(LetsTwoTasksWait, rule="END-14"),
     Faulty(QueuesItsReaders, rule="END-14"),
-    Faulty(SharesItsBacklog, rule="END-15"),
-    Faulty(ClosesTheSourceFromOutside, rule="END-16"),
-    Faulty(ReadsEachElementInATask, rule="END-16"),
+    Faulty(
+        SharesItsBacklog,
+        rule="END-15",
+        consequence_of=("ORD-5", "calls for another operator's records are calls for nothing"),
+    ),
+    Faulty(
+        ClosesTheSourceFromOutside,
+        rule="END-16",
+        consequence_of=("CTX-5", "another task has another context"),
+    ),
+    Faulty(
+        ReadsEachElementInATask,
+        rule="END-16",
+        consequence_of=("CTX-5", "another task has another context"),
+    ),
     Faulty(PollsItsSource, rule="END-17"),
     Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
     Faulty(ChecksNothing, rule="END-19"),
     Faulty(KeepsCancellationsToItself, rule="END-20"),
     Faulty(TellsTheCancelled, rule="END-20", loop="trio"),
-    Faulty(WaitsAMinuteForCleanUp, rule="END-3"),
+    Faulty(
+        WaitsAMinuteForCleanUp,
+        rule="END-3",
+        consequence_of=("TIME-9", "calls in tasks of the loop are counted as abandoned"),
+    ),
 )

@@ -61,7 +61,10 @@ class Faulty(Variation, frozen=True, kw_only=True):
     Args:
         rule: id of the rule that has to convict it; others may do so too.
         blocks: it blocks its loop, so that only its process can be ended, from outside.
+        consequence_of: the rule that a verdict names first in place of its own, and why that is
+            as good; None where its own stands first.
     """
 
     rule: str
     blocks: bool = False
+    consequence_of: tuple[str, str] | None = None

@@ -68,6 +68,10 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TellsNobodyOfTheRoom, rule="HOLD-1"),
     Faulty(AddsTheTwoUp, rule="HOLD-2"),
     Faulty(HoldsWhateverIsFinished, rule="HOLD-3"),
-    Faulty(ReadsTwoAtATime, rule="HOLD-4"),
+    Faulty(
+        ReadsTwoAtATime,
+        rule="HOLD-4",
+        consequence_of=("CAP-3", "two elements wait for room, whatever is held"),
+    ),
     Faulty(SavesAsManyAsItsCapacity, rule="HOLD-5"),
 )

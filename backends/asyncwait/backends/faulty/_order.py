@@ -148,7 +148,14 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(EmitsOnePerCompletion, rule="ORD-2"),
     Faulty(EmitsWholeSegments, rule="ORD-3"),
     Faulty(StartsCallsInAnyOrder, rule="ORD-4", loop="trio"),
-    Faulty(TakesEqualRecordsForOne, rule="ORD-5"),
+    Faulty(
+        TakesEqualRecordsForOne,
+        rule="ORD-5",
+        consequence_of=(
+            "CAP-4",
+            "the second of two equal records is not called although there is room",
+        ),
+    ),
     Faulty(TriesFailedCallsAgain, rule="ORD-5"),
     Faulty(ReadsIntoOneObject, rule="ORD-5"),
 )

@@ -138,8 +138,27 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RestoresNoStatuses, rule="REST-3"),
     Faulty(RestoresBeyondCapacity, rule="REST-4"),
     Faulty(HasRoomForAllThatWasStored, rule="REST-4"),
-    Faulty(RestoresOnlyWhatFindsRoom, rule="REST-5"),
-    Faulty(StoresWhatHasLeft, rule="REST-6"),
-    Faulty(RestoresKeyByKey, rule="REST-7"),
-    Faulty(RestoresFromTheEnd, rule="REST-7"),
+    Faulty(
+        RestoresOnlyWhatFindsRoom,
+        rule="REST-5",
+        consequence_of=("REST-1", "what was dropped is not called, which is seen in one leg"),
+    ),
+    Faulty(
+        StoresWhatHasLeft,
+        rule="REST-6",
+        consequence_of=(
+            "SNAP-3",
+            "what is stored though it has left is seen before it is restored",
+        ),
+    ),
+    Faulty(
+        RestoresKeyByKey,
+        rule="REST-7",
+        consequence_of=("WM-1", "watermarks are restored ahead of the records before them"),
+    ),
+    Faulty(
+        RestoresFromTheEnd,
+        rule="REST-7",
+        consequence_of=("ORD-4", "the last of the stored records is called first"),
+    ),
 )

@@ -242,8 +242,16 @@ class CountsTheWaitForAKey(ResultHandler):
 
 
 FAULTY: tuple[Faulty, ...] = (
-    Faulty(CountsFencesAsRecords, rule="STAT-1"),
-    Faulty(LosesSightOfWhatIsDecided, rule="STAT-1"),
+    Faulty(
+        CountsFencesAsRecords,
+        rule="STAT-1",
+        consequence_of=("STAT-3", "what is held is counted by what is in flight"),
+    ),
+    Faulty(
+        LosesSightOfWhatIsDecided,
+        rule="STAT-1",
+        consequence_of=("STAT-3", "what is held is counted by what is in flight"),
+    ),
     Faulty(CountsWhatIsRestoredAsWaiting, rule="STAT-2"),
     Faulty(CountsWhatWaitsInLine, rule="STAT-2"),
     Faulty(CountsWhatItsConsumerLeaves, rule="STAT-2"),
@@ -257,8 +265,16 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesLimitsForTimeouts, rule="STAT-6"),
     Faulty(CountsTimeoutsWithoutResults, rule="STAT-6"),
     Faulty(CountsNoSkips, rule="STAT-7"),
-    Faulty(CountsAbandonedCallsAtTheirEnd, rule="STAT-8"),
-    Faulty(CountsAbandonedCallsThatRun, rule="STAT-8"),
+    Faulty(
+        CountsAbandonedCallsAtTheirEnd,
+        rule="STAT-8",
+        consequence_of=("TIME-8", "abandoned calls are missing in the count"),
+    ),
+    Faulty(
+        CountsAbandonedCallsThatRun,
+        rule="STAT-8",
+        consequence_of=("TIME-8", "abandoned calls are missing in the count"),
+    ),
     Faulty(LetsItsMarkFall, rule="STAT-9"),
     Faulty(MarksItsCapacity, rule="STAT-9"),
     Faulty(IsAsOldAsItsLastCall, rule="STAT-10"),

@@ -314,7 +314,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(LooksAtDeadlinesNowAndThen, rule="TIME-2"),
     Faulty(KeepsTimersByTheirTime, rule="TIME-2"),
     Faulty(DropsDeadlinesThatAreLate, rule="TIME-2"),
-    Faulty(LetsLateAnswersReplaceTheHandlers, rule="TIME-3"),
+    Faulty(
+        LetsLateAnswersReplaceTheHandlers,
+        rule="TIME-3",
+        consequence_of=("TIME-6", "what it puts in the place of the handler's results is late"),
+    ),
     Faulty(TakesOneResultFromTheHandler, rule="TIME-3"),
     Faulty(TakesATimeoutForAFailedCall, rule="TIME-4"),
     Faulty(SkipsRecordsWithoutSubstitute, rule="TIME-4"),

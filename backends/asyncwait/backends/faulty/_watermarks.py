@@ -189,14 +189,22 @@ class KeepsEventTimeInFloats(AsyncWaitOperator):
 
 FAULTY: tuple[Faulty, ...] = (
     Faulty(PutsWatermarksAmongRecords, rule="WM-1"),
-    Faulty(CountsItsOwnEpochOnly, rule="WM-1"),
+    Faulty(
+        CountsItsOwnEpochOnly,
+        rule="WM-1",
+        consequence_of=("WM-3", "a watermark that comes too early overtakes the one before it"),
+    ),
     Faulty(HasRoomForEightSegments, rule="WM-1"),
     Faulty(HasOneSidedFences, rule="WM-2"),
     Faulty(DropsWatermarksThatDoNotAdvance, rule="WM-3"),
     Faulty(MergesWatermarksInARow, rule="WM-3"),
     Faulty(TakesTheGreatestForTheEnd, rule="WM-3"),
     Faulty(TakesTheLeastForNone, rule="WM-3"),
-    Faulty(KeepsEventTimeInFloats, rule="WM-3"),
+    Faulty(
+        KeepsEventTimeInFloats,
+        rule="WM-3",
+        consequence_of=("WM-1", "a watermark that has changed is none of those that were due"),
+    ),
     Faulty(WakesNobodyForAFence, rule="WM-4"),
     Faulty(LetsAStatusOvertake, rule="WM-5"),
     Faulty(LetsWatermarksPassStatuses, rule="WM-5"),

@@ -33,9 +33,10 @@ CHANCE = 0.05
 
 SYMPTOMS = frozenset(
     {"CAP-4", "ELEM-6", "END-2", "END-8", "FAIL-2", "HOLD-1", "KEY-3", "KEY-5", "KEY-6", "KEY-7"}
-    | {"ORD-2", "ORD-3", "RES-2", "RES-5", "RETRY-4", "SNAP-5", "SNAP-8", "WM-4", "WM-7"}
+    | {"ORD-2", "ORD-3", "POLICY-2", "RES-2", "RES-5", "RETRY-4", "SNAP-5", "SNAP-8", "WM-4"}
+    | {"WM-7"}
 )
-"""Rules that say when something comes: whatever keeps it from coming breaks them, too."""
+"""Rules that say that something comes, or when: whatever keeps it from coming breaks them, too."""
 
 
 class Cause(Struct, frozen=True):

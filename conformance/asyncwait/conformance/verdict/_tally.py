@@ -140,9 +140,9 @@ class Tally:
         self._checks = checks
         self._excuses = excuses or {}
 
-    def add(self, case: Case, trace: Trace) -> None:
-        """Judge one trace by every rule."""
-        judged = judge(case.scenario, trace, self._checks, self.counts)
+    def add(self, case: Case, trace: Trace, judged: Judged | None = None) -> None:
+        """Judge one trace by every rule, unless it is `judged` already, and count that."""
+        judged = judged or judge(case.scenario, trace, self._checks, self.counts)
         if judged.error:
             self.fail(case, judged.error)
             return
