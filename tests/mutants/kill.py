@@ -42,9 +42,9 @@ def _emitter() -> list[Backend]:
 
 
 def _threads() -> list[Backend]:
-    from asyncwait.backends.threads.conformance import backend
+    from asyncwait.backends.threads.conformance import backend, plain_backend
 
-    return [backend()]
+    return [backend(), plain_backend()]
 
 
 def _chain() -> list[Backend]:

@@ -12,6 +12,7 @@ import trio
 from blocking import await_event
 
 from asyncwait.backends.threads import ordered_wait, unordered_wait
+from asyncwait.backends.threads._loop_thread import LoopThread
 
 INTERRUPTIONS: list[Callable[[], BaseException]] = [
     KeyboardInterrupt,
@@ -178,3 +179,47 @@ def test_an_interruption_comes_out_wherever_the_consumer_is(
             list(unordered_wait(range(9), call, capacity=3))
 
     assert capfd.readouterr().err == ""
+
+
+class _Hasty(asyncio.SelectorEventLoop):
+    """A loop that is interrupted between taking what it is asked for and whoever asks going on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_to_break, self.goes_on = False, threading.Event()
+
+    def run_forever(self) -> None:
+        """Run, and tell that it does."""
+        self.goes_on.set()
+        super().run_forever()
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.Handle:
+        """Have it called; break out of the loop at once where that is wanted, and wait for it."""
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        if self.is_to_break:
+            self.is_to_break = False
+            self.goes_on.clear()
+            super().call_soon_threadsafe(_interrupt)
+            await_event(self.goes_on)
+        return handle
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_ends_a_wait_that_has_hardly_begun() -> None:
+    """Nobody is left who waits for what the interruption has cancelled."""
+    made: list[_Hasty] = []
+    thread = LoopThread(lambda: made.append(_Hasty()) or made[0])  # type: ignore[func-returns-value]
+    await_event(made[0].goes_on)
+    made[0].is_to_break = True
+
+    with pytest.raises(KeyboardInterrupt):
+        thread.ask(asyncio.sleep(99))
+
+    assert thread.was_broken
+    assert thread.ask(asyncio.sleep(0, "still here")) == "still here"
+    thread.stop()

@@ -195,6 +195,13 @@ def test_what_can_not_be_entered_is_said_in_a_line(operator: Any, text: str) -> 
     assert text + "see contextlib.asynccontextmanager" in ending.detail
 
 
+class NoIterator(Changed):
+    """Results that `async for` can't read."""
+
+    def __aiter__(self) -> Any:
+        """Return nothing, as a method without a `return` does."""
+
+
 class WithoutFigures(Changed):
     """Results without statistics."""
 
@@ -214,7 +221,8 @@ class WithOddFigures(Changed):
     [
         (WithoutFigures, "'NoneType' object is not callable"),
         (WithOddFigures, "statistics().abandoned is 'many' (str), expected a whole number"),
-        (lambda _: 7, "'int' object has no attribute '__anext__'"),
+        (lambda _: 7, "'int' object is not an async iterable"),
+        (NoIterator, "aiter() returned not an async iterator of type 'NoneType'"),
     ],
 )
 def test_results_that_are_none_fail_the_leg(change: Any, detail: str) -> None:

@@ -80,7 +80,10 @@ def behind_one(
     """Open a chain as its second operator, with one in front that hands records on as they are."""
     if isinstance(restore, Snapshot):  # what came out is the snapshot of one operator
         restore = replace(restore, upstream=Snapshot(restore.checkpoint_id, ()))
-    configs, functions = (_ONE_AT_A_TIME, config), (_hand_on, fn)
+    configs: Any = (_ONE_AT_A_TIME, config)
+    # What is no function is wrong, and so is any number of functions but two.
+    is_wrong = isinstance(fn, str)
+    functions: Any = (_hand_on,) * 3 if is_wrong else (_hand_on, fn)
     return _AsOne(*joined.parts(configs, functions, elements, restore))
 
 

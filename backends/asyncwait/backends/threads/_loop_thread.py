@@ -37,8 +37,11 @@ class LoopThread:
             CancelledError: (that of concurrent.futures) its task was cancelled.
             BaseException: what it raised, or what broke out of the loop meanwhile.
         """
+        before = self._thrown
         asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._asked = asked
+        if self._thrown is not before:  # It broke out before it could see what to cancel.
+            asked.cancel()
         try:
             return self._answer(asked)
         finally:

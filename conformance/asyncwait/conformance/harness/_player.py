@@ -312,7 +312,7 @@ class _LegPlayer:
     async def _take(self) -> Any:
         # Whoever shields itself is no safer than others from the bound of its leg.
         with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
-            element = await self._results.__anext__()
+            element = await anext(aiter(self._results))
             if self._recorder.contexts is not None:
                 self._recorder.contexts.consumer_looks()
             return element

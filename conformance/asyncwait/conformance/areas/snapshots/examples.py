@@ -35,6 +35,18 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "snapshot-with-records-that-hundreds-have-overtaken",
+        ("SNAP-2", "SNAP-3"),
+        "The two that were first are in flight still, and of those that came behind them none is.",
+        Scenario(
+            mode="unordered",
+            capacity=3,
+            inputs=at(0, Record("a"), Record("a"), *(Record("b") for _ in range(200)))
+            + at(40, Barrier(1)),
+            plans=(replies("a", 80, "a1"), replies("b", 0, "b1")),
+        ),
+    ),
+    Example(
         "snapshot-with-equal-records",
         ("SNAP-2", "SNAP-3"),
         "Three equal records, one of which has come out, are two in the snapshot.",
