@@ -46,15 +46,19 @@ _NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}
 def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """Return the class names that the cause of a record's failure may have; none if any may.
 
+    Where it may have no cause, "" is among them.
+
     Args:
         item: the record.
         failure: name of the error.
         cause: class of its cause, where it is not what the call has raised.
     """
-    if failure != "CallFailed" or item.last is None:
-        return set()
     if cause:
         return {cause}
+    if failure == "CallTimedOut":
+        return {"", "TimeoutError"}
+    if failure != "CallFailed" or item.last is None:
+        return set()
     error = item.last.step.error
     if item.timed_out or error not in _NAMED:
         return {"Planned"}

@@ -198,21 +198,27 @@ def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("FAIL-10")
 def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Finding]:
-    """The cause of a `CallFailed` is of the class that a call of the named record raised."""
+    """The cause is what a call of the named record raised or, at a deadline, its handler."""
     ending = leg.ending
-    if ending.how != "failed" or ending.error != "CallFailed" or ending.unchanged:
+    if ending.how != "failed" or ending.error not in _CAUSED or ending.unchanged:
         return
-    causes = {cause for item in leg.named for cause in causes_of(item, item.wrong, item.cause)}
-    if not ending.cause:
+    meant = [item for item in leg.named if item.wrong == ending.error]
+    causes = {cause for item in meant for cause in causes_of(item, item.wrong, item.cause)}
+    if ending.error == "CallFailed" and not ending.cause:
         yield "the error has no cause: the user can't see what was raised", ending.at
     elif causes and ending.cause not in causes:
-        yield f"expected {_either(causes)} as the cause, got {ending.cause}", ending.at
-    else:
+        got = ending.cause or "none"
+        yield f"expected {_either(causes)} as the cause, got {got}", ending.at
+    elif causes or ending.error == "CallFailed":
         yield None
 
 
+_CAUSED = {"CallFailed", "CallTimedOut"}
+"""What an operator makes of what user code has raised."""
+
+
 def _either(names: set[str]) -> str:
-    return " or ".join(sorted(names))
+    return " or ".join(sorted(name or "none" for name in names))
 
 
 def _gave(seen: str) -> str:

@@ -357,7 +357,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "handler-that-fails-is-not-repeated",
-        ("RETRY-11", "TIME-4"),
+        ("RETRY-11", "TIME-4", "FAIL-10"),
         "The handler's error is final, although it would be a reason for another attempt.",
         Scenario(
             timeout=160,
