@@ -267,6 +267,7 @@ def _step(step: Step) -> str:
             ("from a thread", step.thread),
             ("by a supplier", step.supplied),
             ("twice", step.twice),
+            ("as there is no copy to be had", step.uncopied),
             (f"having given {values(step.results)}", step.throws),
             (f"go on {step.clean_up} ms when cancelled", step.clean_up or step.swallow),
         )

@@ -272,10 +272,17 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             return Step("raise")
         return plan.steps[min(ordinal, len(plan.steps) - 1)]
 
-    def is_uncopied(self, value: Any) -> bool:
-        """Whether to make a copy of `value` is planned to raise.
+    def has_no_copy(self, step: Step) -> bool:
+        """Whether a call with this step is planned to find no copy of its value.
 
-        It is not where calls are repeated: nobody could tell what a copy is for.
+        Where handlers are given copies, too, nobody could tell what one is for.
+        """
+        return step.uncopied and self.copies and not (self.handled or self.failures_handled)
+
+    def is_uncopied(self, value: Any) -> bool:
+        """Whether to make a copy of `value` is planned to raise each time.
+
+        It is not where calls are repeated; see `has_no_copy`.
         """
         if not self.copies or self.retry is not None:
             return False
