@@ -88,6 +88,7 @@ FULL = Scenario(
     company="beside",
     contexts=True,
     unshielded=True,
+    unequal_keys=True,
     wrong_argument="restore",
     name="everything",
 )

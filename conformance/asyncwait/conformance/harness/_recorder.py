@@ -91,7 +91,9 @@ class Recorder:
             self.misused, is_on=shares_objects and needed, looks=scenario.tracked, copies=copies
         )
         self._uncopied: set[int | None] = set()
-        self.tracker.has_keys = scenario.tracked and "key-ordered" in scenario.modes
+        is_keyed = "key-ordered" in scenario.modes
+        self.tracker.has_keys = scenario.tracked and is_keyed
+        self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
         self.contexts = Contexts(self.misused) if scenario.contexts else None
         is_unshielded = scenario.unshielded and scenario.form == "coroutine"
         self.tasks = self._call_tasks() if is_unshielded else None

@@ -171,6 +171,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             and after that, `open`, each call, handler and predicate, and the source.
         unshielded: cancelled calls clean up without a shield, as far as their loop lets them; and
             each call in coroutine form looks at its task.
+        unequal_keys: in key-ordered mode each key that is a text is given as a NaN, one object for
+            each key, which is equal to nothing, not even to itself.
         wrong_argument: the one that is of another type than it can be when the operator is opened;
             empty for none.
         name: for reports.
@@ -211,6 +213,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     company: Literal["none", "beside", "before", "inside"] = "none"
     contexts: bool = False
     unshielded: bool = False
+    unequal_keys: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     name: str = field(default="")
 

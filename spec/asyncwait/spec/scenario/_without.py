@@ -320,6 +320,7 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         company="none",
         contexts=False,
         unshielded=False,
+        unequal_keys=False,
         wrong_argument="",
         cancel="once",
         shields=False,
