@@ -449,7 +449,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TellsTheFirstOfAGroup, rule="FAIL-10"),
     Faulty(CutsTheChainOfCauses, rule="FAIL-10"),
     Faulty(ForgetsWhatItsTimeoutHandlerRaised, rule="FAIL-10"),
-    Faulty(BlamesTheLastAttemptForTheDeadline, rule="FAIL-10"),
+    Faulty(BlamesTheLastAttemptForTheDeadline, rule="POLICY-7"),
     Faulty(RunsOneCallAfterTheOtherInATask, rule="FAIL-12"),
     Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
     Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),

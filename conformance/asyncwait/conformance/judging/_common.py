@@ -66,6 +66,11 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     return {error, "RuntimeError"} if error == "StopIteration" else {error}
 
 
+def either(names: Iterable[str]) -> str:
+    """Return names of errors as a sentence has them; "" is the name of none."""
+    return " or ".join(sorted(name or "none" for name in names))
+
+
 class FirstBehind:
     """Finds when something first came out that was read behind some place.
 

@@ -346,7 +346,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "deadline-in-a-back-off-without-a-handler",
-        ("RETRY-11", "RETRY-7", "TIME-4"),
+        ("RETRY-11", "RETRY-7", "TIME-4", "FAIL-10"),
         "The error is the timeout's, and tells of two attempts.",
         Scenario(
             timeout=120,
