@@ -61,7 +61,10 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_no_conviction_is_lost(faulty: Faulty) -> None:
     """Each rule that convicts an operator anywhere does so where it is played alone, too."""
     found, kept = set(), set()
-    its_own = [(e.scenario, e.rules) for e in EXAMPLES if faulty.rule in e.rules]
+    area = rules()[faulty.rule].area
+    its_own = [
+        (e.scenario, e.rules) for e in EXAMPLES if area in {rules()[r].area for r in e.rules}
+    ]
     for scenario, about in (*its_own, *PLAYED):
         trace = play(faulty.open_operator, scenario, faulty.loop)
         for rule, _ in judge(scenario, trace, CHECKS).violations():

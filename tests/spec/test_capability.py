@@ -94,6 +94,7 @@ def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) ->
         (Scenario(figures_at=(0,)), {"ordered", "statistics"}),
         (Scenario(contexts=True), {"ordered", "contexts", "one-loop"}),
         (Scenario(unshielded=True), {"ordered", "one-loop", "cancel-calls"}),
+        (Scenario(unequal_keys=True), {"ordered", "one-loop"}),
         (Scenario(plans=(Plan("a", (Step("never"),)),)), {"ordered", "cancel-calls"}),
         (Scenario(plans=(Plan("a", (Step(blocks=5),)),)), {"ordered", "cancel-calls"}),
         (Scenario(form="callback"), {"ordered", "callbacks"}),

@@ -59,7 +59,7 @@ FULL = Scenario(
             Handler("misreturn", error="text"),
         ),
         Plan("d", (Step(thread=True, supplied=True, twice=True, again=5),), uncopied=True),
-        Plan("e", (Step("raise", error="RetryAfter", retry_after=5),)),
+        Plan("e", (Step("raise", error="RetryAfter", retry_after=5, uncopied=True),)),
         Plan("f", (Step("raise", error="CancelledError", by_others=True, after_end=5),)),
     ),
     handled=True,
@@ -88,6 +88,7 @@ FULL = Scenario(
     company="beside",
     contexts=True,
     unshielded=True,
+    unequal_keys=True,
     wrong_argument="restore",
     name="everything",
 )

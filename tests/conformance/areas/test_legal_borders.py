@@ -10,6 +10,7 @@ from asyncwait.conformance.evidence import (
     called,
     cancelled,
     ends,
+    failed,
     input_ended,
     leg,
     never,
@@ -430,3 +431,41 @@ def test_a_record_that_is_called_at_once_has_not_waited_for_room_in_a_later_leg_
 
     assert broken_rules(seen) == {}
     assert judge("TIME-7", seen).applied == 0
+
+
+_RAISES = Handler("raise", error="ValueError")
+
+
+@pytest.mark.parametrize(
+    ("handler", "cause", "broken"),
+    [
+        (_RAISES, "ValueError", set()),
+        (_RAISES, "TimeoutError", {"FAIL-10"}),
+        (_RAISES, "", {"FAIL-10"}),
+        (Handler("none"), "", set()),
+        (Handler("none"), "TimeoutError", set()),
+        (Handler("none"), "ValueError", {"FAIL-10"}),
+    ],
+)
+def test_a_deadline_has_the_cause_that_its_handler_raised(
+    handler: Handler, cause: str, broken: set[str]
+) -> None:
+    """Where that raised nothing, the operator may say that time was up."""
+    scenario = Scenario(
+        timeout=80,
+        handled=True,
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("never"),), handler),),
+    )
+    late = failed(
+        scenario,
+        waits(0),
+        taken(0, 0),
+        called(0, "a"),
+        asked(80, "a"),
+        cancelled(80, 0),
+        error="CallTimedOut",
+        record=A,
+        cause=cause,
+    )
+    assert set(broken_rules(late)) == broken

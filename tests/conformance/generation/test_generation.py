@@ -105,6 +105,7 @@ FLAVOURS: dict[str, Callable[[Scenario], object]] = {
     "many results": lambda s: any(len(p.results) > 1 for p in steps_of(s)),
     "context variables": lambda s: s.contexts,
     "calls that clean up without a shield": lambda s: s.unshielded and s.form == "coroutine",
+    "keys that are equal to nothing": lambda s: s.unequal_keys and "key-ordered" in s.modes,
     "nothing at all": lambda s: not s.inputs,
 }
 

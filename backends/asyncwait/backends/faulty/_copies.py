@@ -1,12 +1,13 @@
 """COPY: operators that share what they were told to copy."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import Parts, ResultStream, StreamTask
+from asyncwait.reference import Parts, ResultHandler, ResultStream, StreamTask
 from asyncwait.spec import Element, OperatorConfig, Record
 
 
@@ -77,6 +78,27 @@ class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
         return if_possible
 
 
+class CallsAgainWithTheLastCopy(_CopiesInItsOwnWay):
+    """Gives an attempt the copy of the one before, if there is none to be had for it."""
+
+    def instead_of(self, copy: Any) -> Callable[[Any], Any]:
+        def if_possible(value: Any, last: dict[int, Any] = {}) -> Any:  # noqa: B006 - it is kept
+            with suppress(ValueError if id(value) in last else KeyError):
+                last[id(value)] = copy(value)
+            return last[id(value)]
+
+        return if_possible
+
+
+class CopiesWhenItsBackOffEnds(ResultHandler):
+    """Copies the value where a back-off ends, and so outside of the call."""
+
+    def start(self) -> None:
+        if self.attempts and self.operator.config.copy is not None:
+            self.operator.config.copy(self.record.value)
+        super().start()
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(GivesWhatItHasRead, rule="COPY-1"),
     Faulty(CopiesEachRecordOnce, rule="COPY-1"),
@@ -85,7 +107,9 @@ FAULTY: tuple[Faulty, ...] = (
         rule="COPY-2",
         consequence_of=("COPY-1", "the first call is given the value itself"),
     ),
+    Faulty(CallsAgainWithTheLastCopy, rule="COPY-1"),
     Faulty(CopiesForCallsAlone, rule="COPY-3"),
     Faulty(CopiesToSeeWhetherItCan, rule="COPY-4"),
+    Faulty(CopiesWhenItsBackOffEnds, rule="COPY-4"),
     Faulty(CallsWithWhatItCanNotCopy, rule="COPY-4"),
 )

@@ -356,6 +356,30 @@ class CutsTheChainOfCauses(ResultHandler):
         return super().results_of(outcome)
 
 
+class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
+    """Takes a timeout handler that raises for one that has nothing."""
+
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        try:
+            return super().results_at_deadline()
+        except CallTimedOut as late:
+            raise late from None
+
+
+class BlamesTheLastAttemptForTheDeadline(ResultHandler):
+    """Gives what the last attempt raised as the cause, where the handler has nothing."""
+
+    def conclude_failure(self, failure: OperatorError, at: float) -> None:
+        self.raised = failure.__cause__
+        super().conclude_failure(failure, at)
+
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        try:
+            return super().results_at_deadline()
+        except CallTimedOut as late:
+            raise late from late.__cause__ or getattr(self, "raised", None)
+
+
 class RunsOneCallAfterTheOtherInATask(Attempt):
     """Keeps the task of a call for the next one, whoever else keeps it."""
 
@@ -451,6 +475,8 @@ FAULTY: tuple[Faulty, ...] = (
         rule="FAIL-12",
         consequence_of=("CTX-2", "a task that runs several calls has one context for them"),
     ),
+    Faulty(ForgetsWhatItsTimeoutHandlerRaised, rule="FAIL-10"),
+    Faulty(BlamesTheLastAttemptForTheDeadline, rule="POLICY-7"),
     Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
     Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),
     Faulty(TakesExitsOfHandlersForTimeouts, rule="FAIL-11"),

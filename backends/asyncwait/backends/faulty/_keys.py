@@ -152,6 +152,14 @@ class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
         return id(key) if isinstance(key, list | dict) else key
 
 
+class ComparesKeysByEqualityAlone(KeyLines):
+    """Takes keys for the same that are equal, which a NaN is not even to itself."""
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        key = handler.record.key
+        return key if key == key else handler  # noqa: PLR0124 - that is the slip
+
+
 class GivesNoRoomToWhoWaitsForAKey(KeyLines):
     """Counts those that are called, and not those that wait for their keys."""
 
@@ -277,6 +285,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TellsKeysApartByTheirTypes, rule="KEY-8"),
     Faulty(CallsRecordsWithoutAKeyAtOnce, rule="KEY-8"),
     Faulty(CallsRecordsAtOnceWhoseKeysHaveNoHash, rule="KEY-8"),
+    Faulty(ComparesKeysByEqualityAlone, rule="KEY-8"),
     Faulty(GivesNoRoomToWhoWaitsForAKey, rule="KEY-9"),
     Faulty(CountsTheWaitForTheKey, rule="KEY-10"),
     Faulty(FreesKeysInBackOffs, also=(FreesEachKeyOnce,), rule="KEY-11"),

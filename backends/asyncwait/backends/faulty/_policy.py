@@ -151,6 +151,19 @@ class GivesItsHandlerWhatWasRaised(ResultHandler):
         self.decide(collect_results(self.record, results))
 
 
+class TellsItsHandlerThatTimeIsUp(ResultHandler):
+    """Gives the failure handler a TimeoutError as the cause at each deadline."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        cause = failure.__cause__
+        if isinstance(failure, CallTimedOut):
+            failure.__cause__ = TimeoutError("time is up")
+        try:
+            super().decide_despite(failure)
+        except OperatorError as final:
+            raise final from cause if final is failure else final.__cause__
+
+
 class TellsItsHandlerOfOneAttempt(ResultHandler):
     """Counts the attempts when the operator fails, and not before."""
 
@@ -207,6 +220,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesTextForResults, rule="POLICY-6"),
     Faulty(AsksAboutItsHandlersResults, rule="POLICY-6"),
     Faulty(GivesItsHandlerWhatWasRaised, rule="POLICY-7"),
+    Faulty(TellsItsHandlerThatTimeIsUp, rule="POLICY-7"),
     Faulty(TellsItsHandlerOfOneAttempt, rule="POLICY-7"),
     Faulty(AsksTheFailureHandlerFirst, rule="POLICY-8"),
     Faulty(AsksAfterEachAttempt, rule="POLICY-9"),

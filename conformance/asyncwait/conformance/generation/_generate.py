@@ -25,6 +25,9 @@ HOLDING = 6
 KEYED = 5
 """One in so many is in key-ordered mode."""
 
+UNEQUAL = 3 * KEYED
+"""In one in so many, and in key-ordered mode, keys that are texts are equal to nothing."""
+
 READ = 7
 """In one in so many the statistics are read; like all of these it meets all the others."""
 
@@ -73,6 +76,8 @@ def _different(seed: int) -> Iterator[Scenario]:
             drawn = with_keys(of_keys, drawn)
             if drawn.retry is None and not has_failing_calls(drawn) and of_keys.random() < 2 / 3:
                 drawn = with_retries(of_keys, drawn)
+        if number % UNEQUAL == KEYED - 1:
+            drawn = replace(drawn, unequal_keys=True)
         if number % READ == READ - 1:
             drawn = with_figures(of_figures, drawn)
         if number % COPYING == COPYING // 2:

@@ -7,7 +7,7 @@ retries, chance is given one of its own.
 from msgspec.structs import replace
 
 from asyncwait.conformance.generation._random import TICK, Chance
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.scenario import Scenario, Step
 
 _READINGS = (3, 4, 5, 6)
 _TICKS = range(16)
@@ -25,10 +25,18 @@ def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
     return replace(scenario, figures_at=tuple(sorted(drawn)))
 
 
+def _uncopied(step: Step) -> Step:
+    """Have a call that raises at once do so as there is no copy for it."""
+    is_so = step.does == "raise" and not (step.after or step.thread or step.blocks or step.twice)
+    return replace(step, uncopied=True) if is_so else step
+
+
 def with_copies(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return a scenario with copies; now and then there is a value that can't be copied."""
+    """Return a scenario with copies; there is none for some values or calls."""
     plans = list(scenario.plans)
     if plans and scenario.retry is None and chance.choice(_SOMETIMES):
         number = chance.randint(0, len(plans) - 1)
         plans[number] = replace(plans[number], uncopied=True)
+    if scenario.retry is not None:
+        plans = [replace(plan, steps=tuple(map(_uncopied, plan.steps))) for plan in plans]
     return replace(scenario, copies=True, plans=tuple(plans))

@@ -45,7 +45,9 @@ def _scenarios(draw: Draw) -> Scenario:
         drawn = with_failure_handlers(chance, drawn)
     if chance.choice([False, False, True]):
         drawn = with_copies(chance, drawn)
-    return with_keys(chance, drawn) if chance.choice([False, False, True]) else drawn
+    if chance.choice([False, False, True]):
+        drawn = replace(with_keys(chance, drawn), unequal_keys=chance.choice([False, True]))
+    return drawn
 
 
 class _Drawn:

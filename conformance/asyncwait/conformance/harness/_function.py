@@ -120,8 +120,8 @@ def planned_copy(recorder: Recorder) -> Callable[[Any], Any]:
     """Return what makes copies of values, or raises where that is planned."""
 
     def copy(value: Any) -> Any:
-        if recorder.refuses_copy(value):
-            raise recorder.planned(planned_error(""))
+        if (refused := recorder.refuses_copy(value)) is not None:
+            raise recorder.planned(planned_error(refused.error, refused.retry_after))
         return recorder.tracker.copy(value)
 
     return copy

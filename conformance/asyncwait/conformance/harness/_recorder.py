@@ -91,7 +91,9 @@ class Recorder:
             self.misused, is_on=shares_objects and needed, looks=scenario.tracked, copies=copies
         )
         self._uncopied: set[int | None] = set()
-        self.tracker.has_keys = scenario.tracked and "key-ordered" in scenario.modes
+        is_keyed = "key-ordered" in scenario.modes
+        self.tracker.has_keys = scenario.tracked and is_keyed
+        self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
         self.contexts = Contexts(self.misused) if scenario.contexts else None
         is_unshielded = scenario.unshielded and scenario.form == "coroutine"
         self.tasks = self._call_tasks() if is_unshielded else None
@@ -211,19 +213,24 @@ class Recorder:
             self.tasks.begins(call)
         return call, step
 
-    def refuses_copy(self, value: Any) -> bool:
-        """Tell whether whoever copies `value` is to raise.
+    def refuses_copy(self, value: Any) -> Step | None:
+        """Return the step whose error whoever copies `value` is to raise; None for none.
 
-        The first time for a record that is its call, which so has raised before it began.
+        That is the call of its record, the first time, or each call for which alone there is to be
+        no copy: it so has raised before it began.
         """
         known, record = self.tracker.number(value)
-        if record is None or not self._scenario.is_uncopied(known):
-            return False
-        if record not in self._uncopied:
+        if record is None:
+            return None
+        step = self._scenario.step(known, self._ordinals[identity(known)])
+        is_lasting = self._scenario.is_uncopied(known)
+        if not (is_lasting or self._scenario.has_no_copy(step)):
+            return None
+        if not is_lasting or record not in self._uncopied:
             self._uncopied.add(record)
             call, _ = self._call(known, record)
             self.call_raised(call)
-        return True
+        return step
 
     def call_goes_on(self, call: int) -> None:
         """Look, in a call that has waited, at what it sees."""

@@ -4,7 +4,7 @@ import gc
 import weakref
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -58,6 +58,19 @@ class _Key:
         return repr(self.value)
 
 
+class _Unequal(float):
+    """Stands for a key, and is equal to nothing, not even to itself: a NaN."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __new__(cls, value: Any) -> Self:
+        """Make one that stands for `value`."""
+        self = super().__new__(cls, "nan")
+        self.value = value
+        return self
+
+
 class Tracker:
     """Gives out tokens for values and takes them back, where they are needed; else values.
 
@@ -70,6 +83,7 @@ class Tracker:
     Attributes:
         may_know: so many records the operator may know at one time.
         has_keys: whether keys are told apart, too.
+        has_unequal_keys: whether keys that are texts are equal to nothing, not even to themselves.
     """
 
     def __init__(
@@ -91,7 +105,8 @@ class Tracker:
         self._keys: weakref.WeakValueDictionary[int, _Key] = weakref.WeakValueDictionary()
         self._count = 0
         self._records = 0
-        self.has_keys = False
+        self.has_keys = self.has_unequal_keys = False
+        self._unequal: dict[str, _Unequal] = {}
         self.kept = 0
         """The most objects that the operator was found to know without need."""
         self.kept_keys = 0
@@ -107,7 +122,9 @@ class Tracker:
         token = _Token(element.value, self._records)
         self._inputs.add(token)
         key = element.key
-        if self.has_keys:
+        if self.has_unequal_keys and isinstance(key, str):
+            key = self._unequal.setdefault(key, _Unequal(key))
+        elif self.has_keys:
             key = self._keys[self._records] = _Key(key)
         self._records += 1
         return Record(token, element.timestamp, key)
@@ -185,7 +202,7 @@ class Tracker:
         if self._copies and isinstance(token, _Token):
             if token.is_changed:
                 self._misused("spoiled", f"a snapshot holds {token!r}, which somebody has changed")
-            return Record(token.value, element.timestamp, element.key)
+            return Record(token.value, element.timestamp, _plain(element.key))
         value = self._returned(element.value, self._inputs, "a snapshot holds")
         return Record(value, element.timestamp, _plain(element.key))
 
@@ -223,4 +240,4 @@ class Tracker:
 
 
 def _plain(key: Any) -> Any:
-    return key.value if isinstance(key, _Key) else key
+    return key.value if isinstance(key, _Key | _Unequal) else key

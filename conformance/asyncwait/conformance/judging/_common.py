@@ -46,20 +46,29 @@ _NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}
 def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """Return the class names that the cause of a record's failure may have; none if any may.
 
+    Where it may have no cause, "" is among them.
+
     Args:
         item: the record.
         failure: name of the error.
         cause: class of its cause, where it is not what the call has raised.
     """
-    if failure != "CallFailed" or item.last is None:
-        return set()
     if cause:
         return {cause}
+    if failure == "CallTimedOut":
+        return {"", "TimeoutError"}
+    if failure != "CallFailed" or item.last is None:
+        return set()
     error = item.last.step.error
     if item.timed_out or error not in _NAMED:
         return {"Planned"}
     # The language itself turns the one into the other where it leaves a coroutine.
     return {error, "RuntimeError"} if error == "StopIteration" else {error}
+
+
+def either(names: Iterable[str]) -> str:
+    """Return names of errors as a sentence has them; "" is the name of none."""
+    return " or ".join(sorted(name or "none" for name in names))
 
 
 class FirstBehind:

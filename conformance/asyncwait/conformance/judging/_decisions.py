@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from asyncwait.conformance.judging._attempts import TURN, Course, Outcome
 from asyncwait.conformance.judging._calls import Calls, overloaded_at
 from asyncwait.conformance.judging._decision import UNDECIDED, Decision, expected_error
-from asyncwait.conformance.judging._despite import with_failure_handler
+from asyncwait.conformance.judging._despite import PLANNED, with_failure_handler
 from asyncwait.conformance.judging._facts import Facts
 from asyncwait.conformance.judging._items import NEVER
 from asyncwait.conformance.judging._ties import Explanation, Request, Ties, asked_for, name_of
@@ -137,9 +137,11 @@ def _late_decision(facts: Facts, course: Course, request: Request | None) -> Dec
     handler = facts.scenario.handler(call.value)
     results = handler.results if handler is not None and handler.does == "reply" else None
     wrong = "" if results is not None else _error_at_deadline(handler)
+    is_raised = handler is not None and handler.does == "raise"
+    cause = (handler.error or PLANNED) if handler is not None and is_raised else ""
     if not facts.scenario.handled:
         asked_at = NEVER  # It was the failure handler that was asked.
-    return Decision(asked_at, decided_at, seq, True, results, wrong)
+    return Decision(asked_at, decided_at, seq, True, results, wrong, cause)
 
 
 def _error_at_deadline(handler: Handler | None) -> str:

@@ -30,10 +30,10 @@ def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> De
         case "reply":
             return replace(failed, results=handler.results, wrong="", cause="")
         case "raise":
-            return replace(failed, cause=handler.error or _PLANNED)
+            return replace(failed, cause=handler.error or PLANNED)
         case "misreturn" if handler.error != "none":
             wrong = expected_error(handler.does, handler.error)
-            cause = _PLANNED if wrong == "CallFailed" else ""
+            cause = PLANNED if wrong == "CallFailed" else ""
             return replace(failed, wrong=wrong, cause=cause)
         case _:
             return failed
@@ -64,5 +64,5 @@ def is_raised(facts: Facts, call: Call, *, is_late: bool = False) -> bool:
     return facts.scenario.form == "coroutine" or at_once or is_asked
 
 
-_PLANNED = "Planned"
+PLANNED = "Planned"
 """Class of the errors that are the harness's own."""

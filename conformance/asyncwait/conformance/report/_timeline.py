@@ -229,6 +229,8 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
         yield "the consumer is cancelled by a scope of anyio: in each wait until it is out of it"
     if scenario.shields:
         yield "the consumer shields its reads from being cancelled"
+    if scenario.unequal_keys:
+        yield "keys that are texts stand for objects that are equal to nothing, not even themselves"
     if scenario.wrong_argument:
         yield f"the operator is opened with a text as `{scenario.wrong_argument}`"
     if scenario.company != "none":
@@ -267,6 +269,7 @@ def _step(step: Step) -> str:
             ("from a thread", step.thread),
             ("by a supplier", step.supplied),
             ("twice", step.twice),
+            ("as there is no copy to be had", step.uncopied),
             (f"having given {values(step.results)}", step.throws),
             (f"go on {step.clean_up} ms when cancelled", step.clean_up or step.swallow),
         )

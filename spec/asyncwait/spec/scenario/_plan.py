@@ -77,6 +77,8 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         after_end: somebody has kept the task of the call, and cancels it so many ms after the call
             was to end; None for nobody. Both in coroutine form on asyncio, where tasks can be
             cancelled by whoever knows them; elsewhere an error is raised as any other.
+        uncopied: whoever makes a copy of the value for this call raises the error, and so has the
+            call, before it began; where there are copies and no handlers. Elsewhere it just raises.
 
     Raises:
         InvalidConfig: `error` names none that is known, or a time is negative.
@@ -97,6 +99,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     clean_up: Wait = 0
     by_others: bool = False
     after_end: Wait | None = None
+    uncopied: bool = False
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
@@ -104,8 +107,10 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         require_flat("results", *self.results)
         if self.by_others and self.error != "CancelledError":
             raise InvalidConfig.of("by_others", True, "False but where a CancelledError is raised")
-        if self.throws and (self.does != "raise" or self.after or self.thread):
-            raise InvalidConfig.of("throws", self.throws, "False but where a call raises at once")
+        raises_at_once = self.does == "raise" and not (self.after or self.thread)
+        for name in ("throws", "uncopied"):
+            if getattr(self, name) and not raises_at_once:
+                raise InvalidConfig.of(name, True, "False but where a call raises at once")
 
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -142,8 +147,9 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         steps: one for each call of the value in a leg, in order; further calls follow the last.
         handler: what the timeout handler gives for the value.
         failure: what the failure handler gives for the value.
-        uncopied: whoever makes a copy of the value raises, where there are copies and no retries.
-            That is the call of its record: it has raised before it began.
+        uncopied: whoever makes a copy of the value raises, where there are copies and no retries;
+            where there are, steps may be `uncopied`. That is the call of its record: it has raised
+            before it began.
 
     Raises:
         InvalidConfig: there is no step.

@@ -171,6 +171,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             and after that, `open`, each call, handler and predicate, and the source.
         unshielded: cancelled calls clean up without a shield, as far as their loop lets them; and
             each call in coroutine form looks at its task.
+        unequal_keys: in key-ordered mode each key that is a text is given as a NaN, one object for
+            each key, which is equal to nothing, not even to itself.
         wrong_argument: the one that is of another type than it can be when the operator is opened;
             empty for none.
         name: for reports.
@@ -211,6 +213,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     company: Literal["none", "beside", "before", "inside"] = "none"
     contexts: bool = False
     unshielded: bool = False
+    unequal_keys: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     name: str = field(default="")
 
@@ -272,10 +275,17 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             return Step("raise")
         return plan.steps[min(ordinal, len(plan.steps) - 1)]
 
-    def is_uncopied(self, value: Any) -> bool:
-        """Whether to make a copy of `value` is planned to raise.
+    def has_no_copy(self, step: Step) -> bool:
+        """Whether a call with this step is planned to find no copy of its value.
 
-        It is not where calls are repeated: nobody could tell what a copy is for.
+        Where handlers are given copies, too, nobody could tell what one is for.
+        """
+        return step.uncopied and self.copies and not (self.handled or self.failures_handled)
+
+    def is_uncopied(self, value: Any) -> bool:
+        """Whether to make a copy of `value` is planned to raise each time.
+
+        It is not where calls are repeated; see `has_no_copy`.
         """
         if not self.copies or self.retry is not None:
             return False

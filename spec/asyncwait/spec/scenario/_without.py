@@ -193,7 +193,7 @@ def _spared(scenario: Scenario, plan: Plan) -> Plan:
     if plan.failure.does != "reply":
         return replace(plan, failure=Handler("none"))
     steps = tuple(
-        replace(step, does="reply", error="", results=results, throws=False, by_others=False)
+        _replying(step, results)
         if step.does in {"raise", "misreturn"} and not _is_repeated(scenario, step)
         else step
         for step in plan.steps
@@ -201,6 +201,11 @@ def _spared(scenario: Scenario, plan: Plan) -> Plan:
     is_handled = scenario.handled and plan.handler.does == "reply"
     handler = plan.handler if is_handled or scenario.timeout is None else plan.failure
     return replace(plan, steps=steps, handler=handler, failure=Handler("none"))
+
+
+def _replying(step: Step, results: tuple[Any, ...]) -> Step:
+    step = replace(step, throws=False, by_others=False, uncopied=False)
+    return replace(step, does="reply", error="", results=results)
 
 
 def _is_repeated(scenario: Scenario, step: Step) -> bool:
@@ -315,6 +320,7 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         company="none",
         contexts=False,
         unshielded=False,
+        unequal_keys=False,
         wrong_argument="",
         cancel="once",
         shields=False,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
+    Call,
     Finding,
     LegHistory,
     failure_named,
@@ -10,7 +11,6 @@ from asyncwait.conformance.judging import (
     held_at,
     leg_check,
 )
-from asyncwait.spec import Record
 from asyncwait.spec.scenario import FailureAsked, HandlerAsked, Misuse, MisuseKind
 
 
@@ -28,8 +28,12 @@ def each_call_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
         yield wrong
         return
     for call in leg.calls:
-        if not leg.scenario.is_uncopied(call.value):
+        if not _finds_no_copy(leg, call):
             yield None
+
+
+def _finds_no_copy(leg: LegHistory, call: Call) -> bool:
+    return leg.scenario.is_uncopied(call.value) or leg.scenario.has_no_copy(call.step)
 
 
 @leg_check("COPY-2")
@@ -60,10 +64,18 @@ def each_handler_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("COPY-4")
 def what_can_not_be_copied_has_failed(leg: LegHistory) -> Iterator[Finding]:
-    """The operator fails as it does for a call that raises, and names the record."""
+    """It is repeated, or the operator fails and names the record, as for a call that raises."""
     if not leg.scenario.copies:
         return
-    failed = [item.element for item in first_failures(leg)]
-    values = [element.value for element in failed if isinstance(element, Record)]
-    if any(map(leg.scenario.is_uncopied, values)):
+    failed = first_failures(leg)
+    if any(item.last is not None and _finds_no_copy(leg, item.last) for item in failed):
         yield from failure_named(leg, "CallFailed")
+    for item in leg.records:
+        for number, call in enumerate(item.attempts, 1):
+            if not leg.scenario.has_no_copy(call.step) or item in failed:
+                continue
+            is_over = leg.ending.how == "failed" and leg.end_at == call.ended_at and not failed
+            if number < len(item.attempts):
+                yield None
+            elif is_over:
+                yield f"{item}: attempts are left, and {leg.ending.error} is raised", leg.end_at

@@ -2,11 +2,20 @@
 
 from typing import Any
 
-from asyncwait.conformance.evidence import Example, at, fails, never, raises, replies
+from asyncwait.conformance.evidence import Example, at, fails, in_two_modes, never, raises, replies
 from asyncwait.spec import Barrier, Record, Snapshot
-from asyncwait.spec.scenario import Crash, Handler, Plan, PlannedRetry, Scenario, SnapshotRequest
+from asyncwait.spec.scenario import (
+    Crash,
+    Handler,
+    Plan,
+    PlannedRetry,
+    Scenario,
+    SnapshotRequest,
+    Step,
+)
 
 A, B, C = (Record(value) for value in "abc")
+_NO_COPY = Step("raise", error="ValueError", uncopied=True)
 
 
 def _scenario(*plans: Plan, **fields: Any) -> Scenario:
@@ -94,6 +103,38 @@ EXAMPLES: tuple[Example, ...] = (
             replies("a", 80, "a1"),
             Plan("b", replies("b", 40, "b1").steps, uncopied=True),
             inputs=at(0, A) + at(40, B),
+        ),
+    ),
+    *in_two_modes(
+        "no-copy-for-one-attempt",
+        ("COPY-4", "COPY-1", "RETRY-1"),
+        "There is no copy of a for its second call, which is repeated; b has none for its first.",
+        _scenario(
+            Plan("a", (Step("raise", 40), _NO_COPY, Step(after=40, results=("a1",)))),
+            Plan("b", (_NO_COPY, Step(after=40, results=("b1",)))),
+            inputs=at(0, A, B),
+            retry=PlannedRetry(initial=40),
+        ),
+    ),
+    Example(
+        "no-copy-for-the-last-attempt",
+        ("COPY-4", "RETRY-2", "RETRY-7", "FAIL-10"),
+        "a is called once; then there is no copy, three times in all are enough.",
+        _scenario(
+            Plan("a", (Step("raise", 40), _NO_COPY)),
+            inputs=at(0, A),
+            retry=PlannedRetry(initial=40),
+        ),
+    ),
+    Example(
+        "no-copy-for-an-attempt-in-callback-form",
+        ("COPY-4", "COPY-1", "RETRY-1"),
+        "The second call of a never begins, the third answers.",
+        _scenario(
+            Plan("a", (Step("raise", 40), _NO_COPY, Step(after=40, results=("a1",)))),
+            inputs=at(0, A),
+            retry=PlannedRetry(initial=40),
+            form="callback",
         ),
     ),
     Example(

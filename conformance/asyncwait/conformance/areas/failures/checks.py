@@ -10,6 +10,7 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     causes_of,
+    either,
     failure_named,
     first_failures,
     is_raised,
@@ -99,11 +100,11 @@ def odd_exceptions_of_a_call_are_call_errors(leg: LegHistory) -> Iterator[Findin
     names = {item.wrong for item in blamed}
     ending = leg.ending
     if ending.how == "failed" and ending.error not in names:
-        yield f"expected {_either(names)}, got {ending.error}: {ending.detail}", ending.at
+        yield f"expected {either(names)}, got {ending.error}: {ending.detail}", ending.at
     elif ending.how == "failed":
         yield None
     elif ending.how in {"finished", "hung", "livelock"}:
-        yield f"expected {_either(names)}, the leg {ending.how}", ending.at
+        yield f"expected {either(names)}, the leg {ending.how}", ending.at
 
 
 def _is_odd(item: Item) -> bool:
@@ -198,21 +199,23 @@ def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("FAIL-10")
 def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Finding]:
-    """The cause of a `CallFailed` is of the class that a call of the named record raised."""
+    """The cause is what a call of the named record raised or, at a deadline, its handler."""
     ending = leg.ending
-    if ending.how != "failed" or ending.error != "CallFailed" or ending.unchanged:
+    if ending.how != "failed" or ending.error not in _CAUSED or ending.unchanged:
         return
-    causes = {cause for item in leg.named for cause in causes_of(item, item.wrong, item.cause)}
-    if not ending.cause:
+    meant = [item for item in leg.named if item.wrong == ending.error]
+    causes = {cause for item in meant for cause in causes_of(item, item.wrong, item.cause)}
+    if ending.error == "CallFailed" and not ending.cause:
         yield "the error has no cause: the user can't see what was raised", ending.at
     elif causes and ending.cause not in causes:
-        yield f"expected {_either(causes)} as the cause, got {ending.cause}", ending.at
-    else:
+        got = ending.cause or "none"
+        yield f"expected {either(causes)} as the cause, got {got}", ending.at
+    elif causes or ending.error == "CallFailed":
         yield None
 
 
-def _either(names: set[str]) -> str:
-    return " or ".join(sorted(names))
+_CAUSED = {"CallFailed", "CallTimedOut"}
+"""What an operator makes of what user code has raised."""
 
 
 def _gave(seen: str) -> str:
@@ -232,7 +235,7 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
         return  # A failure of the same instant may have come first; nobody asks any more then.
     if ending.how != "interrupted" or ending.error not in raised:
         said = f"{ending.how} {ending.error}".rstrip()
-        yield f"expected {_either(raised)} to end the loop, the leg {said}", ending.at
+        yield f"expected {either(raised)} to end the loop, the leg {said}", ending.at
     elif _is_raised_again(leg):
         return  # What comes while all is being closed ends that, too.
     elif not leg.seen(SourceClosed):

@@ -23,7 +23,7 @@ from asyncwait.conformance.judging import (
 def one_call_at_a_time_for_a_key(leg: LegHistory) -> Iterator[Finding]:
     """When a record is called first, the one before it that has its key is decided."""
     for before, item in leg.pairs_of_keys:
-        if has_plain_key(before, item) and not _is_between_attempts(leg, before, item):
+        if _is_plain(leg, before, item) and not _is_between_attempts(leg, before, item):
             yield from _one_after_the_other(before, item)
 
 
@@ -103,10 +103,14 @@ def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-8")
 def keys_are_the_same_if_they_are_equal(leg: LegHistory) -> Iterator[Finding]:
-    """One call at a time for keys of different types, for None, and for what has no hash."""
+    """One call at a time for keys of different types, for None, for what has no hash, and NaN."""
     for before, item in leg.pairs_of_keys:
-        if not (has_plain_key(before, item) or _is_between_attempts(leg, before, item)):
+        if not (_is_plain(leg, before, item) or _is_between_attempts(leg, before, item)):
             yield from _one_after_the_other(before, item)
+
+
+def _is_plain(leg: LegHistory, before: Item, item: Item) -> bool:
+    return has_plain_key(before, item) and not leg.scenario.unequal_keys
 
 
 @leg_check("KEY-9")

@@ -195,6 +195,31 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "keys-that-are-equal-to-nothing",
+        ("KEY-6", "KEY-8"),
+        "Each key is the same as itself all the same, and not as the other.",
+        _scenario(
+            replies("a", 120, "a1"),
+            *_each(40, "b", "c", "d", "e"),
+            inputs=at(0, _A, _D, _B, _E) + at(200, _C),
+            unequal_keys=True,
+            capacity=5,
+        ),
+    ),
+    Example(
+        "stored-with-keys-that-are-equal-to-nothing",
+        ("KEY-8", "KEY-12"),
+        "a backs off with its key when all are stored; b waits for it again after the crash.",
+        _scenario(
+            fails("a", 1, "a1", after=40),
+            *_each(40, "b", "d"),
+            inputs=at(0, _A, _B, _D) + at(80, Barrier(1)),
+            retry=PlannedRetry(initial=120),
+            crashes=(Crash(120),),
+            unequal_keys=True,
+        ),
+    ),
+    Example(
         "keys-that-look-alike",
         ("KEY-3",),
         "A text is not the number it looks like, nothing false is None, and a hash is no key.",

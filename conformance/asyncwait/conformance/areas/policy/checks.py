@@ -11,6 +11,7 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     causes_of,
+    either,
     first_failures,
     leg_check,
 )
@@ -84,21 +85,16 @@ def _fails_as(leg: LegHistory, does: str) -> Iterator[Finding]:
         yield f"{blamed[0]} was not spared by its failure handler, the leg {ending.how}", ending.at
     elif ending.how == "failed":
         meant = [each for each in blamed if each in leg.named and each.wrong == ending.error]
-        causes = {cause for each in meant for cause in _causes(each)}
+        causes = {cause for each in meant for cause in causes_of(each, each.wrong, each.cause)}
         if ending.error not in errors:
-            yield f"expected {' or '.join(sorted(errors))}, got {ending.error}", ending.at
+            yield f"expected {either(errors)}, got {ending.error}", ending.at
         elif leg.named.isdisjoint(blamed):
             yield f"expected {blamed[0].element} in the error, got {ending.record}", ending.at
         elif causes and ending.cause not in causes:
-            expected = " or ".join(sorted(causes))
-            yield f"expected {expected} as the cause, got {ending.cause or 'none'}", ending.at
+            got = ending.cause or "none"
+            yield f"expected {either(causes)} as the cause, got {got}", ending.at
         else:
             yield None
-
-
-def _causes(item: Item) -> set[str]:
-    """Return what the cause of the error must be after the handler was asked; none if any may."""
-    return {item.cause} if item.cause else causes_of(item, item.wrong, item.cause)
 
 
 @leg_check("POLICY-3")
@@ -162,8 +158,8 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
         if event.error != item.failure:
             yield f"{item} failed with {item.failure}, the handler got {event.error}", event.at
         elif causes and event.cause not in causes:
-            expected = " or ".join(sorted(causes))
-            yield f"{item}: the cause is {expected}, the handler got {event.cause}", event.at
+            got = event.cause or "none"
+            yield f"{item}: the cause is {either(causes)}, the handler got {got}", event.at
         elif event.attempts not in attempts:
             had = counted(len(item.attempts), "attempt")
             yield f"{item} had {had}, the handler was told {event.attempts}", event.at

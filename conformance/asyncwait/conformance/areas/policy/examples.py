@@ -102,6 +102,17 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "what-a-timeout-handler-raised-is-told",
+        ("POLICY-7", "POLICY-8"),
+        "At 80 the timeout handler raises about a, which is the cause; it gives None for b.",
+        _scenario(
+            _spared(Plan("a", (Step("never"),), Handler("raise", error="ValueError")), "a?"),
+            _spared(never("b"), "b?"),
+            timeout=80,
+            handled=True,
+        ),
+    ),
+    Example(
         "answered-in-the-instant-of-the-deadline-or-handled",
         ("POLICY-5",),
         "At 80 two calls answer, and both are due: each is answered or handled, not both.",
@@ -203,8 +214,9 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "late-in-a-back-off-and-handled",
-        ("POLICY-1", "RETRY-11"),
-        "The deadline comes in the back-off: there is no attempt left that could be waited for.",
+        ("POLICY-1", "POLICY-7", "RETRY-11"),
+        "The deadline comes in the back-off: no attempt is left that could be waited for, and what "
+        "the first one raised is not the cause.",
         _scenario(
             _spared(raises("a", 40), "a?"),
             retry=PlannedRetry(initial=400),

@@ -346,7 +346,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "deadline-in-a-back-off-without-a-handler",
-        ("RETRY-11", "RETRY-7", "TIME-4"),
+        ("RETRY-11", "RETRY-7", "TIME-4", "FAIL-10"),
         "The error is the timeout's, and tells of two attempts.",
         Scenario(
             timeout=120,
@@ -357,7 +357,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "handler-that-fails-is-not-repeated",
-        ("RETRY-11", "TIME-4"),
+        ("RETRY-11", "TIME-4", "FAIL-10"),
         "The handler's error is final, although it would be a reason for another attempt.",
         Scenario(
             timeout=160,

@@ -145,7 +145,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "handler-raises",
-        ("TIME-1", "TIME-4"),
+        ("TIME-1", "TIME-4", "FAIL-10"),
         "The error is the timeout; what the handler raised is its cause.",
         Scenario(
             mode="unordered",
