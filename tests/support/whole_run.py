@@ -88,6 +88,7 @@ FULL = Scenario(
     company="beside",
     contexts=True,
     unshielded=True,
+    reuses=True,
     wrong_argument="restore",
     name="everything",
 )

@@ -229,6 +229,8 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
         yield "the consumer is cancelled by a scope of anyio: in each wait until it is out of it"
     if scenario.shields:
         yield "the consumer shields its reads from being cancelled"
+    if scenario.reuses:
+        yield "what is given as a list of results is filled with something else later"
     if scenario.wrong_argument:
         yield f"the operator is opened with a text as `{scenario.wrong_argument}`"
     if scenario.company != "none":

@@ -171,6 +171,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             and after that, `open`, each call, handler and predicate, and the source.
         unshielded: cancelled calls clean up without a shield, as far as their loop lets them; and
             each call in coroutine form looks at its task.
+        reuses: what is given as a list of results, or goes through one, is held by its user, who
+            fills it with "reused" in the next instant in which anything happens; not where values
+            are tracked.
         wrong_argument: the one that is of another type than it can be when the operator is opened;
             empty for none.
         name: for reports.
@@ -211,6 +214,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     company: Literal["none", "beside", "before", "inside"] = "none"
     contexts: bool = False
     unshielded: bool = False
+    reuses: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     name: str = field(default="")
 
