@@ -214,7 +214,7 @@ class WithOddFigures(Changed):
     [
         (WithoutFigures, "'NoneType' object is not callable"),
         (WithOddFigures, "statistics().abandoned is 'many' (str), expected a whole number"),
-        (lambda _: 7, "'int' object has no attribute '__anext__'"),
+        (lambda _: 7, "'int' object is not an async iterable"),
     ],
 )
 def test_results_that_are_none_fail_the_leg(change: Any, detail: str) -> None:
