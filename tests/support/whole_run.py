@@ -89,6 +89,7 @@ FULL = Scenario(
     contexts=True,
     unshielded=True,
     unequal_keys=True,
+    reuses=True,
     wrong_argument="restore",
     name="everything",
 )

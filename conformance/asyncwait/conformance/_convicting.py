@@ -31,6 +31,7 @@ PREMISES: Mapping[str, Premise] = {
     "ELEM-8": _is_tracked,
     "CAP-7": _is_tracked,
     "KEY-13": _is_tracked,
+    "RES-9": lambda scenario: scenario.reuses,
     "FAIL-7": lambda scenario: bool(scenario.source_error),
     "END-6": lambda scenario: scenario.hooks != "none",
     "END-9": _sink_does("give_up"),

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import anyio
 import anyio.lowlevel
@@ -150,6 +150,47 @@ class EndsOnceOnly(Output):
         if self.told and self.error is None:
             raise anyio.ClosedResourceError
         super().raise_end()
+
+
+class EndsThreeTimes(Output):
+    """Has an end for the consumer, and two in reserve; who asks once more waits for ever."""
+
+    ends = 3
+
+    async def __anext__(self) -> Element:
+        if not self.ends:
+            await anyio.sleep_forever()
+        return await super().__anext__()
+
+    def raise_end(self) -> None:
+        self.ends -= 1
+        super().raise_end()
+
+
+class GivesItsLastElementAgain(Output):
+    """Gives what came last to whoever asks three times more behind the end."""
+
+    asked = 0
+    last: Element | None = None
+
+    async def __anext__(self) -> Element:
+        self.asked += self.told and self.error is None
+        if self.asked > 2 and self.last is not None:  # noqa: PLR2004 - two are in order
+            return self.last
+        self.last = await super().__anext__()
+        return self.last
+
+
+class EndsWithALoopThatIsLeft(Output):
+    """Is over when a second loop over it begins, as an async generator is."""
+
+    is_begun = False
+
+    def __aiter__(self) -> Self:
+        if self.is_begun:
+            self.cut(None)
+        self.is_begun = True
+        return self
 
 
 class FreesSlotsInSilence(StreamTask):
@@ -588,7 +629,10 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(OpensInTheBackground, also=(_LeavesOpeningToOthers,), rule="END-6"),
     Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
     Faulty(StopsClosingWhenCancelled, rule="END-6"),
+    Faulty(EndsWithALoopThatIsLeft, rule="END-1"),
     Faulty(EndsOnceOnly, rule="END-7"),
+    Faulty(GivesItsLastElementAgain, rule="END-7"),
+    Faulty(EndsThreeTimes, rule="END-7"),
     Faulty(
         FreesSlotsInSilence,
         rule="END-8",

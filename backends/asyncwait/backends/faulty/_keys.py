@@ -249,6 +249,18 @@ class _FreesKeysOfEndedCalls(AsyncWaitOperator):
             super().free_key(handler)
 
 
+class FreesKeysAgainWhenAbandonedCallsEnd(Attempt):
+    """Frees a key at a deadline, and once more when the call that ran on comes to its end."""
+
+    def on_ended(self, outcome: Outcome | None) -> None:
+        watch, keys = self.operator.cancelled.running.get(self), self.operator.keys
+        super().on_ended(outcome)
+        if watch is not None and watch.abandoned and keys is not None:
+            for holder in tuple(keys.lines.get(self.handler.record.key) or ())[:1]:
+                self.operator.free_key(holder)
+                vars(holder).update(has_freed=True)
+
+
 class GivesLateAnswersToTheirKeys(Attempt):
     """Knows calls by their keys: a late answer goes to whose turn it is by now."""
 
@@ -292,5 +304,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(StoresOneRecordOfEachKey, rule="KEY-12"),
     Faulty(RemembersAllKeys, rule="KEY-13"),
     Faulty(HoldsKeysUntilLateCallsEnd, also=(_FreesKeysOfEndedCalls,), rule="KEY-5"),
+    Faulty(FreesKeysAgainWhenAbandonedCallsEnd, also=(FreesEachKeyOnce,), rule="KEY-1"),
     Faulty(GivesLateAnswersToTheirKeys, rule="TIME-6"),
 )

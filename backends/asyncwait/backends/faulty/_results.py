@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from types import GeneratorType
 from typing import Any
 
 from msgspec.structs import replace
@@ -194,6 +195,45 @@ class TakesARaiseAtTheDeadlineForASecondOutcome(ResultHandler):
         return by_callback and self.is_decided and not self.is_late(outcome)
 
 
+class _Lazy(deque[Any]):
+    """Outputs that are made of what a list holds when they are taken."""
+
+    given: Any = ()
+    taken = 0
+
+    def popleft(self) -> Any:
+        output = super().popleft()
+        self.taken += 1
+        return replace(output, value=(self.given[self.taken - 1 :] or self.given)[0])
+
+
+class KeepsTheListThatACallGave(ResultHandler):
+    """Counts the results of a record when that is decided, and reads them when they are taken."""
+
+    given: Any = ()
+
+    def collect(self, outcome: Returned) -> tuple[Any, ...]:
+        given = outcome.given() if outcome.is_supplied else outcome.given
+        self.given = given if type(given) is list and given else ()
+        return super().collect(Returned(given, outcome.at))
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        super().decide(results)
+        if self.given and not self.timed_out:
+            self.entry.outputs = outputs = _Lazy(self.entry.outputs or ())
+            outputs.given = self.given
+
+
+class LooksWhetherAnIteratorHasResults(ResultHandler):
+    """Takes the first result of an iterator, to see whether there is one, and reads the others."""
+
+    def collect(self, outcome: Returned) -> tuple[Any, ...]:
+        given = outcome.given() if outcome.is_supplied else outcome.given
+        if isinstance(given, GeneratorType) and next(given, None) is None:
+            given = ()
+        return super().collect(Returned(given, outcome.at))
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(EndsWhenAllIsDecided, rule="RES-1"),
     Faulty(KeepsSixteenResults, rule="RES-1"),
@@ -212,4 +252,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),
     Faulty(AsksEverySupplier, rule="RES-7"),
     Faulty(ReadsResultsTwice, rule="RES-8"),
+    Faulty(LooksWhetherAnIteratorHasResults, rule="RES-1"),
+    Faulty(KeepsTheListThatACallGave, rule="RES-9"),
 )

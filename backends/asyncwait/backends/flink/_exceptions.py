@@ -74,6 +74,13 @@ KNOWN = (
         examples=("supplier-that-raises",),
     ),
     Known(
+        "EL-6",
+        ("RES-9",),
+        "what comes out is what a list of results holds when the turn of its record comes",
+        ("results that are used again",),
+        examples=("lists-that-are-used-again-behind-a-slow-head",),
+    ),
+    Known(
         "CO-15",
         ("RES-4",),
         "a completion that comes after the end has an error raised at whoever completes",
@@ -177,7 +184,7 @@ KNOWN = (
 )
 """In the order of Flink's own parts."""
 
-_THE_SAME = ("LM-2", "CO-7", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
+_THE_SAME = ("LM-2", "CO-7", "EL-6", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
 """Departures that the two operators share."""
 
 KNOWN_KEYED = (

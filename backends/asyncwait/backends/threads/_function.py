@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import AsyncGeneratorType, CoroutineType
@@ -114,12 +114,12 @@ class InThreads:
         return taken
 
     def _read(self, returned: Any) -> Any:
-        """Read what may block while it is read."""
+        """Read what may block while it is read, or be used again by the next call here (RES-9)."""
         if (what := _WITH_A_LOOP.get(type(returned))) is not None:
             if type(returned) is CoroutineType:
                 returned.close()
             raise TypeError(f"expected a result from fn, got {what}; is it an `async def`?")
-        if self.single or isinstance(returned, Collection) or not is_collection(returned):
+        if self.single or not is_collection(returned):
             return returned
         return tuple(returned)
 

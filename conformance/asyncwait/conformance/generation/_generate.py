@@ -40,6 +40,9 @@ LOOKING = 2
 UNSHIELDED = 4
 """In two in so many, of which one has context variables, too, calls clean up without a shield."""
 
+REUSING = 3
+"""In one in so many, lists of results are used again."""
+
 _MOST_HELD = (1, 2, 3, 1, 2, 6)
 
 QUICK, FULL = 1_000, 10_000
@@ -86,6 +89,8 @@ def _different(seed: int) -> Iterator[Scenario]:
             drawn = replace(drawn, contexts=True)
         if number % UNSHIELDED in {1, 2}:
             drawn = replace(drawn, unshielded=True)
+        if number % REUSING == REUSING - 1:
+            drawn = replace(drawn, reuses=True)
         if (key := key_of(drawn)) not in found:
             found.add(key)
             yield drawn

@@ -35,7 +35,7 @@ def _scenarios(draw: Draw) -> Scenario:
     chance = _Drawn(draw)
     drawn = scenario(chance)
     drawn = replace(drawn, max_held=chance.choice([None, None, None, 1, 2, 3]))
-    looks = {name: chance.choice([False, True]) for name in ("contexts", "unshielded")}
+    looks = {name: chance.choice([False, True]) for name in ("contexts", "unshielded", "reuses")}
     drawn = replace(drawn, **looks)
     if chance.choice([False, False, True]):
         drawn = with_figures(chance, drawn)

@@ -8,7 +8,7 @@ from asyncwait.conformance.harness._clock import (
     loop_blocker,
     loop_clock,
 )
-from asyncwait.conformance.harness._consumer import PATIENCE, Consumer
+from asyncwait.conformance.harness._consumer import FURTHER_READS, PATIENCE, Consumer
 from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._listening import Listener, heard_by
@@ -34,6 +34,7 @@ from asyncwait.conformance.harness._telling import line_of, shown
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "FURTHER_READS",
     "LONGEST",
     "MAX_TURNS",
     "PATIENCE",

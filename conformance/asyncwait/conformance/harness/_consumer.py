@@ -7,7 +7,7 @@ script means the same, and a leg is put together in the same way, wherever an op
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -28,6 +28,9 @@ from asyncwait.spec.scenario import (
     SinkTook,
     SinkWaits,
 )
+
+FURTHER_READS = 3
+"""How often it is read before an operator is left that is over, and as often again after that."""
 
 PATIENCE = 10
 """A leg may last this many times the longest legal duration of its scenario."""
@@ -63,12 +66,14 @@ class Consumer:
         raised: the error that a read has raised.
         body_error: what the consumer raises in the body, if that is planned.
         source_error: what the source has to raise in place of its end, if that is planned.
+        reading: which further reads go on, as `Ending` names them: "again" or "after".
     """
 
     def __init__(self, plan: LegStart, recorder: Recorder) -> None:
         self.ending: Ending | None = None
         self.raised: BaseException | None = None
         self.body_error = PlannedBodyError("planned")
+        self.reading: Literal["", "again", "after"] = ""
         self.source_error = planned_source_error(plan.scenario)
         self._plan = plan
         self._recorder = recorder
@@ -178,7 +183,8 @@ class Consumer:
     def overdue(self, how: EndingKind, doing: str = "") -> None:
         """Note that a bound has ended the leg, while it did what `doing` says."""
         if self.ending is None or self.ending.how not in _BOUNDS:
-            self.ending = Ending(how, self._recorder.now(), detail=doing)
+            reading: dict[str, Any] = {self.reading: how} if self.reading else {}
+            self.ending = Ending(how, self._recorder.now(), detail=doing, **reading)
 
     @property
     def reads_again(self) -> bool:
@@ -194,8 +200,12 @@ class Consumer:
     def _has_failed(self) -> bool:
         return self.raised is not None and self.ending is not None and self.ending.how == "failed"
 
-    def read_again(self, *, outcome: Element | BaseException, left: bool) -> None:
-        """Note what a further read gave or raised, before or after the operator was left."""
+    def read_again(self, *, outcome: Element | BaseException, left: bool) -> bool:
+        """Note what a further read gave or raised, before or after the operator was left.
+
+        Returns:
+            Whether it is as it should be: only then it is worth another one.
+        """
         assert self.ending is not None
         if isinstance(outcome, StopIteration | StopAsyncIteration):
             seen = "stop"
@@ -205,6 +215,7 @@ class Consumer:
             seen = f"gave {text_of(outcome)}"
         changed = {"after": seen} if left else {"again": seen}
         self.ending = replace(self.ending, **changed)
+        return seen in {"stop", "same"}
 
     def intruded(self, got: str) -> None:
         """Note that a second task has read, and what came of it."""

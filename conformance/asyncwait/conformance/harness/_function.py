@@ -373,9 +373,24 @@ class _Once:
 
 
 def _collection(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Any:
-    """Return results as collections come: as a list, or as something that can be iterated."""
+    """Return results as collections come: a list, something that can be iterated, or an iterator.
+
+    What their user holds still, which a list and an iterator over it are, is used again later.
+    """
     given = recorder.tracker.results(results)
-    return _Once(recorder, call, given) if call % 2 else list(given)
+    match call % 4:
+        case 1:
+            return _Once(recorder, call, given)
+        case 3:
+            return _one_by_one(recorder, call, recorder.lend(given))
+        case _:
+            return recorder.lend(given)
+
+
+def _one_by_one(recorder: Recorder, call: int, results: list[Any]) -> Iterator[Any]:
+    if recorder.contexts is not None:
+        recorder.contexts.belongs_to(call, "the results of ")
+    yield from results
 
 
 def _soon(callback: Callable[[], object]) -> Callable[[], object]:
@@ -397,7 +412,7 @@ def _given(recorder: Recorder, handler: Handler | None) -> Any:
     recorder.block(handler.blocks)
     match handler.does:
         case "reply":
-            return list(recorder.tracker.results(handler.results))
+            return recorder.lend(recorder.tracker.results(handler.results))
         case "raise":
             raise recorder.planned(planned_error(handler.error))
         case "misreturn":

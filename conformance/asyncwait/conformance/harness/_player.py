@@ -20,7 +20,7 @@ from asyncwait.conformance.harness._cancelling import (
 from asyncwait.conformance.harness._census import Census
 from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
-from asyncwait.conformance.harness._consumer import Consumer, ReadCutShort
+from asyncwait.conformance.harness._consumer import FURTHER_READS, Consumer, ReadCutShort
 from asyncwait.conformance.harness._function import planned_copy, planned_function
 from asyncwait.conformance.harness._host import Host
 from asyncwait.conformance.harness._listening import is_heard, tell_overdue
@@ -138,6 +138,7 @@ class _LegPlayer:
         self._cancelling = way_to_cancel(plan.scenario, loop)
         self._consumer = Consumer(plan, recorder)
         self._results: Any = None
+        self._iterator: Any = None
         self._helpers: Any = None
         self._alone = anyio.Event()
         self._alone.set()
@@ -312,12 +313,18 @@ class _LegPlayer:
     async def _take(self) -> Any:
         # Whoever shields itself is no safer than others from the bound of its leg.
         with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
-            element = await anext(aiter(self._results))
+            element = await self._loop_over_results().__anext__()
             if self._recorder.contexts is not None:
                 self._recorder.contexts.consumer_looks()
             return element
         await anyio.sleep_forever()
         return None
+
+    def _loop_over_results(self) -> Any:
+        """Return what an `async for` reads: one loop to the end, or one left after each element."""
+        if self._iterator is None or self._consumer.is_scripted:
+            self._iterator = aiter(self._results)
+        return self._iterator
 
     async def _read_in_company(self) -> None:
         """Read, and have a second task read while this one waits."""
@@ -343,6 +350,13 @@ class _LegPlayer:
             self._consumer.intruded("waits")
 
     async def _read_again(self, *, left: bool) -> None:
+        self._consumer.reading = "after" if left else "again"
+        for _ in range(FURTHER_READS):
+            if not await self._reads_right(left=left):
+                break
+        self._consumer.reading = ""
+
+    async def _reads_right(self, *, left: bool) -> bool:
         outcome: Any
         try:
             able: object = self._results
@@ -353,7 +367,7 @@ class _LegPlayer:
             if is_for_the_harness(error):
                 raise
             outcome = error
-        self._consumer.read_again(outcome=outcome, left=left)
+        return self._consumer.read_again(outcome=outcome, left=left)
 
     def _keep_company(self) -> None:
         async def go(takes: float) -> None:

@@ -32,6 +32,9 @@ from asyncwait.spec.scenario import (
 
 _FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", "oldest"})
 
+REUSED = "reused"
+"""What a list of results holds once its user has filled it with something else."""
+
 _EARLY = 5.0  # ms
 _BEAT = 5  # ms
 
@@ -104,6 +107,8 @@ class Recorder:
         self._began = clock()
         self._calls = 0
         self._blocked = 0
+        self._lent: list[list[Any]] = []
+        self._lent_at = -math.inf
         self._ordinals: Counter[str] = Counter()
 
     @property
@@ -124,6 +129,12 @@ class Recorder:
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
+        now = self._instant()
+        if self._lent and now - self._blocked > self._lent_at:
+            self._reuse()
+        return now
+
+    def _instant(self) -> float:
         passed = self.passed()
         if self._grid is None:
             return round(passed, 3)
@@ -148,13 +159,29 @@ class Recorder:
         """Block the loop for `ms`, and note it; 0 is not at all."""
         if ms:
             began = self.now()
+            self._blocked += ms
             self._blocker(ms / 1000)  # What other threads do as it begins comes first.
             self.events.append(Blocked(began, round(began + ms, 3)))
-            self._blocked += ms
 
     def unblocked(self) -> float:
         """Return the ms since the leg began in which the loop was not blocked."""
         return self.now() - self._blocked
+
+    def lend(self, results: Iterable[Any]) -> list[Any]:
+        """Return a list of results, which its user fills with something else if that is planned.
+
+        That is done before anything is noted in a later instant, in which the loop was not blocked
+        all the time: then the operator has had its turn to read it.
+        """
+        lent, self._lent_at = list(results), self.unblocked()
+        if self._scenario.reuses and not self._scenario.tracked:  # There it looks like a leak.
+            self._lent.append(lent)
+        return lent
+
+    def _reuse(self) -> None:
+        lent, self._lent = self._lent, []
+        for results in lent:
+            results[:] = [REUSED]
 
     def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
         """Remember an error that is raised by plan, and return it.

@@ -231,6 +231,8 @@ def _surroundings(scenario: Scenario) -> Iterator[str]:
         yield "the consumer shields its reads from being cancelled"
     if scenario.unequal_keys:
         yield "keys that are texts stand for objects that are equal to nothing, not even themselves"
+    if scenario.reuses:
+        yield "what is given as a list of results is filled with something else later"
     if scenario.wrong_argument:
         yield f"the operator is opened with a text as `{scenario.wrong_argument}`"
     if scenario.company != "none":

@@ -43,6 +43,7 @@ TRAITS: Mapping[str, Callable[[Scenario], bool]] = {
     "a call that raises": _calls(lambda step: step.does == "raise"),
     "a call that raises a cancellation": _calls(lambda step: step.error == "CancelledError"),
     "a call that gives no results": _calls(lambda step: step.does == "misreturn"),
+    "results that are used again": lambda scenario: scenario.reuses,
     "a supplier": _calls(lambda step: step.supplied),
     "a handler that gives none": _handles(lambda handler: handler.does == "none"),
     "a predicate that raises": _has_a_predicate_that_raises,

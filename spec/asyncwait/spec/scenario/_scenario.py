@@ -173,6 +173,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             each call in coroutine form looks at its task.
         unequal_keys: in key-ordered mode each key that is a text is given as a NaN, one object for
             each key, which is equal to nothing, not even to itself.
+        reuses: what is given as a list of results, or goes through one, is held by its user, who
+            fills it with "reused" in the next instant in which anything happens; not where values
+            are tracked.
         wrong_argument: the one that is of another type than it can be when the operator is opened;
             empty for none.
         name: for reports.
@@ -214,6 +217,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     contexts: bool = False
     unshielded: bool = False
     unequal_keys: bool = False
+    reuses: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     name: str = field(default="")
 

@@ -352,8 +352,9 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         cause: class name of the error's cause.
         unchanged: the error of the source, of a hook or of the body came out as the very object
             that was raised.
-        again: what a further read gave before the context was left: "stop" for the end, "same" for
-            the same error object, or a description of anything else; empty if there was none.
+        again: what further reads gave before the context was left, or the first of them that went
+            wrong: "stop" for the end, "same" for the same error object, "hung" or
+            "livelock", or a description of anything else; empty if there were none.
         after: the same, after the context was left.
         detail: text for people.
         traceback: where an error that the contract does not name comes from, as text; the innermost

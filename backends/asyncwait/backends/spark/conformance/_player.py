@@ -10,7 +10,8 @@ import pyarrow as pa
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
 from asyncwait.backends.spark.conformance._ways import Way
-from asyncwait.conformance.harness import planned_function
+from asyncwait.conformance.harness import FURTHER_READS, planned_function
+from asyncwait.spec import Element
 from asyncwait.spec.scenario import Closed, Leg, LegStart, SinkStep
 
 
@@ -135,9 +136,11 @@ class PartitionPlayer:
         self._consumer.failed(error)
 
     def _read_again(self, partition: Partition, *, left: bool) -> None:
-        try:
-            outcome = self._way.elements(next(partition))[0]
-        except Exception as error:
-            self._consumer.read_again(outcome=error, left=left)
-        else:
-            self._consumer.read_again(outcome=outcome, left=left)
+        for _ in range(FURTHER_READS):
+            outcome: Element | Exception
+            try:
+                outcome = self._way.elements(next(partition))[0]
+            except Exception as error:
+                outcome = error
+            if not self._consumer.read_again(outcome=outcome, left=left):
+                return

@@ -133,6 +133,8 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
                     yield None
                 else:
                     yield f"{when} leaving, a further read {seen}", ending.at
+    elif ending.how in {ending.again, ending.after}:
+        yield f"a further read {ending.how}", ending.at
 
 
 def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:

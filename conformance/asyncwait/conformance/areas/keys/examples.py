@@ -408,4 +408,17 @@ EXAMPLES: tuple[Example, ...] = (
             handled=True,
         ),
     ),
+    Example(
+        "a-late-call-that-ends-while-its-key-is-busy",
+        ("KEY-1", "TIME-1"),
+        "a is late at 160, b is called; a's call ends at 240, which is no reason to call c.",
+        _scenario(
+            outlives("a", 80, "a1", "a?"),
+            replies("b", 120, "b1"),
+            replies("c", 40, "c1"),
+            inputs=at(0, *(Record(value, None, "x") for value in "abc")),
+            timeout=160,
+            handled=True,
+        ),
+    ),
 )

@@ -153,6 +153,17 @@ def a_collection_of_results_is_read_once(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
+@leg_check("RES-9")
+def what_becomes_of_a_collection_later_changes_nothing(leg: LegHistory) -> Iterator[Finding]:
+    """What fills a list of results later on does not come out."""
+    if leg.scenario.reuses:
+        if (stray := first_stray(leg, ["reused"])) is not None:
+            yield f"{stray.element} came out: a list of results was read too late", stray.at
+        for item in leg.records:
+            if item.given:
+                yield None
+
+
 def _used_well(leg: LegHistory, what: str, text: str) -> Iterator[Finding]:
     for _, event in leg.seen(Misuse):
         if event.what == what:

@@ -321,4 +321,57 @@ EXAMPLES: tuple[Example, ...] = (
             plans=(Plan("a", (Step("raise", 40, error="ValueError", supplied=True),)),),
         ),
     ),
+    Example(
+        "lists-that-are-used-again-behind-a-slow-head",
+        ("RES-9",),
+        "b, c and b have their results when a is answered, whatever their lists hold by then.",
+        Scenario(
+            capacity=8,
+            inputs=at(0, *map(Record, "abcbd")),
+            plans=(
+                replies("a", 120, "a1", "a2"),
+                replies("b", 40, "b1", "b2"),
+                replies("c", 80),
+                replies("d", 40, "d1"),
+            ),
+            reuses=True,
+        ),
+    ),
+    *in_two_modes(
+        "lists-that-are-used-again-before-they-are-taken",
+        ("RES-9", "TIME-3", "POLICY-2"),
+        "A call, both handlers, and suppliers give lists to a consumer that comes later.",
+        Scenario(
+            capacity=8,
+            form="callback",
+            timeout=80,
+            inputs=at(0, *map(Record, "abcd")),
+            plans=(
+                Plan("a", (Step(after=40, results=("a1", "a2"), supplied=True),)),
+                replies("b", 40, "b1", "b2"),
+                Plan("c", (Step("never"),), Handler("reply", ("c?", "c??"))),
+                Plan("d", (Step("raise", 40),), failure=Handler("reply", ("d!", "d!!"))),
+            ),
+            handled=True,
+            failures_handled=True,
+            sink=(SinkStep("pause", 160), SinkStep("read", 1), SinkStep("pause", 40)),
+            reuses=True,
+        ),
+    ),
+    Example(
+        "results-that-are-their-own-iterator",
+        ("RES-1", "RES-9"),
+        "Every fourth collection is an iterator over a list: read once, it has given all it has.",
+        Scenario(
+            inputs=at(0, *(Record(value) for value in "abcdabcd")),
+            capacity=8,
+            plans=(
+                replies("a", 120, "a1"),
+                replies("b", 0, "b1", "b2"),
+                replies("c", 40),
+                replies("d", 40, "d1", "d2", None),
+            ),
+            reuses=True,
+        ),
+    ),
 )

@@ -1,5 +1,7 @@
 """RES: witnesses of what calls give."""
 
+import msgspec
+
 from asyncwait.conformance.evidence import (
     Witness,
     answered,
@@ -31,6 +33,7 @@ _SILENT_HEAD = Scenario(
     plans=(replies("a", 80), replies("b", 40, "b1")),
     source_ends_at=120,
 )
+_REUSED = msgspec.structs.replace(_SILENT_HEAD, reuses=True)
 _NO_COLLECTIONS = Scenario(
     inputs=at(0, Record("a"), Record("b")),
     plans=tuple(Plan(value, (Step("misreturn", 40, error="none"),)) for value in "ab"),
@@ -215,5 +218,25 @@ WITNESSES: tuple[Witness, ...] = (
             took(40, Record("a1")),
         ),
         text="the results of call 0 were read a second time",
+    ),
+    Witness(
+        "RES-9",
+        violating=finished(
+            _REUSED,
+            *_TWO_CALLED,
+            answered(40, 1, "b1"),
+            answered(80, 0),
+            took(80, Record("reused")),
+            at=120,
+        ),
+        legal=finished(
+            _REUSED,
+            *_TWO_CALLED,
+            answered(40, 1, "b1"),
+            answered(80, 0),
+            took(80, Record("b1")),
+            at=120,
+        ),
+        text="Record 'reused' came out: a list of results was read too late",
     ),
 )
