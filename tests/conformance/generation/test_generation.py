@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_scenarios_everywhere() -> None:
     """On every Python, and in every version until what is drawn is changed on purpose."""
     drawn = sha256(b"".join(map(key_of, generate(50, 7)))).hexdigest()
 
-    assert drawn.startswith("795fac88dffc0d6b")
+    assert drawn.startswith("9544980f9e0a3172")
 
 
 def test_a_smaller_count_gives_the_first_scenarios_of_a_greater() -> None:
