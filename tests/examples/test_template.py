@@ -69,7 +69,7 @@ def test_the_sound_operator_is_green_after_two_commands(copied: Copied) -> None:
 
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
-    assert "mypkg.gate:backend: conformant: core, ordered (56 rules pass" in done.stdout
+    assert "mypkg.gate:backend: conformant: core, ordered (57 rules pass" in done.stdout
 
 
 def test_a_broken_operator_is_red_and_its_rule_is_named(copied: Copied) -> None:
