@@ -681,6 +681,6 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         WaitsAMinuteForCleanUp,
         rule="END-3",
-        consequence_of=("TIME-9", "calls in tasks of the loop are counted as abandoned"),
+        consequence_of=("TIME-9", "a call of a task of its own may begin after the failure"),
     ),
 )

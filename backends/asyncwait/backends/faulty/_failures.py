@@ -453,7 +453,7 @@ FAULTY: tuple[Faulty, ...] = (
         rule="FAIL-5",
         consequence_of=(
             "FAIL-12",
-            "most cancellations of a call that it has not asked for come from somebody else",
+            "a call that somebody else cancels hangs the operator as well",
         ),
     ),
     Faulty(SendsErrorsAsPickles, rule="FAIL-5"),

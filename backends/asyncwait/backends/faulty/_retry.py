@@ -373,7 +373,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         CountsBackOffsInThirtyTwoBits,
         rule="RETRY-3",
-        consequence_of=("RETRY-15", "the back-off that is cut short goes on at the end of input"),
+        consequence_of=("RETRY-15", "the one back-off that is so long lies at the end of input"),
     ),
     Faulty(CountsLimitsInThirtyTwoBits, rule="RETRY-12"),
     Faulty(TakesRetryAfterForAnyError, rule="RETRY-5"),

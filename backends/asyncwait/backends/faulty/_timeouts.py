@@ -307,7 +307,11 @@ class CountsDeadlinesInThirtyTwoBits(ResultHandler):
 
 FAULTY: tuple[Faulty, ...] = (
     Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
-    Faulty(FiresNearDeadlinesTogether, rule="TIME-1"),
+    Faulty(
+        FiresNearDeadlinesTogether,
+        rule="TIME-1",
+        consequence_of=("RETRY-5", "back-offs are timers, too, and are cut short as well"),
+    ),
     Faulty(LetsDeadlinesWaitForRoom, rule="TIME-2"),
     Faulty(LooksForDeadlinesInInputOrder, rule="TIME-2"),
     Faulty(DropsDeadlinesAtTheEndOfInput, rule="TIME-2"),
