@@ -6,6 +6,12 @@ clock calls `on_spin` once, and the run it belongs to is ended from outside.
 On asyncio a cancelled scope of anyio has the loop turn until its tasks have left it: it cancels
 them again in each turn. Time goes on meanwhile, as it does on a real clock, where a turn takes some
 microseconds.
+
+No turn is timed by the real clock. An operator that blocks its loop for longer than a scenario may
+take is ended with its process, and the trace says "blocked" (END-8). A shorter busy wait is not
+looked for: as much passes in one turn where the machine is busy or memory is collected, so a bound
+that convicts nobody sound is hardly below that patience, and within it nothing is late by a clock
+that stands still.
 """
 
 import asyncio
