@@ -111,5 +111,9 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(CopiesForCallsAlone, rule="COPY-3"),
     Faulty(CopiesToSeeWhetherItCan, rule="COPY-4"),
     Faulty(CopiesWhenItsBackOffEnds, rule="COPY-4"),
-    Faulty(CallsWithWhatItCanNotCopy, rule="COPY-4"),
+    Faulty(
+        CallsWithWhatItCanNotCopy,
+        rule="COPY-4",
+        consequence_of=("COPY-1", "the call is given the value itself"),
+    ),
 )

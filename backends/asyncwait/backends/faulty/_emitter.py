@@ -147,7 +147,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(TakesSnapshotsWithoutTheLock, rule="SNAP-3"),
     Faulty(StoresCompletedRecordsFirst, rule="SNAP-4"),
     Faulty(StoresTheRunningRecordFirst, rule="SNAP-4"),
-    Faulty(FailsWithTheNextAnswer, rule="FAIL-2"),
+    Faulty(
+        FailsWithTheNextAnswer,
+        rule="FAIL-2",
+        consequence_of=("RETRY-1", "a failure that nobody is woken by leaves a record that waits"),
+    ),
     Faulty(TakesNoneForAnEmptyCollection, rule="RES-3"),
     Faulty(FiresForCompletedRecords, rule="TIME-10"),
     Faulty(EndsWithItsReader, rule="END-1"),

@@ -629,7 +629,11 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(OpensInTheBackground, also=(_LeavesOpeningToOthers,), rule="END-6"),
     Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
     Faulty(StopsClosingWhenCancelled, rule="END-6"),
-    Faulty(EndsWithALoopThatIsLeft, rule="END-1"),
+    Faulty(
+        EndsWithALoopThatIsLeft,
+        rule="END-1",
+        consequence_of=("RES-1", "results that are never read are missed record by record"),
+    ),
     Faulty(EndsOnceOnly, rule="END-7"),
     Faulty(GivesItsLastElementAgain, rule="END-7"),
     Faulty(EndsThreeTimes, rule="END-7"),

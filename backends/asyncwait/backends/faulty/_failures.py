@@ -437,7 +437,12 @@ FAULTY: tuple[Faulty, ...] = (
         consequence_of=("FAIL-4", "the equal record that is named has not failed yet"),
     ),
     Faulty(FailsWithoutWakingTheConsumer, rule="FAIL-2"),
-    Faulty(LetsFailuresWaitForTheirTurn, also=(_RaisesQueuedErrors,), rule="FAIL-2"),
+    Faulty(
+        LetsFailuresWaitForTheirTurn,
+        also=(_RaisesQueuedErrors,),
+        rule="FAIL-2",
+        consequence_of=("FAIL-6", "the error that comes first is not the first failure"),
+    ),
     Faulty(FailsWhenAllHasCleanedUp, rule="FAIL-2"),
     Faulty(EmitsWhatIsReadyAfterAFailure, rule="FAIL-3"),
     Faulty(FinishesTheRecordAtHand, rule="FAIL-3"),

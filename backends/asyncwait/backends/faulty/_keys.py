@@ -305,5 +305,12 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(RemembersAllKeys, rule="KEY-13"),
     Faulty(HoldsKeysUntilLateCallsEnd, also=(_FreesKeysOfEndedCalls,), rule="KEY-5"),
     Faulty(FreesKeysAgainWhenAbandonedCallsEnd, also=(FreesEachKeyOnce,), rule="KEY-1"),
-    Faulty(GivesLateAnswersToTheirKeys, rule="TIME-6"),
+    Faulty(
+        GivesLateAnswersToTheirKeys,
+        rule="TIME-6",
+        consequence_of=(
+            "KEY-1",
+            "the call of the key that still runs is answered, and the next one begins",
+        ),
+    ),
 )

@@ -156,6 +156,10 @@ FAULTY: tuple[Faulty, ...] = (
             "the second of two equal records is not called although there is room",
         ),
     ),
-    Faulty(TriesFailedCallsAgain, rule="ORD-5"),
+    Faulty(
+        TriesFailedCallsAgain,
+        rule="ORD-5",
+        consequence_of=("RETRY-3", "a call more than was configured is an attempt"),
+    ),
     Faulty(ReadsIntoOneObject, rule="ORD-5"),
 )

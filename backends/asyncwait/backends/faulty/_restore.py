@@ -156,9 +156,5 @@ FAULTY: tuple[Faulty, ...] = (
         rule="REST-7",
         consequence_of=("WM-1", "watermarks are restored ahead of the records before them"),
     ),
-    Faulty(
-        RestoresFromTheEnd,
-        rule="REST-7",
-        consequence_of=("ORD-4", "the last of the stored records is called first"),
-    ),
+    Faulty(RestoresFromTheEnd, rule="REST-7"),
 )
