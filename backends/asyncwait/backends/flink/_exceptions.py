@@ -184,11 +184,18 @@ KNOWN = (
 )
 """In the order of Flink's own parts."""
 
-_THE_SAME = ("LM-2", "CO-7", "EL-6", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
+_THE_SAME = ("LM-2", "CO-7", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
 """Departures that the two operators share."""
 
 KNOWN_KEYED = (
     *(each for each in KNOWN if each.flink in _THE_SAME),
+    Known(
+        "EL-6",
+        (),
+        "what comes out is what a list of results holds when it is emitted, if it waits for that",
+        ("results that are used again",),
+        seldom=("RES-9",),
+    ),
     Known(
         "CAP-8",
         ("CAP-5",),
