@@ -81,9 +81,8 @@ def behind_one(
     if isinstance(restore, Snapshot):  # what came out is the snapshot of one operator
         restore = replace(restore, upstream=Snapshot(restore.checkpoint_id, ()))
     configs: Any = (_ONE_AT_A_TIME, config)
-    # What is no function is wrong, and so is any number of functions but two.
-    is_wrong = isinstance(fn, str)
-    functions: Any = (_hand_on,) * 3 if is_wrong else (_hand_on, fn)
+    # A chain refuses a wrong number of functions, as one operator refuses a text for a function.
+    functions: Any = (_hand_on,) * 3 if isinstance(fn, str) else (_hand_on, fn)
     return _AsOne(*joined.parts(configs, functions, elements, restore))
 
 

@@ -77,8 +77,8 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         after_end: somebody has kept the task of the call, and cancels it so many ms after the call
             was to end; None for nobody. Both in coroutine form on asyncio, where tasks can be
             cancelled by whoever knows them; elsewhere an error is raised as any other.
-        uncopied: whoever makes a copy of the value for this call raises the error, and so has the
-            call, before it began; where there are copies and no handlers. Elsewhere it just raises.
+        uncopied: making a copy of the value for this call raises the error, and so has the call,
+            before it began; where there are copies and no handlers. Elsewhere the call raises it.
 
     Raises:
         InvalidConfig: `error` names none that is known, or a time is negative.
@@ -147,9 +147,9 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         steps: one for each call of the value in a leg, in order; further calls follow the last.
         handler: what the timeout handler gives for the value.
         failure: what the failure handler gives for the value.
-        uncopied: whoever makes a copy of the value raises, where there are copies and no retries;
-            where there are, steps may be `uncopied`. That is the call of its record: it has raised
-            before it began.
+        uncopied: making a copy of the value raises, where there are copies and no retries. That
+            counts as the call of its record: it has raised before it began. With retries, single
+            steps may be `uncopied`.
 
     Raises:
         InvalidConfig: there is no step.

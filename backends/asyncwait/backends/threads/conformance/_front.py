@@ -168,8 +168,8 @@ class _Lent(asyncio.AbstractEventLoop):
 class _AllThere(Collection[Any]):
     """The elements of a source that never has anybody wait, as a collection.
 
-    It is one by its class alone: a collection is read without a thread of its own, by iterating it,
-    and nobody has any business to ask how many elements there are.
+    Only its class says so: a collection is iterated without a thread of its own, and its length is
+    never asked for.
     """
 
     def __init__(self, elements: Any) -> None:
