@@ -8,6 +8,7 @@ Left out, and for which of Flink's departures:
 - retries with deadlines or in callback form, back-offs that grow, predicates that raise, and an end
   of the input while there is something to repeat (RT-5, RT-10, RT-14 to RT-18, EI-4, EI-5);
 - what blocks the loop until a deadline has passed (TO-6);
+- lists of results that their user changes once the call has returned (EL-6);
 - answers in callback form for an operator that is being left, which takes no time here, or is gone,
   while another one goes on beside it (CO-15).
 
@@ -82,7 +83,7 @@ def _with_barrier(scenario: Scenario) -> Scenario:
 
 
 def _calm(scenario: Scenario) -> Scenario:
-    """Have nothing block the loop, and leaving take no time: no answer comes behind it.
+    """Have nothing block the loop, leaving take no time, and no list change that was returned.
 
     Objects are not counted, either, which takes most of the time and says nothing of snapshots.
     """
@@ -90,7 +91,7 @@ def _calm(scenario: Scenario) -> Scenario:
     plans = tuple(replace(plan, handler=replace(plan.handler, blocks=0)) for plan in scenario.plans)
     company = "none" if scenario.form == "callback" else scenario.company
     calm = replace(scenario, inputs=inputs, plans=plans, company=company, tracked=False)
-    return replace(calm, hook_takes=0, close_takes=0)
+    return replace(calm, hook_takes=0, close_takes=0, reuses=False)
 
 
 def _steady(scenario: Scenario, can: frozenset[Capability]) -> Scenario:
