@@ -4,6 +4,9 @@
     python tests/mutants/run.py judge          how many slips in checks and judging its tests see
     python tests/mutants/run.py threads        or any other of them alone
     ... --again FILE                           those alone that survived in an earlier output
+    ... --tests PATH [--tests PATH]            and which of these tests kill what survives
+
+A test that kills nothing that survives repeats, as far as the sample goes, what the suite proves.
 
 Each mutant runs in a copy of the package, in as many processes as there are cores. What survives is
 printed with its place; `survivors.md` beside this file says of each why nobody can see it, or that
@@ -18,7 +21,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +34,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PORTIONS = ("spec", "reference", "conformance", "backends")
 LONGEST = 240
 """Seconds after which a mutant counts as killed: it hangs."""
+
+LONGEST_TESTS = 1_200
+"""Seconds for the tests that are asked about a survivor."""
 
 LONGEST_PLAY = 3_600
 """Seconds for playing the corpus, which is done once."""
@@ -83,18 +90,25 @@ def main() -> None:
     parser.add_argument("--least", type=float, default=0, help="per cent that have to be killed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--again", type=Path, help="try what survived in this output")
+    parser.add_argument("--tests", action="append", default=[], help="to be asked about survivors")
     arguments = parser.parse_args()
     if arguments.again is None:
         spots = drawn(arguments.target, arguments.count, arguments.seed)
     else:
         spots = survived(arguments.target, arguments.again.read_text(encoding="utf-8"))
-    survivors = []
-    for number, (spot, killed) in enumerate(tried(arguments.target, spots, arguments.jobs), 1):
+    survivors: list[Spot] = []
+    needed: Counter[str] = Counter()
+    runs = tried(arguments.target, spots, arguments.jobs, arguments.tests)
+    for number, (spot, killed, failed) in enumerate(runs, 1):
         print(f"{number}/{len(spots)} {'killed  ' if killed else 'SURVIVED'} {spot}", flush=True)
+        for test in failed:
+            print(f"    killed by {test}", flush=True)
         survivors += [] if killed else [spot]
+        needed.update(failed)
     share = 100 * (1 - len(survivors) / len(spots))
     print(f"\n{len(spots) - len(survivors)} of {len(spots)} killed: {share:.1f} %\n")
     print("\n".join(sorted(map(str, survivors))))
+    print("\n".join(f"{times} {test}" for test, times in sorted(needed.items())))
     sys.exit(share < arguments.least)
 
 
@@ -122,8 +136,10 @@ def every(target: str) -> list[Spot]:
     ]
 
 
-def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot, bool]]:
-    """Yield each mutant and whether something killed it."""
+def tried(
+    target: str, spots: Iterable[Spot], jobs: int, tests: Sequence[str] = ()
+) -> Iterator[tuple[Spot, bool, list[str]]]:
+    """Yield each mutant, whether something killed it, and else which of `tests` fail with it."""
     copies: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):
@@ -134,15 +150,18 @@ def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot,
         for file in map(Path, TARGETS[target]):
             if _is_killed(target, sound, file):
                 sys.exit(f"{file} is killed as it is, so nothing can be said of its mutants")
+        if tests and (failed := _failed(sound, tests)):
+            sys.exit(f"{failed} fail as it is, so nothing can be said of them")
         copies.put(sound)
 
-        def attempt(spot: Spot) -> tuple[Spot, bool]:
+        def attempt(spot: Spot) -> tuple[Spot, bool, list[str]]:
             copy = copies.get()
             file = copy.joinpath(*spot.file.parts[1:])  # without the name of the portion
             sound = file.read_text(encoding="utf-8")
             try:
                 file.write_text(spot.mutant.source, encoding="utf-8")
-                return spot, _is_killed(target, copy, spot.file)
+                killed = _is_killed(target, copy, spot.file)
+                return spot, killed, [] if killed or not tests else _failed(copy, tests)
             finally:
                 file.write_text(sound, encoding="utf-8")
                 copies.put(copy)
@@ -170,14 +189,27 @@ def _is_killed(target: str, copy: Path, file: Path) -> bool:
     )
 
 
-def _run(copy: Path, arguments: list[str], longest: float = LONGEST) -> bool:
+def _failed(copy: Path, tests: Sequence[str]) -> list[str]:
+    """Return which tests fail, without their parameters; those that hang, by their paths."""
+    pytest = ["-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
+    with tempfile.TemporaryFile("w+") as output:
+        if not _run(copy, [*pytest, "-o", "timeout=30", *tests], LONGEST_TESTS, output.fileno()):
+            return []
+        output.seek(0)
+        told = re.findall(r"^(?:FAILED|ERROR) ([^\s\[]+)", output.read(), re.MULTILINE)
+    return sorted(set(told)) or [f"{', '.join(tests)} (no end)"]
+
+
+def _run(
+    copy: Path, arguments: list[str], longest: float = LONGEST, output: int = subprocess.DEVNULL
+) -> bool:
     """Run Python on a copy of the package; say whether it failed, or took too long."""
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
         [sys.executable, *arguments],
         env=environment,
         cwd=ROOT,
-        stdout=subprocess.DEVNULL,
+        stdout=output,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
