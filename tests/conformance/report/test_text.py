@@ -10,6 +10,7 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report import (
     area_table,
+    backend_table,
     failure_lines,
     print_report,
     rule_lines,
@@ -201,6 +202,28 @@ def test_the_table_counts_by_area_what_passes_of_what_applies() -> None:
     assert [column[0] for column in cells] == [f"ORD  {areas()['ORD'].title}", "1/2", "1/1"]
     assert [column[1] for column in cells][1:] == ["1/1", "-"]
     assert [column[-1] for column in cells] == ["verdict", "not conformant", "conformant"]
+
+
+def test_many_backends_are_rows_and_no_word_is_broken() -> None:
+    """Each with the areas that do not pass; the widest name has its place."""
+    passes = result("ORD-1", "pass")
+    names = [f"somebody.elses.operators:backend_{number}" for number in range(5)]
+    bad = Verdict(names[4], (passes, result("CAP-1", "fail"), result("CAP-2", "pass")), 9, 9)
+    verdicts = [*(Verdict(name, (passes,), 9, 9) for name in names[:4]), bad]
+
+    table = backend_table(verdicts)
+    lines = printed(*verdicts).splitlines()
+
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    assert cells[0] == names
+    assert cells[1:] == [
+        ["conformant"] * 4 + ["not conformant"],
+        ["1/1"] * 4 + ["2/3"],
+        ["9"] * 5,
+        ["0.0"] * 5,
+        [""] * 4 + ["CAP\N{NO-BREAK SPACE}1/2"],
+    ]
+    assert sum(name in line and "onformant" in line for name in names for line in lines[:-5]) == 5
 
 
 def test_the_table_counts_nothing_as_passed_if_a_part_was_played() -> None:

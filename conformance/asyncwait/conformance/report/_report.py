@@ -9,7 +9,7 @@ from rich.text import Text
 
 from asyncwait.conformance._say import say
 from asyncwait.conformance.report._failures import failure_lines
-from asyncwait.conformance.verdict import Verdict, Word
+from asyncwait.conformance.verdict import RuleResult, Verdict, Word
 from asyncwait.spec.rules import areas
 from asyncwait.spec.texts import name_of
 
@@ -20,11 +20,19 @@ STYLES: Mapping[Word, str] = {
     "inconclusive": "bold magenta",
 }
 
+_FINE = ("green", "dim")
+"""Styles of areas that pass, or do not apply."""
+
+MOST_COLUMNS = 4
+"""Backends that stand side by side: with more, names and verdicts break in the middle of words."""
+
 
 def print_report(
     verdicts: Sequence[Verdict], console: Console, kept: AbstractSet[str] = frozenset()
 ) -> None:
     """Print failures first, then the table, then one line for each backend.
+
+    The table has a column for each backend, or a row where there are more than `MOST_COLUMNS`.
 
     Args:
         verdicts: one for each backend.
@@ -35,7 +43,8 @@ def print_report(
         for line in failure_lines(verdict, kept):
             say(line, console)
     if verdicts:
-        console.print(area_table(verdicts))
+        is_wide = len(verdicts) > MOST_COLUMNS
+        console.print(backend_table(verdicts) if is_wide else area_table(verdicts))
     for verdict in verdicts:
         say(verdict.line, console, style=STYLES[verdict.word])
 
@@ -56,6 +65,32 @@ def area_table(verdicts: Sequence[Verdict]) -> Table:
     return table
 
 
+def backend_table(verdicts: Sequence[Verdict]) -> Table:
+    """Return the table with a row for each backend, which names the areas that do not pass."""
+    table = Table(title="rules passed / applicable", title_justify="left")
+    table.add_column("backend", no_wrap=True)
+    table.add_column("verdict")
+    for head in ("rules", "scenarios", "seconds"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("areas that do not pass")
+    for verdict in verdicts:
+        cells = {area.id: area_cell(verdict, area.id) for area in areas().values()}
+        short = [
+            Text(f"{area}\N{NO-BREAK SPACE}").append(cell)
+            for area, cell in cells.items()
+            if cell.style not in _FINE
+        ]
+        table.add_row(
+            Text(name_of(verdict.backend)),
+            Text(verdict.word, style=STYLES[verdict.word]),
+            _share(verdict.results),
+            f"{verdict.scenarios:,}",
+            f"{verdict.seconds:.1f}",
+            Text(", ").join(short),
+        )
+    return table
+
+
 def area_cell(verdict: Verdict, area: str) -> Text:
     """Return how many rules of an area pass, of those that apply.
 
@@ -63,7 +98,11 @@ def area_cell(verdict: Verdict, area: str) -> Text:
         verdict: on one backend.
         area: its id.
     """
-    results = [result for result in verdict.results if result.rule.area == area]
+    return _share([result for result in verdict.results if result.rule.area == area])
+
+
+def _share(results: Sequence[RuleResult]) -> Text:
+    """Return how many of the rules that apply pass."""
     applicable = [result for result in results if result.status != "not-applicable"]
     passed = sum(result.status == "pass" for result in applicable)
     if not applicable:
