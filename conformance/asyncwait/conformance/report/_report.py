@@ -69,7 +69,7 @@ def backend_table(verdicts: Sequence[Verdict]) -> Table:
     """Return the table with a row for each backend, which names the areas that do not pass."""
     table = Table(title="rules passed / applicable", title_justify="left")
     table.add_column("backend", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True)
     for head in ("rules", "scenarios", "seconds"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("areas that do not pass")
