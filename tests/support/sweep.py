@@ -1,6 +1,6 @@
 """The whole gallery: each faulty operator on both loops and some seeds, each odd one on twenty.
 
-    python tests/support/sweep.py [--seeds N] [--jobs N] [NAME ...]
+    python tests/support/sweep.py [--touched] [--seeds N] [--jobs N] [NAME ...]
 
 Each faulty operator has to be convicted by its rule in every quick suite, and no odd one of
 anything. Ends with an error if that is not so. `tox run -e gallery` is the same; it takes an hour.
@@ -9,6 +9,8 @@ anything. Ends with an error if that is not so. `tox run -e gallery` is the same
 import argparse
 import logging
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +22,7 @@ from asyncwait.conformance.generation import QUICK, generate, shapes
 from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, open_backend
+from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import Scenario, Trace
 
 SEEDS_FOR_ODD, SCENARIOS_FOR_ODD = 20, 300
@@ -89,14 +92,28 @@ def wrong(name: str, seeds: int) -> list[str]:
     ]
 
 
+def touched() -> list[str]:
+    """Return the faulty operators of each area of which a check, an example or a fault differs."""
+    diff = ["git", "diff", "--name-only", "main", "--", "conformance", "backends"]
+    files = subprocess.run(diff, capture_output=True, text=True, check=True).stdout
+    folders = set(re.findall(r"/(?:areas/|faulty/_)(\w+?)(?:/|\.py)", files))
+    ids = {area.id for area in areas().values() if area.folder in folders}
+    return [each.name for each in FAULTY if rules()[each.rule].area in ids]
+
+
 def main() -> None:
     """Go through all operators, or those that are named, and say what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="of an operator; all by default")
+    parser.add_argument(
+        "--touched", action="store_true", help="the faulty ones of areas that differ from main"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="of quick suites (default: 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     options = parser.parse_args()
     names = options.names or [each.name for each in (*FAULTY, *ODD)]
+    if options.touched:
+        names = touched()
     failed = 0
     with ProcessPoolExecutor(options.jobs) as pool:
         found = pool.map(wrong, names, [options.seeds] * len(names))
