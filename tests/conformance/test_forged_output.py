@@ -281,7 +281,7 @@ def shown_comparison(texts: Texts) -> None:
 
 
 def shown_mailbox(texts: Texts) -> None:
-    """`asyncwait verify-mailbox`."""
+    """`asyncwait verify --mailbox`."""
     (rule, other, *_) = mailbox_rules().values()
     trace = MAILBOX_WITNESSES[0].violating
     events = tuple(

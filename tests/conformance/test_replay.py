@@ -62,7 +62,7 @@ def test_a_breakpoint_stops_it_with_what_happened_in_front_of_it(outside: Folder
     """Events, what the author prints, and the debugger stand in the order of the time."""
     folder = gate(outside, "print('mine'); breakpoint()")
 
-    done = folder.asyncwait("replay", "gate:backend", ONE, "--trace", stdin="p value\nc\n")
+    done = folder.asyncwait("play", "gate:backend", ONE, "--trace", stdin="p value\nc\n")
 
     assert done.code == 0, done.err
     told, stopped, after = re.split(r"\(Pdb\) ", done.out)
@@ -82,7 +82,7 @@ def left_by(folder: Folder, backend: str, typed: str) -> str:
     """Play, and leave the debugger by what is typed; return what is printed."""
     files = {path for path in folder.path.iterdir() if path.name != "__pycache__"}
 
-    done = folder.asyncwait("replay", f"gate:{backend}", ONE, stdin=typed)
+    done = folder.asyncwait("play", "--here", f"gate:{backend}", ONE, stdin=typed)
 
     assert (done.code, done.err) == (130, "stopped by the debugger: no verdict\n")
     assert "broken" not in done.out
@@ -131,7 +131,7 @@ def test_where_it_hangs_is_shown(outside: Folder, backend: str) -> None:
     """The stacks of its tasks, as they are when the harness gives it up; no rule is needed."""
     folder = gate(outside, "import anyio; await anyio.sleep_forever()")
 
-    done = folder.asyncwait("replay", f"gate:{backend}", ONE)
+    done = folder.asyncwait("play", "--here", f"gate:{backend}", ONE)
 
     assert done.code == 1
     head, stacks = done.out.split("\n", 1)
@@ -150,7 +150,13 @@ def test_an_interruption_shows_where_it_stands(outside: Folder, backend: str) ->
     blocks = "any(time.sleep(0.05) for _ in range(12_000))"
     folder = gate(outside, f"open({str(there)!r}, 'w').close(); {blocks}")
 
-    command = [str(Path(sys.executable).with_name("asyncwait")), "replay", f"gate:{backend}", ONE]
+    command = [
+        str(Path(sys.executable).with_name("asyncwait")),
+        "play",
+        "--here",
+        f"gate:{backend}",
+        ONE,
+    ]
     with subprocess.Popen(
         command,
         cwd=folder.path,
@@ -173,7 +179,7 @@ def test_each_leg_is_traced_for_itself() -> None:
     """A scenario with a crash has more than one."""
     crashing = next(e for e in EXAMPLES if e.scenario.crashes)
 
-    done = run("replay", "reference-asyncio", crashing.name, "--trace")
+    done = run("play", "reference-asyncio", crashing.name, "--trace")
 
     assert done.exit_code == 0, done.output
     traced = done.stdout.partition(": ordered, capacity")[0]
@@ -184,7 +190,7 @@ def test_each_leg_is_traced_for_itself() -> None:
 def test_without_trace_events_are_drawn_at_the_end_alone() -> None:
     """As by play."""
     played = run("play", "reference-asyncio", "the-last-finishes-first")
-    replayed = run("replay", "reference-asyncio", "the-last-finishes-first")
+    replayed = run("play", "--here", "reference-asyncio", "the-last-finishes-first")
 
     assert replayed.stdout == played.stdout
     assert (played.exit_code, replayed.exit_code) == (0, 0)
@@ -192,7 +198,7 @@ def test_without_trace_events_are_drawn_at_the_end_alone() -> None:
 
 def test_a_backend_in_threads_is_traced() -> None:
     """Its events come from other threads; the harness hears of them all the same."""
-    done = run("replay", "threads", "the-last-finishes-first", "--trace")
+    done = run("play", "threads", "the-last-finishes-first", "--trace")
 
     assert done.exit_code == 0, done.output
     assert re.search(r"^ +120 +#0 gave 'a1'$", done.stdout, re.MULTILINE)
@@ -200,10 +206,28 @@ def test_a_backend_in_threads_is_traced() -> None:
 
 def test_a_program_is_not_replayed() -> None:
     """It has a process of its own."""
-    done = run("replay", f"exec:{sys.executable} -V", "{}")
+    done = run("play", "--here", f"exec:{sys.executable} -V", "{}")
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         f"error: exec:{sys.executable} -V is a program: "
         "see it with asyncwait play, in its own process\n"
     )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("reference-asyncio", "{}", "--shrink", "--here"),
+        ("reference-asyncio", "{}", "--json", "-", "--trace"),
+        ("reference-asyncio", "{}", "--judge", "trace.json"),
+        ("reference-asyncio",),
+        ("reference-asyncio", "{}", "--rule", "ORD-1"),
+        ("reference-asyncio", "{}", "--seconds", "5"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...]) -> None:
+    """A run does one of them, and says what is missing."""
+    done = run("play", *arguments)
+
+    assert (done.exit_code, done.stdout) == (2, "")

@@ -31,7 +31,7 @@ def test_a_rule_is_shown_whole() -> None:
     example = next(e for e in EXAMPLES if rule.id in e.rules)
     faulty = next(f for f in FAULTY if f.rule == rule.id)
 
-    done = run("show", rule.id)
+    done = run("rules", rule.id)
 
     assert done.exit_code == 0, done.output
     parts = [
@@ -40,7 +40,7 @@ def test_a_rule_is_shown_whole() -> None:
         "Needs: timeouts Source: Flink TO-11; TO-6 (departed from) ",
         "- TO-6: there an answer after the deadline wins if ",
         f"- {example.name}: {flat(example.sentence)} ",
-        "The smallest of them on reference-asyncio: asyncwait replay reference-asyncio ",
+        "The smallest of them on reference-asyncio: asyncwait play reference-asyncio ",
         "A run that breaks it, written by hand: ",
         f">>> {witness.text} ",
         "Made to break it (asyncwait verify NAME --rule TIME-6): ",
@@ -54,7 +54,7 @@ def test_a_rule_is_shown_whole() -> None:
 
 def test_what_a_rule_needs_is_shown() -> None:
     """Profiles and finer abilities; most need neither."""
-    done = run("show", "CAP-6", "ORD-5", "CAP-6")
+    done = run("rules", "CAP-6", "ORD-5", "CAP-6")
 
     assert done.stdout.count("\nNeeds: event-time or snapshots\n") == 1
     assert done.stdout.count("\nNeeds: nothing but the core\n") == 1
@@ -66,7 +66,7 @@ def test_a_rule_of_the_mailbox_is_shown_whole() -> None:
     example = next(e for e in MAILBOX_EXAMPLES if "MBX-4" in e.rules)
     faulty = next(f for f in FAULTY_MAILBOXES if f.rule == "MBX-4")
 
-    done = run("show", "MBX-4")
+    done = run("rules", "MBX-4")
 
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("MBX-4 First sent, first taken\nMUST, since 0.1\n")
@@ -79,7 +79,7 @@ def test_a_rule_of_the_mailbox_is_shown_whole() -> None:
 
 def test_the_run_of_another_backend_is_drawn() -> None:
     """With what it breaks, if it breaks the rule there."""
-    done = run("show", "ORD-1", "--backend", "faulty-knows-one-mode")
+    done = run("rules", "ORD-1", "--backend", "faulty-knows-one-mode")
 
     drawn = done.stdout.partition("The smallest of them on faulty-knows-one-mode:")[2]
     ran, by_hand, _ = drawn.partition("A run that breaks it")
@@ -89,7 +89,7 @@ def test_the_run_of_another_backend_is_drawn() -> None:
 
 def test_a_rule_that_does_not_apply_to_a_backend_is_shown_without_a_run() -> None:
     """It says what is missing."""
-    done = run("show", "TIME-5", "--backend", "threads")
+    done = run("rules", "TIME-5", "--backend", "threads")
 
     assert done.exit_code == 0, done.output
     assert "on threads:\n  not applicable: it needs cancel-calls\n" in done.stdout
@@ -98,7 +98,7 @@ def test_a_rule_that_does_not_apply_to_a_backend_is_shown_without_a_run() -> Non
 @pytest.mark.parametrize(("wrong", "near"), [("ORD-100", "ORD-1 or "), ("MBX-400", "MBX-40 or ")])
 def test_an_unknown_rule_is_told_the_nearest(wrong: str, near: str) -> None:
     """Of either book."""
-    done = run("show", wrong)
+    done = run("rules", wrong)
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(
@@ -109,21 +109,21 @@ def test_an_unknown_rule_is_told_the_nearest(wrong: str, near: str) -> None:
 
 def test_a_rule_is_shown_in_any_letters() -> None:
     """Nobody looks up how ids are written."""
-    assert run("show", "cap-6").stdout == run("show", "CAP-6").stdout
-    assert run("show", "Mbx-4").stdout == run("show", "MBX-4").stdout
+    assert run("rules", "cap-6").stdout == run("rules", "CAP-6").stdout
+    assert run("rules", "Mbx-4").stdout == run("rules", "MBX-4").stdout
 
 
 @pytest.mark.parametrize("area", ["END", "end", "End", "MBX", "mbx"])
 def test_an_area_is_listed_with_a_sentence_on_each_rule(area: str) -> None:
     """And how there is more to see of one."""
-    done = run("show", area)
+    done = run("rules", area)
 
     assert (done.exit_code, done.stderr) == (0, "")
     expected = [rule for rule in BOTH if rule.area == area.upper()]
-    *listed, nothing, more = done.stdout.removesuffix("\n\n").split("\n")
+    *listed, nothing, more = done.stdout.splitlines()
     assert listed == [f"{r.id:8} {r.level:6} {r.title}: {r.sentence}" for r in expected]
     assert nothing == ""
-    assert more == f"all there is to know of one: asyncwait show {area.upper()}-1"
+    assert more == f"one of them in full: asyncwait rules {area.upper()}-1"
 
 
 def test_what_others_have_made_to_break_a_rule_is_listed(outside: Folder) -> None:
@@ -145,7 +145,7 @@ def test_what_others_have_made_to_break_a_rule_is_listed(outside: Folder) -> Non
         "[asyncwait.backend_families]\nwild = families:members\n",
     )
 
-    done = outside.asyncwait("show", "HOLD-4")
+    done = outside.asyncwait("rules", "HOLD-4")
 
     assert done.code == 0, done.err
     assert "\n- slow-one: Takes its time.\n" in done.out

@@ -27,7 +27,7 @@ def run(*arguments: str) -> Result:
 
 def test_nothing_can_be_left_out_of_what_it_finds() -> None:
     """Two records are the fewest of which one can overtake the other."""
-    done = run("shrink", BACKEND, EXAMPLE)
+    done = run("play", "--shrink", BACKEND, EXAMPLE)
 
     *_, said, json, again = done.stdout.splitlines()
     (smallest,) = scenarios_from_json(json.encode())
@@ -39,13 +39,13 @@ def test_nothing_can_be_left_out_of_what_it_finds() -> None:
     )
     assert done.stdout.startswith(f"{id_of(smallest)}: ordered, ")
     assert ">>> results of Record 'a' (input 0) came after those of Record 'b'" in done.stdout
-    assert again == f"again: asyncwait replay {BACKEND} {id_of(smallest)} --trace"
+    assert again == f"again: asyncwait play {BACKEND} {id_of(smallest)} --trace"
     assert find_scenarios(id_of(smallest)) == (smallest,)
 
 
 def test_when_the_time_is_over_the_smallest_so_far_is_shown() -> None:
     """And how more may be had."""
-    done = run("shrink", BACKEND, EXAMPLE, "--seconds", "1e-9")
+    done = run("play", "--shrink", BACKEND, EXAMPLE, "--seconds", "1e-9")
 
     said = done.stdout.splitlines()[-3]
     assert done.exit_code == 1, done.output
@@ -69,7 +69,7 @@ def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(_shrink._Shrinking, "_is_over", is_over)
 
-    done = run("shrink", BACKEND, EXAMPLE)
+    done = run("play", "--shrink", BACKEND, EXAMPLE)
 
     assert done.exit_code == 1, done.output
     assert re.search(r"before, \d+ now; \d+ tried; interrupted$", done.stdout, re.MULTILINE)
@@ -98,7 +98,7 @@ def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPat
 )
 def test_what_can_not_be_shrunk_is_a_usage_error(arguments: tuple[str, ...], said: str) -> None:
     """It says what is broken instead, if something is."""
-    done = run("shrink", *arguments)
+    done = run("play", "--shrink", *arguments)
 
     assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"error: {said}\n")
 
@@ -112,7 +112,7 @@ def test_what_can_not_be_judged_can_not_be_shrunk(tmp_path: Path) -> None:
         "def backend(): return Broken(None)\n"
     )
 
-    done = run("shrink", "gate:backend", EXAMPLE)
+    done = run("play", "--shrink", "gate:backend", EXAMPLE)
 
     sys.modules.pop("gate", None)
     assert done.exit_code == 3, done.output

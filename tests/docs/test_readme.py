@@ -28,8 +28,8 @@ ON_SPARK = [code for code in PYTHON if "backends.spark" in code]
 
 COMMANDS = {
     "asyncwait rules MBX": 0,
-    "asyncwait verify-mailbox asyncwait.reference:MailboxProcessor": 0,
-    "asyncwait verify-mailbox asyncwait.backends.faulty.mailbox:OPEN.TakesTheLastFirst": 1,
+    "asyncwait verify --mailbox asyncwait.reference:MailboxProcessor": 0,
+    "asyncwait verify --mailbox asyncwait.backends.faulty.mailbox:OPEN.TakesTheLastFirst": 1,
 }
 """Lines that are run, and what they exit with."""
 

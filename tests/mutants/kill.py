@@ -1,7 +1,7 @@
 """Holds an operator, or a mailbox, to its quick suite in this process; ends with 1 at a violation.
 
 The same scenarios and checks as a quick `asyncwait verify`, or programs and checks as
-`asyncwait verify-mailbox`, without their processes and reports.
+`asyncwait verify --mailbox`, without their processes and reports.
 """
 
 import faulthandler

@@ -164,7 +164,7 @@ AT_MODULE = (
     at_module("eats memory", "x = bytearray(1 << 40)", "can't import it: MemoryError"),
     at_module("closes its pipes", f"os.closerange(0, 256)\n{HANGS}", "closed its output"),
     at_module("reads", "input()", "can't import it: EOFError"),
-    at_module("is debugged", "breakpoint()", "breakpoint.. was reached .*asyncwait replay"),
+    at_module("is debugged", "breakpoint()", "breakpoint.. was reached .*asyncwait play --here"),
     at_module("floods", "while True: os.write(2, b'x' * 65536)", LATE),
     at_module("floods on 1", "while True: os.write(1, b'{}\\n' * 9999)", LATE),
     at_module("talks to the parent", 'os.write(1, b\'{"type":"hello"}\\n\'); os._exit(0)', ENDED),
@@ -272,7 +272,7 @@ AT_RUN = (
         "trace = Trace((Leg(Ending('finished')),))",
         "impossible|fail",
     ),
-    at_run("is debugged", "breakpoint()", "breakpoint.. was reached .*asyncwait replay"),
+    at_run("is debugged", "breakpoint()", "breakpoint.. was reached .*asyncwait play --here"),
     at_run(
         "goes on for ever",
         "pass",
@@ -310,7 +310,7 @@ AT_OPENING = (
         BROKEN,
         SUPPRESSED,
     ),
-    at_opening("is debugged", "breakpoint()", "breakpoint.. was reached .*asyncwait replay"),
+    at_opening("is debugged", "breakpoint()", "breakpoint.. was reached .*asyncwait play --here"),
     at_opening(
         "closes every file",
         "gc.unfreeze()\n[o.close() for o in gc.get_objects() if isinstance(o, io.IOBase)]",

@@ -259,7 +259,7 @@ def _play_command(data: bytes) -> object:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "scenarios.json")
         file.write_bytes(data)
-        return _refused_or(_command("replay", "reference-asyncio", str(file)))
+        return _refused_or(_command("play", "--here", "reference-asyncio", str(file)))
 
 
 def _judge_command(scenario: Scenario, data: bytes) -> object:
@@ -267,7 +267,7 @@ def _judge_command(scenario: Scenario, data: bytes) -> object:
         planned, told = Path(folder, "scenarios.json"), Path(folder, "trace.json")
         planned.write_bytes(scenarios_to_json((scenario,)))
         told.write_bytes(data)
-        return _refused_or(_command("judge", str(planned), str(told)))
+        return _refused_or(_command("play", str(planned), "--judge", str(told)))
 
 
 KINDS: dict[str, Callable[[], Kind]] = {

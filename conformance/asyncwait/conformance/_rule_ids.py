@@ -20,7 +20,7 @@ def slip_in(name: str, rule: str, known: Collection[str]) -> str:
     if rule in mailbox_rules():
         return (
             f"{name}: {rule} is a rule of the task mailbox, to which no operator is held; "
-            "see: asyncwait verify-mailbox"
+            "see: asyncwait verify --mailbox"
         )
     wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
     return f"{wrong}{nearest(rule, known)}"

@@ -153,7 +153,7 @@ def test_entries_that_match_nothing_speak_against_the_backend() -> None:
             "MBX-1",
             (
                 "rule: MBX-1 is a rule of the task mailbox, to which no operator is held; "
-                "see: asyncwait verify-mailbox"
+                "see: asyncwait verify --mailbox"
             ),
         ),
     ],

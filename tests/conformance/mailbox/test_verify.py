@@ -57,7 +57,7 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(*arguments: str) -> Result:
     """Call the command."""
-    return CliRunner().invoke(asyncwait, ["verify-mailbox", *arguments])
+    return CliRunner().invoke(asyncwait, ["verify", "--mailbox", *arguments])
 
 
 def test_a_sound_mailbox_conforms() -> None:
@@ -83,7 +83,7 @@ def test_a_rule_that_shows_elsewhere_is_not_missed_where_it_was_not_asked_for() 
 
 def test_a_broken_rule_is_shown_with_its_sentence_its_program_and_its_trace() -> None:
     """What one needs to see what is wrong."""
-    done = run("gate:Late", "--count", "0", "--loop", "asyncio")
+    done = run("gate:Late", "--count", "1", "--loop", "asyncio")
 
     assert done.exit_code == 1
     assert done.stdout.startswith(
@@ -107,7 +107,7 @@ def test_a_broken_rule_is_shown_with_its_sentence_its_program_and_its_trace() ->
 )
 def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said: str) -> None:
     """After a few of those nothing more is played."""
-    done = run(name, "--count", "0", "--patience", "0.5", "--loop", "asyncio")
+    done = run(name, "--count", "1", "--patience", "0.5", "--loop", "asyncio")
 
     assert done.exit_code == 1
     assert "MBX-62 broken: " in done.stdout
@@ -143,3 +143,22 @@ def test_no_time_is_no_patience(patience: str) -> None:
 
     assert done.exit_code == 2
     assert done.stderr.startswith("error: patience must be a number of seconds > 0, got ")
+
+
+@pytest.mark.parametrize(
+    "other", [("pool-asyncio",), ("--full",), ("--report", "there"), ("--jobs", "2")]
+)
+def test_what_is_for_backends_only_is_refused_beside_a_mailbox(other: tuple[str, ...]) -> None:
+    """An option that would be without effect misleads."""
+    done = run(REFERENCE, *other)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    named = other[0] if other[0].startswith("-") else "BACKENDS"
+    assert f"--mailbox and {named} contradict each other" in done.stderr
+
+
+def test_a_loop_is_refused_without_a_mailbox() -> None:
+    """A backend says itself on which loop it plays."""
+    done = CliRunner().invoke(asyncwait, ["verify", "pool-asyncio", "--loop", "trio"])
+
+    assert (done.exit_code, done.stdout) == (2, "")

@@ -108,8 +108,8 @@ def again(case: Case, kept: frozenset[str] = frozenset()) -> list[str]:
 
 
 HINT = (
-    "asyncwait replay plays a scenario in the command's own process: print and breakpoint() work, "
-    "and --trace prints each event; asyncwait play --json - writes it as JSON"
+    "asyncwait play --here plays in the process of the command: print and breakpoint() work; "
+    "--trace prints each event, --json - writes the scenario as JSON"
 )
 GENERATED = Case("generated 7 of seed 0", SCENARIO, SCENARIO, generated=True)
 

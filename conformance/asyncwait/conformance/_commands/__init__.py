@@ -1,30 +1,10 @@
 """The subcommands of `asyncwait`."""
 
-from asyncwait.conformance._commands import (
-    _compare,
-    _listing,
-    _play,
-    _replay,
-    _report,
-    _show,
-    _shrink,
-    _vectors,
-    _verify,
-    _verify_mailbox,
-)
+from asyncwait.conformance._commands import _backends, _compare, _play, _report, _rules, _vectors
+from asyncwait.conformance._commands import _verify as _verify_command
 from asyncwait.conformance._commands._group import asyncwait
 
 __all__ = ["asyncwait"]
 
-_REGISTERED = (
-    _compare,
-    _listing,
-    _play,
-    _replay,
-    _report,
-    _show,
-    _shrink,
-    _vectors,
-    _verify,
-    _verify_mailbox,
-)  # each has added its subcommands to the group
+_REGISTERED = (_backends, _compare, _play, _report, _rules, _vectors, _verify_command)
+# each has added its subcommand to the group

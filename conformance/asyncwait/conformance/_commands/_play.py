@@ -1,31 +1,66 @@
-"""Subcommands that look at single runs: `play`, `judge`."""
+"""Subcommand `play`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._run import gate_of_one, show_run, show_runs
-from asyncwait.conformance._commands._shared import usage_errors
+from asyncwait.conformance._commands._ids import any_case
+from asyncwait.conformance._commands._judge import judge_one
+from asyncwait.conformance._commands._play_here import play_here
+from asyncwait.conformance._commands._run import gate_of_one, show_runs
+from asyncwait.conformance._commands._shared import refuse_contradictions, usage_errors
+from asyncwait.conformance._commands._shrink import SECONDS, shrink_one
 from asyncwait.conformance.replay import find_scenarios
-from asyncwait.conformance.running import adapted, checked, open_backend
-from asyncwait.conformance.verdict import EXIT_CODES, Case
+from asyncwait.conformance.running import adapted, open_backend
+from asyncwait.conformance.verdict import EXIT_CODES, Case, Word
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import (
-    Scenario,
-    scenarios_from_json,
-    scenarios_to_json,
-    trace_from_json,
-)
+from asyncwait.spec.scenario import Scenario, scenarios_to_json
 from asyncwait.spec.texts import json_text
 
 
 @asyncwait.command("play")
 @click.argument("backend")
-@click.argument("scenario")
+@click.argument("scenario", required=False)
+@click.option(
+    "--here",
+    is_flag=True,
+    help="Play in the process of this command: breakpoint() works, and what the operator prints "
+    "comes out at once. Nothing ends a scenario that blocks: press Ctrl-C, which shows where its "
+    "tasks stand.",
+)
+@click.option(
+    "--trace", "traces", is_flag=True, help="The same, and print each event when it happens."
+)
+@click.option(
+    "--shrink",
+    "shrinks",
+    is_flag=True,
+    help="Make a SCENARIO that breaks a rule smaller until nothing can be left out. The result is "
+    "kept under its id.",
+)
+@click.option(
+    "--rule",
+    type=any_case,
+    metavar="ID",
+    help="With --shrink: the rule that stays broken; else the first that is broken.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    help=f"With --shrink: how long to look, {SECONDS:g} by default. Ctrl-C ends it earlier and "
+    "shows the smallest scenario so far.",
+)
+@click.option(
+    "--judge",
+    "trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="TRACE",
+    help="Play nothing: judge the trace that a program wrote into this file, by all rules. There "
+    "is no BACKEND then.",
+)
 @click.option(
     "--json",
     "file",
@@ -33,32 +68,65 @@ from asyncwait.spec.texts import json_text
     metavar="FILE",
     help="Write the scenarios into FILE as JSON, to standard output for -, and play nothing.",
 )
-def play_command(backend: str, scenario: str, file: str | None) -> None:
+def play_command(
+    backend: str,
+    scenario: str | None,
+    here: bool,
+    traces: bool,
+    shrinks: bool,
+    rule: str | None,
+    seconds: float | None,
+    trace: Path | None,
+    file: str | None,
+) -> None:
     """Play SCENARIO on BACKEND once more; draw and judge what happens.
 
     SCENARIO is the id of a scenario that failed, the name of an example, a file, - for standard
-    input, or the JSON of a scenario itself.
+    input, or the JSON of a scenario itself. A file may hold a list of scenarios; they are played
+    one after the other.
 
-    An id is found if it is that of an example, or if the scenario has failed in a verification in
-    the present folder: there the last ones are kept, in .asyncwait. From a log of another machine
-    copy the whole command, with the JSON.
+    An id is known if it is that of an example, or if the scenario has failed in a verification in
+    the present folder, which keeps the last ones in .asyncwait. From a log of another machine copy
+    the whole command, with the JSON.
 
-    It is adapted to what BACKEND can do, and judged as `asyncwait verify` judges it, with the
-    exceptions that [tool.asyncwait] of pyproject.toml names for it. A file may hold a list of
-    scenarios; they are played one after the other. `asyncwait replay` plays them in its own
-    process, for a debugger.
+    The scenario is adapted to the capabilities of BACKEND and judged as `asyncwait verify` judges
+    it, with the exceptions that [tool.asyncwait] of pyproject.toml names.
+
+    Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage (nothing to
+    shrink, too), 3 inconclusive, 130 no verdict, because Ctrl-C or leaving the debugger has ended
+    the run.
     """
+    others = {"--shrink": shrinks, "--judge": trace is not None, "--json": file is not None}
+    refuse_contradictions(**{"--trace" if traces else "--here": here or traces}, **others)
+    if not shrinks and (rule is not None or seconds is not None):
+        raise click.UsageError("--rule and --seconds say how to shrink: give --shrink, too")
+    if trace is not None and scenario is not None:
+        raise click.UsageError("--judge plays nothing: name the scenario, and no backend")
+    if trace is None and scenario is None:
+        raise click.UsageError("name a backend and a scenario")
     with usage_errors():
-        planned = find_scenarios(scenario)
+        planned = find_scenarios(scenario or backend)
         if file is not None:
             _write(file, json_text(scenarios_to_json(planned)).encode() + b"\n")
             return
-        gate = gate_of_one(backend)
-        with open_backend(backend, folder=gate.folder(backend)) as opened:
-            cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
-            played = list(opened.play([case.scenario for case in cases]))
-        word = show_runs(cases, played, opened, gate)
+        if trace is not None:
+            word = judge_one(_only(planned), trace)
+        elif shrinks:
+            word = shrink_one(backend, _only(planned), rule, seconds or SECONDS)
+        elif here or traces:
+            word = play_here(backend, planned, traces=traces)
+        else:
+            word = _play_apart(backend, planned)
     sys.exit(EXIT_CODES[word])
+
+
+def _play_apart(backend: str, planned: Sequence[Scenario]) -> Word:
+    """Play in a process of its own."""
+    gate = gate_of_one(backend)
+    with open_backend(backend, folder=gate.folder(backend)) as opened:
+        cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
+        played = list(opened.play([case.scenario for case in cases]))
+    return show_runs(cases, played, opened, gate)
 
 
 def _write(file: str, data: bytes) -> None:
@@ -69,23 +137,7 @@ def _write(file: str, data: bytes) -> None:
         raise click.UsageError(f"--json {file}: {error.strerror}") from error
 
 
-@asyncwait.command("judge")
-@click.argument("scenario", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def judge_command(scenario: Path, trace: Path) -> None:
-    """Judge a TRACE that a program wrote of a SCENARIO (both JSON; the scenario in a list).
-
-    Nobody knows who wrote it: it is judged as the program's own words, by all rules.
-    """
-    with usage_errors():
-        planned = _only(scenarios_from_json(scenario.read_bytes()))
-        observed = trace_from_json(trace.read_bytes())
-    told = msgspec.structs.replace(observed, self_reported=True)
-    word = show_run(Case("", planned, planned), checked(planned, told), rules(), {})
-    sys.exit(EXIT_CODES[word])
-
-
-def _only(scenarios: tuple[Scenario, ...]) -> Scenario:
-    if len(scenarios) != 1:
-        raise InvalidConfig.of("scenario", len(scenarios), "one in a list")
-    return scenarios[0]
+def _only(planned: Sequence[Scenario]) -> Scenario:
+    if len(planned) != 1:
+        raise InvalidConfig.of("scenario", len(planned), "one, not a list of several")
+    return planned[0]

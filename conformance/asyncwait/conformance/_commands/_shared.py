@@ -39,6 +39,17 @@ def usage_errors() -> Generator[None]:
         sys.exit(USAGE_ERROR)
 
 
+def refuse_contradictions(**given: bool) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        UsageError: more than one of them is given.
+    """
+    found = [name for name, is_given in given.items() if is_given]
+    if len(found) > 1:
+        raise click.UsageError(f"{' and '.join(found)} contradict each other: give one of them")
+
+
 def console() -> Console:
     """Return where reports go: as wide as the terminal, and wide enough for a log without one."""
     out = Console()

@@ -1,7 +1,6 @@
-"""Subcommand `shrink`."""
+"""What `play --shrink` does."""
 
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,20 +8,17 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._run import show_run
-from asyncwait.conformance._commands._shared import usage_errors
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.replay import find_scenarios, keep
+from asyncwait.conformance.replay import keep
 from asyncwait.conformance.running import Broken, Served, adapted, open_backend
 from asyncwait.conformance.shrinking import Search
-from asyncwait.conformance.verdict import EXIT_CODES, Case, Failure, failures_of, moment_of
+from asyncwait.conformance.verdict import Case, Failure, Word, failures_of, moment_of
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_to_json, size_of
@@ -32,49 +28,29 @@ SECONDS = 60.0
 """How long a smaller scenario is looked for, unless it is said."""
 
 
-@asyncwait.command("shrink")
-@click.argument("backend")
-@click.argument("scenario")
-@click.option(
-    "--rule",
-    "wanted",
-    type=any_case,
-    metavar="ID",
-    help="That stays broken; else the first that is broken.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=SECONDS,
-    show_default=True,
-    help="How long to look; Ctrl-C ends it earlier. What was found until then is shown.",
-)
-def shrink_command(backend: str, scenario: str, wanted: str | None, seconds: float) -> None:
-    """Make SCENARIO, which breaks a rule on BACKEND, smaller, until nothing can be left out.
+def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: float) -> Word:
+    """Make a scenario smaller; draw and judge the smallest, keep it, and return its verdict.
 
-    SCENARIO is as for `asyncwait play`. What is found is drawn and judged, and kept under its id.
+    Args:
+        backend: its name.
+        planned: a scenario that breaks a rule on it.
+        wanted: the id of the rule that stays broken; None for the first that is broken.
+        seconds: how long to look.
 
-    Exit code: 1 it still breaks the rule, 2 it breaks none, 3 it can't be judged.
+    Raises:
+        InvalidConfig: the scenario breaks no rule there, or not the one that is wanted.
     """
-    with usage_errors():
-        planned = _only(find_scenarios(scenario))
-        if wanted is not None:
-            chosen("rule", (wanted,))
-        with open_backend(backend, folder=str(Path.cwd())) as served:
-            shrinking = _Shrinking(served, seconds)
-            first = shrinking.failures(planned)
-            if isinstance(first, Broken):
-                say(f"error: {first.text}", err=True)
-                sys.exit(EXIT_CODES["inconclusive"])
-            rule = _rule_of(first, wanted, backend)
-            smallest = shrinking.smallest(rule, first[rule])
-    _print(shrinking, first[rule], smallest, backend)
-
-
-def _only(planned: tuple[Scenario, ...]) -> Scenario:
-    if len(planned) != 1:
-        raise InvalidConfig.of("scenario", len(planned), "one, not a list of several")
-    return planned[0]
+    if wanted is not None:
+        chosen("rule", (wanted,))
+    with open_backend(backend, folder=str(Path.cwd())) as served:
+        shrinking = _Shrinking(served, seconds)
+        first = shrinking.failures(planned)
+        if isinstance(first, Broken):
+            say(f"error: {first.text}", err=True)
+            return "inconclusive"
+        rule = _rule_of(first, wanted, backend)
+        smallest = shrinking.smallest(rule, first[rule])
+    return _told(shrinking, first[rule], smallest, backend)
 
 
 def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
@@ -155,16 +131,16 @@ class _Shrinking:
         return bool(self.cut)
 
 
-def _print(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> None:
-    """Print what was found, and how it is had again; leave with the exit code."""
+def _told(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> Word:
+    """Print what was found, and the command that plays it again; return the verdict."""
     case = smallest.case
     word = show_run(case, smallest.trace, shrinking.by, shrinking.exceptions)
     for line in _said(shrinking, first, smallest):
         say(line)
     click.echo(json_text(scenarios_to_json((case.planned,))))
     if case.id in keep([case.planned]):
-        say(f"again: asyncwait replay {shlex.quote(backend)} {case.id} --trace")
-    sys.exit(EXIT_CODES[word])
+        say(f"again: asyncwait play {shlex.quote(backend)} {case.id} --trace")
+    return word
 
 
 def _said(shrinking: _Shrinking, first: Failure, smallest: Failure) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from asyncwait.conformance._commands._expectations import (
     tell_of_project,
@@ -22,15 +23,18 @@ from asyncwait.conformance._commands._shared import (
     console,
     jobs_option,
     patience_option,
+    refuse_contradictions,
     say_written,
     usage_errors,
 )
+from asyncwait.conformance._commands._verify_mailbox import verify_one
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.expectations import KINDS, settle
 from asyncwait.conformance.generation import FULL, QUICK
+from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import print_report
 from asyncwait.conformance.report_files import (
@@ -67,6 +71,22 @@ MOST_GENERATED = 1_000_000
 @click.option("--all", "every", is_flag=True, help="Verify every backend that is shipped.")
 @click.option(
     "--exec", "program", metavar="COMMAND", help="Verify a program that speaks JSON lines."
+)
+@click.option(
+    "--mailbox",
+    metavar="NAME",
+    help="Verify a task mailbox, module:callable, by the rules of MBX. It is called with a loop "
+    "and a default action and opens a mailbox and its processor, like "
+    "asyncwait.reference:MailboxProcessor. Of the options, --count, --seed, --loop and "
+    "--patience apply.",
+)
+@click.option(
+    "--loop",
+    "stages",
+    multiple=True,
+    type=click.Choice(STAGES),
+    help="With --mailbox: play on asyncio or trio, with senders in tasks, or on threads, with "
+    "senders in threads beside asyncio. May be given more than once; all of them by default.",
 )
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
 @click.option(
@@ -131,6 +151,8 @@ def verify_command(
     backends: tuple[str, ...],
     every: bool,
     program: str | None,
+    mailbox: str | None,
+    stages: tuple[Stage, ...],
     full: bool,
     count: int | None,
     exhaustive: bool,
@@ -145,7 +167,7 @@ def verify_command(
     jobs: int | None,
     folder: Path | None,
 ) -> None:
-    """Play the suite on BACKENDS and judge every run by every rule.
+    """Play the suite on BACKENDS, or on a mailbox, and judge every run by every rule.
 
     A backend is a name (see `asyncwait backends`) or module:callable. Rules and areas are listed by
     `asyncwait rules`. Without any, those are verified that the project's file names, pyproject.toml
@@ -158,14 +180,19 @@ def verify_command(
 
     Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
-    _refuse_contradictions(
+    if mailbox is not None:
+        _refuse_beside_a_mailbox(click.get_current_context())
+        verify_one(mailbox, count or GENERATED, seed or 0, stages, patience)
+    if stages:
+        raise click.UsageError("--loop says where a mailbox is played: give --mailbox, too")
+    refuse_contradictions(
         **{"--full": full, "--count": count is not None, "--exhaustive": exhaustive}
     )
     if updates:
-        _refuse_contradictions(
+        refuse_contradictions(
             **{"--update-expectations": True, "--rule": bool(only), "--area": bool(parts)}
         )
-        _refuse_contradictions(**{"--update-expectations": True, "--fail-fast": fail_fast})
+        refuse_contradictions(**{"--update-expectations": True, "--fail-fast": fail_fast})
     named = (*backends, *([] if program is None else [exec_name(program)]))
     others = shipped_backends() if every else ()
     with usage_errors(), ExitStack() as stack:
@@ -196,15 +223,19 @@ def verify_command(
     _report([one.verdict for one in played.values()], lineup.left_out, gate, folder)
 
 
-def _refuse_contradictions(**given: bool) -> None:
-    """Refuse options that contradict each other.
+def _refuse_beside_a_mailbox(context: click.Context) -> None:
+    """Refuse backends, and options that are for backends only.
 
     Raises:
-        UsageError: more than one of them is given.
+        UsageError: there are some.
     """
-    found = [name for name, is_given in given.items() if is_given]
-    if len(found) > 1:
-        raise click.UsageError(f"{' and '.join(found)} contradict each other: give one of them")
+    alike = {"mailbox", "stages", "count", "seed", "patience"}
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is ParameterSource.COMMANDLINE and name not in alike:
+            what = parameter.opts[0] if isinstance(parameter, click.Option) else "BACKENDS"
+            raise click.UsageError(f"--mailbox and {what} contradict each other: give one of them")
 
 
 class _Lineup:

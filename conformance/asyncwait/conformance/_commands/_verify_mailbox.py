@@ -1,17 +1,14 @@
-"""Subcommand `verify-mailbox`."""
+"""What `verify --mailbox` does."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
-import click
-
-from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import console, usage_errors
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance._say import say
 from asyncwait.conformance.mailbox import (
-    GENERATED,
     STAGES,
     MailboxResult,
     MailboxVerdict,
@@ -22,54 +19,28 @@ from asyncwait.conformance.mailbox import (
     trace_lines,
     verify_mailbox,
 )
-from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import EXIT_CODES
 from asyncwait.spec.texts import name_of
-
-MOST_GENERATED = 1_000_000
 
 MOST_SHOWN = 5
 """Broken rules whose program and trace are shown; of the others only the sentence."""
 
 
-@asyncwait.command("verify-mailbox")
-@click.argument("mailbox")
-@click.option(
-    "--count",
-    type=click.IntRange(0, MOST_GENERATED),
-    default=GENERATED,
-    show_default=True,
-    help="Generated programs for each loop.",
-)
-@click.option("--seed", default=0, show_default=True, help="Of the generated programs.")
-@click.option(
-    "--loop",
-    "stages",
-    multiple=True,
-    type=click.Choice(STAGES),
-    help="Where to play: asyncio or trio, with senders in tasks, or threads, with senders in "
-    "threads beside asyncio. May be given more than once; else all of them.",
-)
-@click.option(
-    "--patience",
-    default=REAL_SECONDS,
-    show_default=True,
-    help="Seconds after which a program that blocks its thread is ended.",
-)
-def verify_mailbox_command(
-    mailbox: str, count: int, seed: int, stages: tuple[Stage, ...], patience: float
-) -> None:
-    """Play programs on MAILBOX and judge every run by every rule of MBX.
+def verify_one(
+    name: str, count: int, seed: int, stages: Sequence[Stage], patience: float
+) -> NoReturn:
+    """Verify a mailbox, print what it breaks, and leave with the exit code.
 
-    MAILBOX is module:callable; called with a loop and a default action it opens a mailbox and its
-    processor: see asyncwait.spec.mailbox.OpenProcessor. That of the reference is
-    asyncwait.reference:MailboxProcessor.
-
-    Exit code: 0 conformant, 1 not conformant, 2 wrong usage, 3 inconclusive.
+    Args:
+        name: module:callable, which opens a mailbox and its processor.
+        count: generated programs for each loop.
+        seed: of the generated programs.
+        stages: where to play; everywhere if there are none.
+        patience: seconds after which a program that blocks its thread is ended.
     """
     cases = tuple(mailbox_cases(count, seed, stages or STAGES))
-    with usage_errors(), ServedMailbox(mailbox, str(Path.cwd()), patience) as served:
-        verdict = verify_mailbox(served, mailbox, cases, _teller(mailbox))
+    with usage_errors(), ServedMailbox(name, str(Path.cwd()), patience) as served:
+        verdict = verify_mailbox(served, name, cases, _teller(name))
     _report(verdict)
     sys.exit(EXIT_CODES[verdict.word])
 

@@ -12,8 +12,8 @@ LONGEST_JSON = 4_000
 """Characters of a scenario that stand in a report; a longer one would bury it."""
 
 HINT = (
-    "asyncwait replay plays a scenario in the command's own process: print and breakpoint() work, "
-    "and --trace prints each event; asyncwait play --json - writes it as JSON"
+    "asyncwait play --here plays in the process of the command: print and breakpoint() work; "
+    "--trace prints each event, --json - writes the scenario as JSON"
 )
 
 

@@ -34,7 +34,7 @@ LIST = "--list"
 
 BREAKPOINT = (
     "breakpoint() was reached in a child process, where nobody can type; "
-    "play the scenario with asyncwait replay, in the process of the command"
+    "play the scenario with asyncwait play --here, in the process of the command"
 )
 
 MOST_FURTHER = 2

@@ -24,7 +24,7 @@ FAMILIES = "asyncwait.backend_families"
 A factory of what is made to break a rule may say so: it has the id of the rule as its `rule`, and a
 sentence on what is wrong as its `sentence`."""
 MAILBOX_FAMILIES = "asyncwait.mailbox_families"
-"""The same of mailboxes, whose names are those that `asyncwait verify-mailbox` takes."""
+"""The same of mailboxes, whose names are those that `asyncwait verify --mailbox` takes."""
 DISTRIBUTION = "asyncwait"
 """Whose entry points are shipped; all others are someone else's."""
 

@@ -23,8 +23,8 @@ _Scenarios: TypeAlias = Annotated[
 ]
 
 _ABOUT = """A line between the suite and a program that plays scenarios: a declaration, a request or
-a reply. The parts are in $defs: Scenarios for a file of them, Trace for what `asyncwait judge`
-reads."""
+a reply. The parts are in $defs: Scenarios for a file of them, Trace for what `asyncwait play
+--judge` reads."""
 
 _NULL = {"type": "null"}
 

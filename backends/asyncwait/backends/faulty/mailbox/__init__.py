@@ -17,11 +17,11 @@ FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = (
 """All of them."""
 
 OPEN = SimpleNamespace(**{each.change.__name__: each.open_processor for each in FAULTY_MAILBOXES})
-"""What opens each, by the name of its class: `asyncwait verify-mailbox` takes `...:OPEN.NAME`."""
+"""What opens each, by the name of its class: `asyncwait verify --mailbox` takes `...:OPEN.NAME`."""
 
 
 def gallery() -> Mapping[str, FaultyMailbox]:
-    """Return all of them by what `asyncwait verify-mailbox` takes."""
+    """Return all of them by what `asyncwait verify --mailbox` takes."""
     return {f"{__name__}:OPEN.{each.change.__name__}": each for each in FAULTY_MAILBOXES}
 
 

@@ -78,7 +78,7 @@ class Page:
             if witness.rule == rule.id:
                 lines = [*trace_lines(witness.violating), f">>> {witness.text}"]
                 self._draw("A run that breaks it, written by hand:", lines)
-        self._say_faults(rule.id, "asyncwait verify-mailbox NAME")
+        self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
 
     def _say_text(self, rule: Rule) -> None:
         needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
@@ -128,7 +128,7 @@ def _run(rule: Rule, examples: Iterable[Example], played_on: PlayedOn) -> Iterat
     example = min(examples, key=lambda each: size_of(each.scenario))
     scenario = adapted(example.scenario, played_on.capabilities)
     (run,) = played_on.play([scenario])
-    yield f"asyncwait replay {played_on.name} {example.name} --trace"
+    yield f"asyncwait play {played_on.name} {example.name} --trace"
     if isinstance(run, Broken):
         yield f"error: {run.text}"
     else:
