@@ -54,7 +54,7 @@ def _examples(examples: Iterable[Example], uri: str) -> Iterator[str]:
 
 def _mailbox_examples(uri: str) -> Iterator[str]:
     yield "# Examples: the task mailbox\n\n"
-    yield "`asyncwait verify-mailbox MODULE:CALLABLE` plays them on your mailbox.\n\n"
+    yield "`asyncwait verify-mailbox MODULE:CALLABLE` plays them on a mailbox of yours.\n\n"
     for example in MAILBOX_EXAMPLES:
         yield f"## {example.name} {{ #{example.name} }}\n\n{example.sentence}\n\n"
         yield f"About {rule_links(example.rules, uri)}.\n\n"
