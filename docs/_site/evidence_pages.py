@@ -37,8 +37,8 @@ def example_pages() -> Iterator[tuple[str, str]]:
 
 
 _INTRODUCTION = """\
-Each is played by the reference, on a clock that jumps; what happens is drawn when this site is
-built. `asyncwait play BACKEND NAME` plays it on an operator of yours.
+The reference plays each on a virtual clock, and the build of this site draws the run.
+`asyncwait play BACKEND NAME` plays it on your operator.
 
 """
 
@@ -76,7 +76,7 @@ def _gallery(uri: str) -> Iterator[str]:
     yield f"# The gallery\n\n{counted(FAULTY, 'operator')} break one rule each, by one small "
     yield f"change to a sound one, and {counted(FAULTY_MAILBOXES, 'mailbox')[:-1]}es do. The "
     yield f"suite convicts every one of them by that rule. {counted(ODD, 'other')} are odd, and "
-    yield "sound: the suite lets them pass. `asyncwait verify faulty-NAME` shows what it says.\n\n"
+    yield "sound: they pass the suite. `asyncwait verify faulty-NAME` shows the verdict.\n\n"
     yield "| operator | breaks | what it does | bug that had it |\n|---|---|---|---|\n"
     bugs = bugs_by_operator()
     for faulty in EVERY_FAULT:
@@ -95,7 +95,7 @@ def _faults(faults: Iterable[Faulty | FaultyMailbox], uri: str) -> Iterator[str]
         yield f"Breaks {rule_link(faulty.rule, uri)}.\n\n"
         if faulty.name in bugs:
             number, what = bugs[faulty.name]
-            yield f"A bug that was there{f', {number}' if number else ''}: {what}\n\n"
+            yield f"A known bug{f', {number}' if number else ''}: {what}\n\n"
         changes = (faulty.change, *getattr(faulty, "also", ()))
         code = "\n\n\n".join(inspect.getsource(change).rstrip() for change in changes)
         yield _folded("The change", "python", code)

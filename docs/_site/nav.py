@@ -32,6 +32,7 @@ def _places() -> list[Any]:
     return [
         {"Home": "index.md"},
         {"Tutorials": _TUTORIALS},
+        {"Guides": _GUIDES},
         {"Specification": _specification()},
         {"Evidence": _evidence()},
         {"Protocol": [{"JSON lines": "protocol/json-lines.md"}, {"How judging works": _JUDGING}]},
@@ -46,14 +47,21 @@ _TUTORIALS = [
     "tutorials/dataframe.md",
     "your-loop.md",
 ]
+_GUIDES = [
+    "operators.md",
+    {"DataFrames": ["spark.md", "spark-figures.md"]},
+    "gating.md",
+    "expected-failures.md",
+    "reports.md",
+    "other-languages.md",
+    "mailbox.md",
+]
 _JUDGING = ["judging.md", {"Step by step": "judging-steps.md"}]
 _DESIGN = [
     "pool.md",
     "figures.md",
     "growth.md",
     "threads.md",
-    "spark.md",
-    "spark-figures.md",
     "emitter.md",
     "changelog.md",
 ]

@@ -55,22 +55,23 @@ def _capabilities_page(uri: str) -> Iterator[str]:
     yield """\
 # Capabilities
 
-An operator says what it has, and is held to the rules of that and to no others:
+An operator declares its capabilities. The suite holds it to the rules that need these and to no
+others:
 
 ```
 stream_backend(open_operator, profiles=["ordered", "timeouts"])
 stream_backend(open_operator, lacks=["snapshots", "restore"])
 ```
 
-The large ones are *profiles*. The core and one mode are an operator already; with `profiles` it has
-those that are named, without it all of them. `lacks` takes any away, the finer ones too. Scenarios
-are adapted to what is there, and a rule that needs what is missing is not applicable. What is
-declared and does not hold is a failure; what holds and is not declared, the verdict tells of.
+The large ones are *profiles*. The core and one mode make an operator. `profiles` names the profiles
+that it has; without it, it has all of them. `lacks` takes any capability away, the finer ones too.
+The suite adapts its scenarios, and a rule that needs a missing capability is not applicable. A
+declared capability that does not hold is a failure; the verdict names one that holds undeclared.
 """
     fine = [each for each in Capability if not each.is_profile]
     profiles = [each for each in Capability if each.is_profile]
     yield f"\n## Profiles\n\n{''.join(_capabilities(profiles, uri))}"
-    yield f"\n## Finer abilities\n\n{''.join(_capabilities(fine, uri))}"
+    yield f"\n## Finer capabilities\n\n{''.join(_capabilities(fine, uri))}"
 
 
 def _capabilities(kinds: Iterable[Capability], uri: str) -> Iterator[str]:
@@ -91,9 +92,8 @@ def _contract_page() -> Iterator[str]:
     yield """\
 # The contract
 
-What an operator is given, what it gives, and what it promises: the docstrings of `asyncwait.spec`,
-as they stand in the code. [Which rules hold an operator to which sentence](spec/contract.md) is
-told apart.
+What an operator receives, what it gives, and what it promises: the docstrings of `asyncwait.spec`,
+as they stand in the code. [Sentence by sentence](spec/contract.md) lists the rules behind each.
 """
     for module, names in CONTRACT.items():
         source = resources.files(spec).joinpath(f"{module}.py").read_text(encoding="utf-8")

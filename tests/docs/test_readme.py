@@ -1,4 +1,4 @@
-"""What stands in the README runs, with the names that its text takes for granted."""
+"""What stands in the README and in the guides runs, with the names that their text assumes."""
 
 import ast
 import copy
@@ -12,21 +12,29 @@ from typing import Any
 
 import pytest
 from outside import Folder
+from pages import Block, blocks_of, shows
+from walking import without_figures
+from where import ROOT
 
 from asyncwait.backends import pool
 from asyncwait.backends.watching import export_metrics, show_progress
+from asyncwait.conformance import Lacks, StreamBackend, stream_backend
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import OperatorConfig, Retry
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-PYTHON = [code for language, code in BLOCKS if language == "python"]
-LINES = [line for language, code in BLOCKS if not language for line in code.splitlines()]
-
-ON_SPARK = [code for code in PYTHON if "backends.spark" in code]
-"""Run in tests/spark/test_tutorial.py."""
+README = ROOT / "README.md"
+GUIDES = ("operators", "gating", "expected-failures", "reports", "other-languages", "mailbox")
+BLOCKS = [
+    block
+    for page in (README, *(ROOT / "docs" / f"{name}.md" for name in GUIDES))
+    for section in blocks_of(page).values()
+    for block in section
+]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
+RED = "asyncwait verify faulty-forgets-what-waits-for-room"
 
 COMMANDS = {
+    RED: 1,
     "asyncwait rules MBX": 0,
     "asyncwait verify --mailbox asyncwait.reference:MailboxProcessor": 0,
     "asyncwait verify --mailbox asyncwait.backends.faulty.mailbox:OPEN.TakesTheLastFirst": 1,
@@ -38,17 +46,27 @@ NOT_RUN = {
         "this is what runs the tests"
     ),
     "python3 -m venv .venv && .venv/bin/pip install tox && .venv/bin/tox run-parallel": "the same",
-    "pip install 'asyncwait[conformance,trio]'": "the environment of the tests has it",
+    "pip install asyncwait": "the environment of the tests has it",
+    "pip install 'asyncwait[conformance,trio]'": "the same",
+    "pip install 'asyncwait[spark]'": "the same",
     "pip install 'asyncwait[conformance]'": "the same",
     "pip install -e '.[progress]' --group examples": "the same",
     "pip install -e '.[progress,spark]' --group examples": "the same",
-    "asyncwait verify pool-asyncio pool-trio": "tox runs it, in `lowest`",
     "python examples/http/run.py --plot http.png": "tests/examples/test_http.py runs it smaller",
     "python examples/airports/run.py --plot airports.png": "tests/spark/test_airports.py, the same",
     "asyncwait verify mypkg.gate:backend": "mypkg is the reader's; the tutorial has one that runs",
     "pytest --pyargs asyncwait.conformance --asyncwait-backend mypkg.gate:backend": "the same",
 }
 """Lines that are not run, and why."""
+
+
+def lines_of(block: Block) -> list[str]:
+    """The commands of a block, without prompts and comments."""
+    if block.language == "console":
+        return re.findall(r"^\$ (.*)$", block.code, re.MULTILINE)
+    if block.language == "sh":
+        return [re.sub(r"\s+#.*", "", line) for line in block.code.splitlines()]
+    return []
 
 
 async def _reply(value: Any) -> str:
@@ -74,6 +92,7 @@ GIVEN = {
     "elements": _elements(),
     "export_metrics": export_metrics,
     "fetch": _reply,
+    "Lacks": Lacks,
     "look_up_city": _replies,
     "look_up_user": _replies,
     "orders": [{"voucher": 1}],
@@ -81,22 +100,23 @@ GIVEN = {
     "Retry": Retry,
     "service": SimpleNamespace(book=_reply),
     "show_progress": show_progress,
+    "stream_backend": stream_backend,
     "urls": ["a", "b"],
     "write": _reply,
 }
 """What the text is about when it names them."""
 
 
-@pytest.mark.parametrize("code", [code for code in PYTHON if code not in ON_SPARK])
-def test_a_block_of_the_readme_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", PYTHON)
+def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone, with what is given; on a clock that jumps where it awaits."""
     package: Any = ModuleType("mypkg")
     package.open_operator = pool.open_operator
     monkeypatch.setitem(sys.modules, "mypkg", package)
     monkeypatch.setattr("asyncio.run", lambda main: run_virtual(lambda _: main))
-    names = {"__name__": "readme", "stream_backend": None, **GIVEN}
+    names = {"__name__": "page", **GIVEN}
 
-    compiled = compile(code, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    compiled = compile(block.code, "page", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if compiled.co_flags & inspect.CO_COROUTINE:
 
         async def main(_watch: object) -> None:
@@ -105,18 +125,29 @@ def test_a_block_of_the_readme_runs(code: str, monkeypatch: pytest.MonkeyPatch) 
         run_virtual(main)
     else:
         exec(compiled, names)  # noqa: S102 - the same
+    if "def backend" in block.code:
+        assert isinstance(names["backend"](), StreamBackend)  # type: ignore[operator]
 
 
+@pytest.mark.timeout(300)  # a whole verdict, perhaps on a busy machine
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_of_the_readme_exits_as_it_should(line: str, tmp_path: Path) -> None:
-    """A sound mailbox is conformant, and one that is not is seen."""
+def test_a_command_exits_as_it_should(line: str, tmp_path: Path) -> None:
+    """A sound mailbox is conformant, what is faulty is seen; and the verdict is the one shown."""
+    (told,) = {block.printed for block in BLOCKS if line in lines_of(block)}
+
     done = Folder(tmp_path).asyncwait(*shlex.split(line)[1:])
 
     assert done.code == COMMANDS[line], done.err
+    assert not told or shows(without_figures(told), without_figures(done.out)), done.out
+    assert bool(told) is (line == RED)
 
 
-def test_every_line_of_the_readme_is_run_or_says_why_not() -> None:
+def test_every_line_is_run_or_says_why_not() -> None:
     """The two lists hold all of them, and nothing that was dropped."""
-    assert {*LINES} == {*COMMANDS, *NOT_RUN}
-    assert len(NOT_RUN) == 11
-    assert len(ON_SPARK) == 1
+    assert {line for block in BLOCKS for line in lines_of(block)} == {*COMMANDS, *NOT_RUN}
+    assert len(NOT_RUN) == 12
+
+
+def test_the_readme_can_be_read_in_a_minute() -> None:
+    """It is short; the rest stands in the guides."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 120

@@ -16,6 +16,9 @@ ELSEWHERE = {
     "tutorials/gate.md": "in files of its own, by commands: test_gate.py",
     "tutorials/dataframe.md": "on Spark: tests/spark/test_tutorial.py",
     "your-loop.md": "tests/examples/test_your_loop.py",
+    "operators.md": "block by block: test_readme.py",
+    "gating.md": "the same",
+    "expected-failures.md": "the same",
 }
 """Pages with code that is run by another test."""
 

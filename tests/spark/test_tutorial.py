@@ -1,6 +1,5 @@
-"""The tutorial "enrich a DataFrame" prints what it says, and the README's code runs, on Spark."""
+"""The tutorial "enrich a DataFrame" prints what it says, on Spark."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +7,7 @@ from pages import blocks_of, run
 
 from asyncwait.backends.spark import EmbeddedSpark
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "tutorials" / "dataframe.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "dataframe.md"
 
 
 def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
@@ -20,19 +18,3 @@ def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
     printed = [run(block, PAGE, names) for block in blocks]
 
     assert printed == [block.printed for block in blocks]
-
-
-def test_the_code_of_the_readme_enriches_its_rows(spark: EmbeddedSpark) -> None:
-    """What it makes of the rows is what it says."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(
-        r"^```python\n(from asyncwait\.backends\.spark.*?)^```$", readme, re.MULTILINE | re.DOTALL
-    )
-    names: dict[str, Any] = {"__name__": "__main__"}
-
-    exec(code, names)  # noqa: S102 - the page is ours
-
-    assert [(row.city, row.letters, row.error) for row in names["out"].collect()] == [
-        ("Oslo", 4, None),
-        ("Rome", 4, None),
-    ]
