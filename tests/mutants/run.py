@@ -172,7 +172,8 @@ def _is_killed(target: str, copy: Path, file: Path) -> bool:
 
 def _run(copy: Path, arguments: list[str], longest: float = LONGEST) -> bool:
     """Run Python on a copy of the package; say whether it failed, or took too long."""
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    path = os.pathsep.join([str(copy), str(ROOT / "tests/support")])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
         [sys.executable, *arguments],
         env=environment,
