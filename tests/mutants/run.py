@@ -12,15 +12,16 @@ somebody should.
 
 import argparse
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -36,6 +37,8 @@ LONGEST_PLAY = 3_600
 
 MAILBOX = {"_executor.py", "_mail.py", "_mailbox.py", "_processor.py"}
 """Modules of the reference whose mutants are asked what the mailbox suite asks, too."""
+
+SPARED = {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
 
 CORPUS = Path(__file__).with_name("corpus.py")
 
@@ -65,10 +68,16 @@ TESTS = (
 
 @dataclass(frozen=True)
 class Spot:
-    """A mutant and its file, from the root of the repository."""
+    """A mutant, its file, from the root of the repository, and a number among equal slips."""
 
     file: Path
     mutant: Mutant
+    number: int
+
+    @property
+    def key(self) -> str:
+        """What it is called wherever it stands."""
+        return f"{self.mutant.slip} #{self.number}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.mutant.line}: {self.mutant.slip}"
@@ -99,9 +108,15 @@ def main() -> None:
 
 
 def drawn(target: str, count: int, seed: int) -> list[Spot]:
-    """Return so many mutants of the target's modules, drawn by the seed."""
-    found = every(target)
-    return random.Random(seed).sample(found, min(count, len(found)))
+    """Return so many mutants of the target's modules, drawn by the seed and their keys alone.
+
+    So a module that is renamed, moved or cut in two has the same ones drawn as before.
+    """
+
+    def place(spot: Spot) -> bytes:
+        return sha256(f"{seed} {spot.key}".encode()).digest()
+
+    return sorted(every(target), key=place)[:count]
 
 
 def survived(target: str, output: str) -> list[Spot]:
@@ -112,14 +127,18 @@ def survived(target: str, output: str) -> list[Spot]:
 
 def every(target: str) -> list[Spot]:
     """Return all mutants of the target's modules."""
-    return [
-        Spot(file.relative_to(ROOT), mutant)
-        for folder in TARGETS[target]
-        for file in sorted((ROOT / folder).rglob("*.py"))
-        if "conformance" not in file.relative_to(ROOT / folder).parts
-        if file.name not in {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
-        for mutant in mutants(file.read_text(encoding="utf-8"))
-    ]
+    numbers: Counter[str] = Counter()
+    found = []
+    for folder in TARGETS[target]:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            if (
+                "conformance" not in file.relative_to(ROOT / folder).parts
+                and file.name not in SPARED
+            ):
+                for mutant in mutants(file.read_text(encoding="utf-8")):
+                    numbers[mutant.slip] += 1
+                    found.append(Spot(file.relative_to(ROOT), mutant, numbers[mutant.slip]))
+    return found
 
 
 def tried(target: str, spots: Iterable[Spot], jobs: int) -> Iterator[tuple[Spot, bool]]:
