@@ -72,17 +72,14 @@ def _example(example: Example, outcome: str | None) -> Any:
 
 
 def _program(example: MailboxExample) -> Any:
-    cases = [case for case in mailbox_cases(0) if case.name == example.name]
-    return {
-        "id": program_id(example.program),
-        "judged": {
-            case.stage: _judged(
-                judge_mailbox(play_program(case.program, MailboxProcessor, case.stage))
-            )
-            for case in cases
-        },
-        "rules": list(example.rules),
-    }
+    judged: dict[str, Any] = {}
+    for case in mailbox_cases(0):
+        if case.name == example.name:
+            found = judge_mailbox(play_program(case.program, MailboxProcessor, case.stage))
+            # How often is by chance where threads or tasks are beside each other in any order.
+            told = _judged(found)
+            judged[case.stage] = told if case.stage == "asyncio" else list(told)
+    return {"id": program_id(example.program), "judged": judged, "rules": list(example.rules)}
 
 
 def witnesses() -> Told:
