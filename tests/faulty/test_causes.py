@@ -1,32 +1,18 @@
 """The rule that a verdict on a faulty operator names first is its own, or it is said why not."""
 
-from functools import cache
-
-import msgspec
 import pytest
+from suite import quick_cases
+from sweep import verdict_on
 
 from asyncwait.backends.faulty import FAULTY, Faulty
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, generate, shapes
-from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import Judged, judge
-from asyncwait.conformance.running import adapted
-from asyncwait.conformance.verdict import Case, Tally, causes_of, conclude
-from asyncwait.reference import open_operator
+from asyncwait.conformance.verdict import Case
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import ALL_CAPABILITIES as ALL
-from asyncwait.spec.scenario import Trace
 
 MARKED = 49
 """So many are marked as a consequence; another one needs a reason that is better than these."""
 
 LARGE = 20
 """Inputs; what a larger example shows, a small one of the same rule does too."""
-
-CASES = [
-    Case(example.name, example.scenario, example.scenario, about=example.rules)
-    for example in EXAMPLES
-]
 
 each_faulty = pytest.mark.parametrize(
     "faulty", [faulty for faulty in FAULTY if not faulty.blocks], ids=lambda faulty: faulty.name
@@ -57,43 +43,15 @@ def expected(faulty: Faulty) -> str:
 
 def first_named(faulty: Faulty) -> str:
     """The first of the causes that examples show; or else those of the whole quick suite."""
-    can = faulty.backend().capabilities
-    checks = {name: CHECKS[name] for name, rule in rules().items() if rule.applies_to(can)}
-    tally = Tally(checks, checks)
-    for cases in (filter(lambda case: is_told_by(case, faulty.rule), CASES), quick_suite()):
-        for case in cases:
-            played = msgspec.structs.replace(case, scenario=adapted(case.scenario, can))
-            trace = play(faulty.open_operator, played.scenario, faulty.loop)
-            tally.add(played, trace, judged_already(case, trace) if can == ALL else None)
-        if tally.counts[faulty.rule].found.count:
-            return causes_of(tally, conclude(tally, rules(), can, {}))[0].rule
-    return ""
+    small = (case for case in quick_cases() if is_told_by(case, faulty.rule))
+    drawn = (case for case in quick_cases() if case.generated)
+    verdict = verdict_on(faulty, small, drawn, until=faulty.rule)
+    named = [result.rule.id for result in verdict.failed]
+    return named[0] if faulty.rule in named else ""
 
 
-def judged_already(case: Case, trace: Trace) -> Judged | None:
-    """What is said of a trace that is the reference's: most are, and judging takes time."""
-    known, judged = of_the_reference(case.name)
-    return judged if trace == known else None
-
-
-@cache
-def of_the_reference(name: str) -> tuple[Trace | None, Judged]:
-    """Its trace of an example, and what is said of that."""
-    scenario = next((case.scenario for case in CASES if case.name == name), None)
-    if scenario is None:
-        return None, Judged()
-    trace = play(open_operator, scenario)
-    return trace, judge(scenario, trace, CHECKS)
-
-
-def is_told_by(example: Case, rule: str) -> bool:
-    """Whether an example is small, or about a rule."""
-    scenario = example.scenario
-    return rule in example.about or (len(scenario.inputs) <= LARGE and not scenario.tracked)
-
-
-@cache
-def quick_suite() -> tuple[Case, ...]:
-    """What a quick suite has besides the examples."""
-    drawn = [*shapes(QUICK, 0), *((str(n), each) for n, each in enumerate(generate(QUICK, 0)))]
-    return tuple(Case(name, scenario, scenario, generated=True) for name, scenario in drawn)
+def is_told_by(case: Case, rule: str) -> bool:
+    """Whether it is an example that is small, or about a rule."""
+    scenario = case.scenario
+    is_small = len(scenario.inputs) <= LARGE and not scenario.tracked
+    return not case.generated and (rule in case.about or is_small)

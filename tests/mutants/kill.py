@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, generate, shapes
+from suite import quick_cases
+
+from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.mailbox import judge_mailbox, mailbox_cases, play_program
 from asyncwait.conformance.running import Backend, adapted
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Scenario
 
 
 def _both(module: Any, name: str = "") -> list[Backend]:
@@ -90,9 +90,9 @@ def _operator(name: str) -> Iterator[bool]:
             for rule, text in rules().items()
             if all(some & can for some in text.needs)
         }
-        for planned in _suite():
+        for case in quick_cases():
             faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
-            scenario = adapted(planned, can)
+            scenario = adapted(case.scenario, can)
             (trace,) = backend.run([scenario])
             judged = judge(scenario, trace, held)
             broken = {rule for rule, _ in judged.violations()}
@@ -107,12 +107,6 @@ def _mailbox() -> Iterator[bool]:
         faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
         judged = judge_mailbox(play_program(case.program, MailboxProcessor, case.stage))
         yield bool(judged.error or judged.broken)
-
-
-def _suite() -> Iterator[Scenario]:
-    yield from (example.scenario for example in EXAMPLES)
-    yield from (scenario for _, scenario in shapes(QUICK, seed=0))
-    yield from generate(QUICK, seed=0)
 
 
 if __name__ == "__main__":

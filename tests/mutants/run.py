@@ -15,7 +15,6 @@ somebody should.
 
 import argparse
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -25,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -43,6 +43,8 @@ LONGEST_PLAY = 3_600
 
 MAILBOX = {"_executor.py", "_mail.py", "_mailbox.py", "_processor.py"}
 """Modules of the reference whose mutants are asked what the mailbox suite asks, too."""
+
+SPARED = {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
 
 CORPUS = Path(__file__).with_name("corpus.py")
 
@@ -72,10 +74,16 @@ TESTS = (
 
 @dataclass(frozen=True)
 class Spot:
-    """A mutant and its file, from the root of the repository."""
+    """A mutant, its file, from the root of the repository, and a number among equal slips."""
 
     file: Path
     mutant: Mutant
+    number: int
+
+    @property
+    def key(self) -> str:
+        """What it is called wherever it stands."""
+        return f"{self.mutant.slip} #{self.number}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.mutant.line}: {self.mutant.slip}"
@@ -113,9 +121,15 @@ def main() -> None:
 
 
 def drawn(target: str, count: int, seed: int) -> list[Spot]:
-    """Return so many mutants of the target's modules, drawn by the seed."""
-    found = every(target)
-    return random.Random(seed).sample(found, min(count, len(found)))
+    """Return so many mutants of the target's modules, drawn by the seed and their keys alone.
+
+    So a module that is renamed, moved or cut in two has the same ones drawn as before.
+    """
+
+    def place(spot: Spot) -> bytes:
+        return sha256(f"{seed} {spot.key}".encode()).digest()
+
+    return sorted(every(target), key=place)[:count]
 
 
 def survived(target: str, output: str) -> list[Spot]:
@@ -126,14 +140,18 @@ def survived(target: str, output: str) -> list[Spot]:
 
 def every(target: str) -> list[Spot]:
     """Return all mutants of the target's modules."""
-    return [
-        Spot(file.relative_to(ROOT), mutant)
-        for folder in TARGETS[target]
-        for file in sorted((ROOT / folder).rglob("*.py"))
-        if "conformance" not in file.relative_to(ROOT / folder).parts
-        if file.name not in {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
-        for mutant in mutants(file.read_text(encoding="utf-8"))
-    ]
+    numbers: Counter[str] = Counter()
+    found = []
+    for folder in TARGETS[target]:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            if (
+                "conformance" not in file.relative_to(ROOT / folder).parts
+                and file.name not in SPARED
+            ):
+                for mutant in mutants(file.read_text(encoding="utf-8")):
+                    numbers[mutant.slip] += 1
+                    found.append(Spot(file.relative_to(ROOT), mutant, numbers[mutant.slip]))
+    return found
 
 
 def tried(
@@ -204,7 +222,8 @@ def _run(
     copy: Path, arguments: list[str], longest: float = LONGEST, output: int = subprocess.DEVNULL
 ) -> bool:
     """Run Python on a copy of the package; say whether it failed, or took too long."""
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    path = os.pathsep.join([str(copy), str(ROOT / "tests/support")])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
         [sys.executable, *arguments],
         env=environment,

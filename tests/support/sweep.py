@@ -14,34 +14,24 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+
+from msgspec.structs import replace
+from suite import quick_cases
 
 from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation
-from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.generation import QUICK, generate, shapes
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import LoopName, play
-from asyncwait.conformance.judging import judge
+from asyncwait.conformance.judging import Judged, judge
 from asyncwait.conformance.running import adapted, open_backend
+from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
+from asyncwait.reference import open_operator
 from asyncwait.spec.rules import areas, rules
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Scenario, Trace
 
 SEEDS_FOR_ODD, SCENARIOS_FOR_ODD = 20, 300
 PATIENCE = 3.0
 """Seconds with one scenario of an operator that blocks."""
-
-
-@cache
-def generated(seed: int) -> tuple[Scenario, ...]:
-    """Return the small scenarios of a quick suite."""
-    return generate(QUICK, seed)
-
-
-def quick_suite(rule: str, seed: int) -> Iterator[Scenario]:
-    """Give the examples, those about `rule` first, then shapes, then generated scenarios."""
-    examples = sorted(EXAMPLES, key=lambda example: rule not in example.rules)
-    yield from (example.scenario for example in examples)
-    yield from (scenario for _, scenario in shapes(QUICK, seed))
-    yield from generated(seed)
 
 
 def played(
@@ -61,8 +51,49 @@ def played(
 
 def is_convicted(faulty: Faulty, loop: LoopName, seed: int) -> bool:
     """Whether some scenario of a quick suite shows the rule broken that it is listed for."""
-    both = played(faulty, loop, quick_suite(faulty.rule, seed))
+    suite = (case.scenario for case in quick_cases(seed=seed, about=faulty.rule))
+    both = played(faulty, loop, suite)
     return any(faulty.rule in dict(judge(*each, CHECKS).violations()) for each in both)
+
+
+def verdict_on(variation: Variation, *suites: Iterable[Case], until: str | None = None) -> Verdict:
+    """Play suites in this process, one after the other, and conclude.
+
+    Args:
+        variation: an operator that does not block.
+        suites: what is played.
+        until: id of a rule; no further suite is begun once it is broken.
+    """
+    can = variation.backend().capabilities
+    checks = {name: CHECKS[name] for name, rule in rules().items() if rule.applies_to(can)}
+    tally = Tally(checks, checks)
+    for cases in suites:
+        if until is not None and tally.counts[until].found.count:
+            break
+        for planned in cases:
+            case = replace(planned, scenario=adapted(planned.scenario, can))
+            trace = play(variation.open_operator, case.scenario, variation.loop)
+            is_whole = can == ALL_CAPABILITIES
+            tally.add(case, trace, _judged_already(case, trace) if is_whole else None)
+    found = conclude(tally, rules(), can, {})
+    causes = causes_of(tally, found)
+    return Verdict(variation.name, found, tally.judged, tally.judged, causes=causes)
+
+
+def _judged_already(case: Case, trace: Trace) -> Judged | None:
+    """What is said of a trace that is the reference's: most are, and judging takes time."""
+    known, judged = _of_the_reference(case.name, case.scenario)
+    return judged if trace == known else None
+
+
+_known: dict[str, tuple[Scenario, Trace, Judged]] = {}
+
+
+def _of_the_reference(name: str, scenario: Scenario) -> tuple[Trace, Judged]:
+    if name not in _known or _known[name][0] is not scenario:
+        trace = play(open_operator, scenario)
+        _known[name] = scenario, trace, judge(scenario, trace, CHECKS)
+    return _known[name][1:]
 
 
 def convictions(odd: Variation, loop: LoopName, seed: int) -> set[str]:
