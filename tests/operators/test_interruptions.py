@@ -3,13 +3,13 @@
 import asyncio
 import gc
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
 import pytest
-from operators import INTERRUPTIONS, Source, in_threads
+from operators import INTERRUPTIONS, Sleeper, Source, in_threads
 
+from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, ResultFuture
 
 CALLBACK_PLACES = {"invoke", "supplier", "supplier in a thread"}
@@ -154,24 +154,6 @@ def asyncio_runs() -> bool:
     return True
 
 
-# A task that asyncio cancels before its first step never runs, and anyio's wrapper complains.
-# Where it is collected within a named tuple, which knows no built-ins, Python can't even warn.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <coroutine object:pytest.PytestUnraisableExceptionWarning"
-    ),
-]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def buried() -> Iterator[None]:
-    """Have such tasks found here: elsewhere they would be somebody else's failure."""
-    yield
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-        gc.collect()
-
-
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_meant_for_the_program_passes_and_everything_is_closed(
@@ -219,3 +201,29 @@ def test_an_interruption_passes_the_error_of_the_body(
 
     assert caught.value is error
     assert program.log == ["open", "closed", "close"]
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_task_that_never_begins_leaves_nothing_behind(
+    open_operator: OpenOperator, turns: int
+) -> None:
+    """An interruption cancels the tasks of its turn, which asyncio then never runs."""
+
+    def interrupt(turns: int) -> None:
+        if turns == 0:
+            raise KeyboardInterrupt
+        asyncio.get_running_loop().call_soon(interrupt, turns - 1)
+
+    async def run() -> None:
+        asyncio.get_running_loop().call_soon(interrupt, turns)
+        config = OperatorConfig(capacity=3, timeout=1)
+        async with open_operator(config, Sleeper(), Source("a1", "b1", "c1")) as results:
+            await anext(results)
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(KeyboardInterrupt), asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(run())
+        gc.collect()
+
+    assert [str(warning.message) for warning in warned] == []

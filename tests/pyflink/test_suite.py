@@ -15,6 +15,7 @@ from asyncwait.spec.scenario import Capability
 @pytest.mark.parametrize(
     ("example", "rule"),
     [
+        ("lists-that-are-used-again-behind-a-slow-head", "RES-9"),  # EL-6
         ("attempts-in-contexts-of-their-own", "CTX-1"),  # PY-2
         ("a-call-gives-a-text", "RES-3"),  # PY-5
         ("failing-while-the-source-is-silent", "FAIL-2"),  # PY-6

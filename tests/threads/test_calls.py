@@ -11,7 +11,7 @@ from blocking import WAITS, await_event
 from remains import wait_until
 
 from asyncwait.backends.threads import open_operator, ordered_wait, unordered_wait
-from asyncwait.spec import CallFailed, InvalidResult, OperatorConfig, Record
+from asyncwait.spec import CallFailed, OperatorConfig, Record
 
 request: ContextVar[str] = ContextVar("request", default="none")
 
@@ -146,21 +146,6 @@ def test_results_of_elements_are_read_there_too() -> None:
             return [element async for element in results]
 
     assert asyncio.run(main()) == [Record("asyncwait-call")]
-
-
-@pytest.mark.parametrize("given", [None, "text", {"a": 1}])
-def test_many_results_are_a_collection(given: Any) -> None:
-    """Text and dicts would be taken apart."""
-    with (
-        ordered_wait(["a"], lambda _: given, many=True) as results,
-        pytest.raises(InvalidResult) as caught,
-    ):
-        next(results)
-
-    assert str(caught.value) == (
-        f"value 'a': expected an iterable of results, got {given!r} ({type(given).__name__}); "
-        "return [] for none and [result] for one"
-    )
 
 
 def test_copies_are_made_where_they_are_used() -> None:

@@ -9,7 +9,7 @@ import pytest
 from blocking import WAITS, Gated, ours
 from remains import wait_until
 
-from asyncwait.backends.threads import ordered_wait
+from asyncwait.backends.threads import LoopThread, OperatorHost, ordered_wait
 from asyncwait.spec import CallFailed, Statistics
 
 
@@ -222,6 +222,20 @@ def test_statistics_tell_of_now_and_at_last_of_the_end(fn: Gated) -> None:
     assert (seen[0].in_flight, seen[0].waiting, seen[0].calls) == (2, 1, 2)
     assert inside == results.statistics()
     assert inside == Statistics(calls=3, max_in_flight=2, max_held=inside.max_held)
+
+
+def test_a_host_tells_its_figures_where_its_loop_is_asked() -> None:
+    """As whoever holds a loop of its own asks for them."""
+    host = OperatorHost(lambda: ordered_wait([1, 2], double))
+    loop = LoopThread(asyncio.new_event_loop)
+    try:
+        loop.ask(host.open())
+        assert [loop.ask(host.take(1)) for _ in "ab"] == [[2], [4]]
+        assert loop.ask(host.statistics()) == host.figures()
+        assert host.figures().calls == 2
+        loop.ask(host.close())
+    finally:
+        loop.stop()
 
 
 @pytest.mark.anyio

@@ -1,6 +1,7 @@
 """The server of the suite hides nothing: what threads do with calls is what is judged."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, load_backend
 from asyncwait.spec.rules import rules
 
-SCENARIOS = 150
+SCENARIOS = 100
 
 
 class LastFirst(Crew):
@@ -27,6 +28,14 @@ class LastFirst(Crew):
 
 class HiredLastFirst(Hired, LastFirst):
     """The same, with numbers on their calls."""
+
+
+class Silent(Hired):
+    """Threads of which nobody is told that their calls run on."""
+
+    def running(self) -> list[Any]:
+        """Return nothing."""
+        return []
 
 
 def broken(crew: type[Hired], seed: int) -> set[str]:
@@ -44,7 +53,8 @@ def broken(crew: type[Hired], seed: int) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_calls_that_are_taken_last_in_first_out_are_convicted(seed: int) -> None:
-    """By the rule on the order of calls; those that are taken as they come are not."""
+def test_threads_that_do_wrong_are_convicted(seed: int) -> None:
+    """By the rule on the order of calls, or on failures without a reason; sound ones are not."""
     assert "ORD-4" in broken(HiredLastFirst, seed)
+    assert "FAIL-8" in broken(Silent, seed)
     assert broken(Hired, seed) == set()

@@ -26,6 +26,7 @@ from asyncwait.spec import (
     Statistics,
     Stored,
     running_loop,
+    start_task,
 )
 from asyncwait.spec.mailbox import HIGHEST, MAIN
 
@@ -89,7 +90,7 @@ class StreamTask:
         self.processor = parts.processor(loop, self.process_input, self.mailbox)
         self.main = self.processor.executor(MAIN)
         self.notices = self.processor.executor(HIGHEST)
-        self.timers = parts.timers(loop, self.post, self.tasks.start_soon)
+        self.timers = parts.timers(loop, self.post, self.spawn)
         self.queue = parts.queues[config.mode](config.capacity, self.resume, config.max_held or 0)
         self.output = parts.output(self.queue, self)
         self.operator = parts.operator(
@@ -100,7 +101,7 @@ class StreamTask:
             output=self.output,
             timers=self.timers,
             mailbox=self.mailbox,
-            spawn=self.tasks.start_soon,
+            spawn=self.spawn,
             clock=self.clock,
             handler_class=parts.handler,
             attempt_class=parts.attempt,
@@ -125,7 +126,7 @@ class StreamTask:
         interruption: BaseException | None = None
         async with self.tasks:
             try:
-                self.tasks.start_soon(self.source.run)
+                self.spawn(self.source.run)
                 await self.work()
             except Exception as error:
                 self.fail(error)
@@ -222,6 +223,10 @@ class StreamTask:
     def fail(self, error: BaseException) -> None:
         """End the output at once; what is finished and not taken stays inside (FAIL-3)."""
         self.output.cut(error)
+
+    def spawn(self, function: Callable[..., object], *args: object) -> None:
+        """Start a task that ends with this one."""
+        start_task(self.tasks, function, *args)
 
     def stop(self) -> None:
         """Leave nothing running: no mail, no timer, no call, no reader (END-4)."""

@@ -76,7 +76,7 @@ from asyncwait.spec._snapshot import (
     merge_snapshots,
     split_snapshot,
 )
-from asyncwait.spec._tasks import JoinableTasks
+from asyncwait.spec._tasks import JoinableTasks, start_task
 from asyncwait.spec._visit import Visit
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.texts import shown
@@ -162,6 +162,7 @@ __all__ = [
     "running_trio",
     "shown",
     "split_snapshot",
+    "start_task",
     "supplied",
     "was_asked_for",
 ]

@@ -2,12 +2,38 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
+from functools import partial
+from types import coroutine
 from typing import Any
 
 from asyncwait.spec._bell import Bell
 from asyncwait.spec._loop import plain_error, running_trio
+
+
+def start_task(group: Any, function: Callable[..., Any], *args: Any) -> None:
+    """Start a task that leaves nothing behind, even if it is cancelled before its first step.
+
+    Where an interruption ends the loop, asyncio cancels all tasks, and never runs one that has not
+    begun. The task is anyio's; a coroutine in it would be dropped, and Python would warn that it
+    was never awaited. A generator may be dropped, so the coroutine is made at the first step.
+
+    Args:
+        group: of anyio.
+        function: what the task runs.
+        args: of the function.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+    group.start_soon(_late_coroutine, function, args, name=name)
+
+
+def _steps(function: Callable[..., Any], args: tuple[Any, ...]) -> Generator[Any, Any, Any]:
+    return (yield from function(*args).__await__())
+
+
+# Of a generator function itself it would make no `Coroutine`, and anyio takes nothing else.
+_late_coroutine = coroutine(lambda function, args: _steps(function, args))  # noqa: PLW0108
 
 
 class JoinableTasks:
@@ -27,7 +53,7 @@ class JoinableTasks:
         )
         self._running = 0
         self._bell = Bell()
-        self.start_soon: Callable[..., object] = group.start_soon
+        self.start_soon: Callable[..., object] = partial(start_task, group)
         """Starts a task, given its function and arguments."""
         if running_trio() is not None:
             self.start_soon = self._start_counted

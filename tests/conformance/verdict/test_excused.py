@@ -73,6 +73,7 @@ def test_several_excuses_of_a_rule_count_where_each_does() -> None:
 
 
 RAISES = Plan("a", (Step("raise"),), Handler("raise"))
+UNCOPIED = Plan("a", uncopied=True)
 
 
 MISRETURNS = Plan("a", (Step("misreturn", error="none"),))
@@ -89,6 +90,11 @@ HANDLED = replace(LATE, handled=True)
         ("a status", Scenario(inputs=at(0, WatermarkStatus(True))), PLAIN),
         ("a barrier", Scenario(inputs=at(0, Watermark(1), Barrier(2))), PLAIN),
         ("a call that raises", Scenario(plans=(RAISES,)), PLAIN),
+        (
+            "a call that raises",
+            Scenario(plans=(UNCOPIED,), copies=True),
+            Scenario(plans=(UNCOPIED,)),
+        ),
         ("a call that gives no results", Scenario(plans=(MISRETURNS,)), PLAIN),
         (
             "a call that raises a cancellation",

@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 import anyio
 import anyio.abc
 
+from asyncwait.spec import start_task
+
 
 class Life:
     """The life of an operator, up to the moment from which on nothing comes out any more.
@@ -100,7 +102,7 @@ class Tasks:
     def start(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
         """Start a task; one that has begun to run may do so."""
         if self._group is not None:
-            _ = self._context.copy().run(self._group.start_soon, self._live, function, *args)
+            _ = self._context.copy().run(start_task, self._group, self._live, function, *args)
 
     def stop(self) -> None:
         """Cancel all tasks."""

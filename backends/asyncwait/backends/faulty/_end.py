@@ -440,7 +440,7 @@ class OpensInTheBackground(StreamTask):
     """Runs `open` beside the first calls, to lose no time."""
 
     def restore(self) -> None:
-        self.tasks.start_soon(AsyncWaitOperator.open, self.operator)
+        self.spawn(AsyncWaitOperator.open, self.operator)
         super().restore()
 
 

@@ -408,7 +408,10 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         StopsRepeatingAtTheEndOfInput,
         rule="RETRY-15",
-        consequence_of=("RETRY-1", "most examples have their retries at the end of input"),
+        consequence_of=(
+            "RETRY-1",
+            "in most of its examples the input has ended when a call fails, and few are about this",
+        ),
     ),
     Faulty(HurriesAtTheEndOfInput, rule="RETRY-15"),
     Faulty(TakesRestoredCallsForRepetitions, also=(_KnowsWhatWasStored,), rule="RETRY-16"),

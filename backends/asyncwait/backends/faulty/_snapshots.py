@@ -173,7 +173,7 @@ class WritesSnapshotsInTheBackground(StreamTask):
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         upstream = barrier if isinstance(barrier, Snapshot) else None
         snapshot = Snapshot(barrier.checkpoint_id, self.in_flight_elements(), upstream=upstream)
-        self.tasks.start_soon(self.write, snapshot)
+        self.spawn(self.write, snapshot)
 
     async def write(self, snapshot: Snapshot) -> None:
         await anyio.sleep(0.02)

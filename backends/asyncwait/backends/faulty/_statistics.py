@@ -268,12 +268,18 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         CountsAbandonedCallsAtTheirEnd,
         rule="STAT-8",
-        consequence_of=("TIME-8", "abandoned calls are missing in the count"),
+        consequence_of=(
+            "TIME-8",
+            "it counts at each end; few scenarios read figures while such calls run",
+        ),
     ),
     Faulty(
         CountsAbandonedCallsThatRun,
         rule="STAT-8",
-        consequence_of=("TIME-8", "abandoned calls are missing in the count"),
+        consequence_of=(
+            "TIME-8",
+            "it counts at each end; few scenarios read figures while such calls run",
+        ),
     ),
     Faulty(LetsItsMarkFall, rule="STAT-9"),
     Faulty(MarksItsCapacity, rule="STAT-9"),

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterable, Callable
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -77,13 +77,13 @@ class FlinkTask(StreamTask):
         self._loop = loop
         self.life = anyio.CancelScope()
         self.tasks = anyio.create_task_group()
-        self.timers = parts.timers(loop, lambda run: run(), self.tasks.start_soon)
+        self.timers = parts.timers(loop, lambda run: run(), self.spawn)
         self._flink = FlinkSide(
             config,
             function,
             loop,
             timers=self.timers,
-            spawn=self._spawn,
+            spawn=self.spawn,
             look=self.look,
         )
         self.given = Given(self._flink.given, self.look)
@@ -94,9 +94,6 @@ class FlinkTask(StreamTask):
         self._end: End | None = None
         self._is_begun = False
         self._news = anyio.Event()
-
-    def _spawn(self, *task: Any) -> None:
-        self.tasks.start_soon(*task)
 
     # What opens and leaves it
 

@@ -9,7 +9,7 @@ from asyncwait.conformance import Excuse, StreamBackend, stream_backend
 
 _PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts", "callbacks", "event-time")
 _KEYED = ("key-ordered", "timeouts", "contexts", "callbacks", "event-time")
-_MORE = ("snapshots", "restore")
+_MORE = ("snapshots", "restore", "copies")
 _LACKS = ("cancel-calls", "on-demand-snapshot", "attempt-timeout", "retry-after", "jitter")
 
 

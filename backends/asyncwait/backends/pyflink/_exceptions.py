@@ -4,6 +4,13 @@ from asyncwait.backends.flink._exceptions import Known
 
 KNOWN = (
     Known(
+        "EL-6",
+        ("RES-9",),
+        "what comes out is what a list of results holds when the turn of its record comes",
+        ("results that are used again",),
+        examples=("lists-that-are-used-again-behind-a-slow-head",),
+    ),
+    Known(
         "PY-2",
         ("CTX-1", "CTX-3"),
         "a further attempt, and a handler, see nothing of what was set when the stream was opened",
@@ -66,10 +73,10 @@ KNOWN = (
     ),
     Known(
         "PY-14",
-        ("FAIL-2",),
+        ("FAIL-2", "RETRY-13"),
         "a record whose predicate raises is never decided",
         ("retry", "a predicate that raises"),
-        ("RETRY-13", "TIME-1"),
+        ("TIME-1",),
         examples=("predicate-of-errors-that-raises",),
     ),
     Known(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterable, Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -72,9 +72,9 @@ class PyFlinkTask(StreamTask):
         self._backlog: deque[Element] = deque()
         self.life = anyio.CancelScope()
         self.tasks = anyio.create_task_group()
-        self.timers = parts.timers(loop, lambda run: run(), self.tasks.start_soon)
+        self.timers = parts.timers(loop, lambda run: run(), self.spawn)
         self._stage = Stage(LoopClock(loop.time, self.timers), self.look)
-        self._function = CalledFunction(function, self._spawn, self.look)
+        self._function = CalledFunction(function, self.spawn, self.look)
         self._side = PyFlinkSide(config, self._function, self._stage)
         self.given = Given(self._side.given, self.look)
         self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
@@ -82,9 +82,6 @@ class PyFlinkTask(StreamTask):
         self.operator = self  # type: ignore[assignment]  # of hooks, to whoever opens it
         self._end: End | None = None
         self._news = anyio.Event()
-
-    def _spawn(self, *task: Any) -> None:
-        self.tasks.start_soon(*task)
 
     # What opens and leaves it
 

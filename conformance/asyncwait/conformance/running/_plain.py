@@ -175,7 +175,8 @@ class OfRecords:
 
     def _records(self, record: Record, results: Any) -> Any:
         if not is_collection(results):
-            return results
+            # Among plain values, a dict is no more a collection of results than bytes are.
+            return dict.fromkeys(results) if isinstance(results, bytes) else results
         found: Iterable[Record] = (Record(each, record.timestamp, record.key) for each in results)
         return next(iter(found)) if self._single else found
 

@@ -6,7 +6,6 @@ while that thread is on its way.
 
 import asyncio
 import threading
-import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
@@ -21,7 +20,7 @@ from asyncwait.backends.threads._crew import Crew
 from asyncwait.backends.threads._operator import open_plain
 from asyncwait.backends.threads._plain import threads_wait
 from asyncwait.backends.threads.conformance._loops import ThreadsLoop
-from asyncwait.backends.threads.conformance._server import Hired, Server
+from asyncwait.backends.threads.conformance._server import Hired, Server, told_of_calls
 from asyncwait.conformance.running import plain_opener
 from asyncwait.spec import Mode, OperatorConfig
 
@@ -276,8 +275,7 @@ class _Front(AbstractAsyncContextManager[_Read]):
     async def _leave(self, error: BaseException | None) -> None:
         """Leave the stream, and let the thread go."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of calls that run on, by plan
+            with told_of_calls(self._server):
                 leaving = self._reader.ask(lambda: self._stream.__exit__(None, error, None))
                 await _end_of(leaving)
                 leaving.result()
@@ -304,7 +302,7 @@ def open_front(
     loop.servers.append(server)
 
     def hire() -> Crew:
-        hired = Hired(loop)
+        hired = Hired(loop, server)
         loop.crews.append(hired)
         return hired
 

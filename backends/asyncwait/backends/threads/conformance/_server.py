@@ -5,7 +5,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Coroutine, Generator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from itertools import count
@@ -29,11 +29,13 @@ class Hired(Crew):
 
     Args:
         loop: is told when a call is over.
+        server: whom the calls ask.
     """
 
-    def __init__(self, loop: ThreadsLoop) -> None:
+    def __init__(self, loop: ThreadsLoop, server: "Server") -> None:
         super().__init__()
         self._loop = loop
+        self._server = server
         self._taking = threading.Lock()
         self._numbers = count()
 
@@ -55,6 +57,11 @@ class Hired(Crew):
     def _end(self, call: Call) -> None:
         super()._end(call)
         self._loop.look()
+
+    def close(self) -> None:
+        """Note how many calls run on: those that are not answered, or have not come back, too."""
+        self._server.running_on = range(self._server.present, len(self.present) + 1)
+        super().close()
 
 
 class _Request:
@@ -101,6 +108,20 @@ class _Request:
             del error
 
 
+@contextmanager
+def told_of_calls(server: "Server") -> Generator[None]:
+    """Hold the warning about calls that run on, while an operator is left, to those that do.
+
+    Raises:
+        AssertionError: it tells of more or fewer, or is missing.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.filterwarnings("always", r"\d+ calls? runs? on", RuntimeWarning)
+        yield
+    number = sum(int(str(warning.message).split(maxsplit=1)[0]) for warning in told)
+    assert number in server.running_on, f"{number} calls are told of, not {server.running_on}"
+
+
 def _within(context: Context, function: Callable[[Any], Any], value: Any) -> Any:
     return context.run(function, value)
 
@@ -126,6 +147,8 @@ class Server:
         self._requests: deque[_Request] = deque()
         self._answers: dict[asyncio.Task[None], Any] = {}
         self._open = 0
+        self.running_on = range(1)
+        """How many calls may have run on when the threads were sent home."""
         parts = FunctionParts.of(fn)
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
@@ -249,8 +272,7 @@ class _Served(AbstractAsyncContextManager[OperatorResults]):
         traceback: TracebackType | None,
     ) -> bool | None:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of calls that run on, by plan
+            with told_of_calls(self._server):
                 return await self._opened.__aexit__(kind, error, traceback)
         finally:
             await self._server.shut()
@@ -262,7 +284,7 @@ def open_served(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
     *,
-    crew: Callable[[ThreadsLoop], Hired] = Hired,
+    crew: Callable[[ThreadsLoop, Server], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
     """Open the operator with a function that asks a server on the loop.
 
@@ -274,15 +296,15 @@ def open_served(
         crew: makes the threads.
     """
     loop: Any = asyncio.get_running_loop()
+    server = Server(fn, loop)
 
     def hire() -> Crew:
-        hired = crew(loop)
+        hired = crew(loop, server)
         loop.crews.append(hired)
         return hired
 
     if not callable(fn) or hasattr(fn, "async_invoke"):
         return open_with(hire, config, fn, elements, restore)
-    server = Server(fn, loop)
     if (copy := getattr(config, "copy", None)) is not None:
         config = replace(config, copy=server.copies(copy))
     loop.servers.append(server)

@@ -262,7 +262,7 @@ def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterato
     elif ending.how == "failed":
         yield f"a predicate raised, and the leg failed with {ending.error}", ending.at
     elif ending.how in {"finished", "hung", "livelock"}:
-        yield f"a predicate raised, and the leg {ending.how}", ending.at
+        yield f"a predicate raised, and the leg {ending.how}", leg.fail_at
 
 
 @leg_check("RETRY-14")
