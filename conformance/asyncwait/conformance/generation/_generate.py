@@ -56,8 +56,8 @@ _TRAITS: Mapping[str, Callable[[Scenario], object]] = {
     "restore": lambda base: base.crashes or base.restore,
     "snapshots": lambda base: base.requests or _has(base, Barrier, Snapshot),
     "fences": lambda base: _has(base, Watermark),
-    "pauses": lambda base: any(step.does in {"pause", "block"} for step in base.sink),
-    "leaves": lambda base: base.cancel_at is not None or bool(base.sink),
+    "pauses": lambda base: _does(base, "pause", "block"),
+    "leaves": lambda base: base.cancel_at is not None or _does(base, "give_up", "leave", "raise"),
 }
 """What of a scenario each layer is to meet, too."""
 
@@ -111,6 +111,10 @@ def _chosen(chance: Random, base: Scenario, met: Counter[tuple[str, str]]) -> Se
 
 def _pairs(layers: Sequence[str], traits: Sequence[str]) -> Iterator[tuple[str, str]]:
     return chain(combinations(layers, 2), product(layers, traits))
+
+
+def _does(scenario: Scenario, *whats: str) -> bool:
+    return any(step.does in whats for step in scenario.sink)
 
 
 def _has(scenario: Scenario, *kinds: type[Element]) -> bool:
