@@ -16,7 +16,7 @@ from asyncwait.conformance.generation._watched import with_copies, with_figures,
 from asyncwait.spec import Barrier, Element, Snapshot, Watermark
 from asyncwait.spec.scenario import Scenario, key_of
 
-QUICK, FULL = 1_000, 10_000
+QUICK, FULL = 700, 10_000
 """How many scenarios a quick and a full run generate."""
 
 
