@@ -173,7 +173,7 @@ class StreamTask:
                 self.let_read()
             case InputStatus.NOTHING_AVAILABLE:
                 self.suspend()
-            case InputStatus.END_OF_DATA:
+            case InputStatus.END_OF_DATA if not self.has_mails():
                 self.finish()
             case InputStatus.END_OF_INPUT | InputStatus.STOPPED:
                 self.processor.all_actions_completed()
@@ -199,6 +199,10 @@ class StreamTask:
     def is_drained(self) -> bool:
         """Whether everything in flight is decided and gone (END-1)."""
         return len(self.queue) == 0
+
+    def has_mails(self) -> bool:
+        """Whether something has happened already of which a mail tells, such as a failure."""
+        return self.mailbox.has_mail
 
     def is_settled(self) -> bool:
         """Whether it is known which cancelled calls are abandoned (TIME-8)."""

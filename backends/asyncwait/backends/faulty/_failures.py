@@ -421,6 +421,13 @@ class LetsErrorsOfLateCallsOut(Attempt):
             raise self.late
 
 
+class EndsBeforeItsMailsAreRead(StreamTask):
+    """Ends as soon as nothing is in flight, although a mail may tell that a call has raised."""
+
+    def has_mails(self) -> bool:
+        return False
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
     Faulty(TakesErrorsOfOthersForItsOwn, rule="FAIL-1"),
@@ -431,6 +438,7 @@ FAULTY: tuple[Faulty, ...] = (
         consequence_of=("POLICY-5", "the failure handler is asked about the wrong record as well"),
     ),
     Faulty(ForgetsWhatIsRaisedAfterCompletion, rule="FAIL-1"),
+    Faulty(EndsBeforeItsMailsAreRead, rule="FAIL-1"),
     Faulty(
         BlamesAnEqualRecord,
         rule="FAIL-1",

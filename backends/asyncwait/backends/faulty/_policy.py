@@ -205,6 +205,20 @@ class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
         super().decide_despite(failure)
 
 
+class FailsWhatIsRefusedToTheEnd(ResultHandler):
+    """Asks the failure handler about results that are refused when no attempt is left."""
+
+    def conclude_results(self, results: tuple[Any, ...], at: float) -> None:
+        retry, back_offs = self.operator.config.retry, self.operator.back_offs
+        is_last = retry is not None and 1 < self.attempts == retry.max_attempts
+        if self.operator.function.failure is None or back_offs is None or not is_last:
+            super().conclude_results(results, at)
+        elif back_offs.after_results(self.record, results, 1) is None:
+            self.decide(results)
+        else:
+            self.decide_despite(InvalidResult(self.record, "results that were refused"))
+
+
 FAULTY: tuple[Faulty, ...] = (
     Faulty(TellsNobodyOfDeadlines, rule="POLICY-1"),
     Faulty(TellsNobodyOfWrongResults, rule="POLICY-1"),
@@ -217,6 +231,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(SkipsWhereItsHandlerBreaks, rule="POLICY-4"),
     Faulty(AsksAboutWhatIsDecided, rule="POLICY-5"),
     Faulty(AsksAboutEachDeadline, rule="POLICY-5"),
+    Faulty(FailsWhatIsRefusedToTheEnd, rule="POLICY-5"),
     Faulty(TakesTextForResults, rule="POLICY-6"),
     Faulty(AsksAboutItsHandlersResults, rule="POLICY-6"),
     Faulty(GivesItsHandlerWhatWasRaised, rule="POLICY-7"),

@@ -24,6 +24,7 @@ KEYS: tuple[tuple[Any, ...], ...] = (
 
 _MODES: Sequence[Any] = ["key-ordered"] * 5 + ["ordered", "unordered"]
 _NEXT: Sequence[Any] = [None, None, "key-ordered", "ordered", "unordered"]
+_SOMETIMES = [False, False, True]
 
 
 def with_keys(chance: Chance, scenario: Scenario) -> Scenario:
@@ -38,7 +39,9 @@ def with_keys(chance: Chance, scenario: Scenario) -> Scenario:
     inputs = tuple(
         replace(timed, element=_keyed(chance, timed.element, keys)) for timed in scenario.inputs
     )
-    return replace(scenario, mode=mode, inputs=inputs, restore=restore, crashes=crashes)
+    unequal = chance.choice(_SOMETIMES)
+    keyed = replace(scenario, mode=mode, inputs=inputs, restore=restore, crashes=crashes)
+    return replace(keyed, unequal_keys=unequal)
 
 
 def _keyed(chance: Chance, element: Element, keys: Sequence[Any]) -> Element:

@@ -8,17 +8,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from asyncwait.conformance.generation._random import TICK, Chance
-from asyncwait.spec.scenario import Plan, PlannedRetry, Scenario, Step
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
 
 _ATTEMPTS = [3, 2, 3, 4, 2, 3, 1, 9]
 _PAUSES = [1, 1, 1, 2, 3, 10]
 _CAPS = [60_000, 60_000, 60_000, 2 * TICK, 4 * TICK]
 _LIMITS = [None, 1, 2, 3, 5]
-_ON_ERROR: list[Any] = ["any"] * 5 + ["some", "some", "asked", "asked", "breaks"]
+_ON_ERROR: list[Any] = ["any"] * 8 + ["some", "asked", "asked", "breaks"]
 _ON_RESULT: list[Any] = ["never", "never", "empty", "pair", "pair", "pair", "breaks"]
 _JITTER = [0, 0, 0, 0, 50]
 _FAILURES = [0, 1, 1, 1, 2, 2, 4]
-_ERRORS = ["ValueError"] * 4 + ["RetryAfter"] * 4 + ["", "Unpicklable", "StopIteration"]
+_ERRORS = ["ValueError", "RetryAfter"] * 4 + ["", "Unpicklable", "StopIteration", "CancelledError"]
 _AFTER = [0, 0, 1, 1, 2, 3]
 _KINDS = ["raise"] * 4 + ["refused"] * 3 + ["broken"] + ["hangs"] * 4
 _SOMETIMES = [False, False, True]
@@ -52,7 +52,8 @@ def _failing(chance: Chance, retry: PlannedRetry, plan: Plan) -> Plan:
     """Return a plan by which some calls of a value fail before those that it has had."""
     failures = (_failure(chance, retry, plan.value) for _ in range(chance.choice(_FAILURES)))
     steps = tuple(replace(step, throws=False) for step in plan.steps)
-    return replace(plan, steps=(*failures, *steps))
+    handler = Handler("raise", error="ValueError") if chance.choice(_RARELY) else plan.handler
+    return replace(plan, steps=(*failures, *steps), handler=handler)
 
 
 def _failure(chance: Chance, retry: PlannedRetry, value: Any) -> Step:

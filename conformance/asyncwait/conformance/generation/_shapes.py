@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from asyncwait.conformance.generation._generate import QUICK
 from asyncwait.conformance.generation._keyed import KEYS
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
@@ -386,13 +387,10 @@ SHARES: Mapping[str, int] = {
     "spared": 30,
     "lines": 20,
 }
-"""How many of each shape go with a thousand small scenarios: a quarter of their time, together."""
+"""How many of each shape go with the small scenarios of a quick run."""
 
 LARGEST = 100
 """Size at which each shape is as large as it gets."""
-
-QUICK_LONG = 1_000
-"""Up to so many small scenarios, a long one is a third as long."""
 
 
 def shape(name: str, size: int, seed: int) -> Scenario:
@@ -408,10 +406,10 @@ def shape(name: str, size: int, seed: int) -> Scenario:
 def shapes(count: int, seed: int) -> Iterator[tuple[str, Scenario]]:
     """Yield the shapes that go with `count` small scenarios, each with a name.
 
-    They depend on both, as those do.
+    They depend on both, as those do. A long one is a third as long in a quick run.
     """
     for name, share in SHARES.items():
-        size = LARGEST if name != "long" or count > QUICK_LONG else LARGEST // 3
-        for number in range(max(1, round(share * count / 1_000))):
+        size = LARGEST if name != "long" or count > QUICK else LARGEST // 3
+        for number in range(max(1, round(share * count / QUICK))):
             own = seed * 1_000_003 + number
             yield f"{name} {number} of seed {seed}", shape(name, size, own)

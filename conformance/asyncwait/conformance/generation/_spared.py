@@ -12,13 +12,17 @@ from asyncwait.conformance.generation._random import TICK, Chance
 from asyncwait.spec.scenario import Handler, Plan, Scenario, Step
 
 _KINDS = ["reply", "raise", "reply", "misreturn", "raise", "never"]
-_ERRORS = ["ValueError"] * 3 + ["", "Unpicklable", "StopIteration", "RetryAfter"]
+_ERRORS = ["ValueError"] * 3 + ["", "Unpicklable", "StopIteration", "RetryAfter", "CancelledError"]
 _MISRETURNS = ["none", "none", "text", "number", "broken"]
 _COUNTS = [1, 1, 1, 0, 2]
-_DOES: list[Any] = ["reply"] * 9 + ["none", "raise", "misreturn"] * 3
+_DOES: list[Any] = ["reply"] * 6 + ["none", "raise", "misreturn"]
 _BLOCKS = [0] * 14 + [TICK]
 _RARELY = [False] * 5 + [True]
-_EITHER = [False, True]
+_LATE = [None] * 4 + [
+    *(Handler("none"), Handler("none")),
+    *(Handler("raise", error="ValueError"), Handler("misreturn", error="text")),
+]
+"""What a timeout handler does instead, so that the failure handler is asked."""
 
 
 def with_failure_handlers(chance: Chance, scenario: Scenario) -> Scenario:
@@ -43,7 +47,7 @@ def _failing(chance: Chance, plan: Plan, kinds: Sequence[str], throws: Sequence[
             failure = Handler("none")
         case _:
             failure = Handler("reply", results, blocks=chance.choice(_BLOCKS))
-    handler = Handler("none") if chance.choice(_EITHER) else plan.handler
+    handler = chance.choice(_LATE) or plan.handler
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
 

@@ -14,6 +14,7 @@ _TICKS = range(16)
 _OFF = (TICK // 2, TICK // 2, TICK // 2, 0)
 """Milliseconds behind a tick: between two of them all that happened must be known."""
 
+_MOST_HELD = (1, 2, 3, 1, 2, 6)
 _SOMETIMES = [False, False, True]
 
 
@@ -23,6 +24,11 @@ def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
         chance.choice(_TICKS) * TICK + chance.choice(_OFF) for _ in range(chance.choice(_READINGS))
     }
     return replace(scenario, figures_at=tuple(sorted(drawn)))
+
+
+def with_room(chance: Chance, scenario: Scenario) -> Scenario:
+    """Return a scenario with room for finished results."""
+    return replace(scenario, max_held=chance.choice(_MOST_HELD))
 
 
 def _uncopied(step: Step) -> Step:

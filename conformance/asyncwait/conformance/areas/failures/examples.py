@@ -393,6 +393,20 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "completed-and-then-raised-by-the-next-of-a-key",
+        ("FAIL-1", "FAIL-10"),
+        "At 40 a has answered and b is called: it completes with nothing, and raises.",
+        Scenario(
+            "key-ordered",
+            form="callback",
+            inputs=at(0, Record("a", key="x"), Record("b", key="x")),
+            plans=(
+                replies("a", 40, "a1"),
+                Plan("b", (Step("raise", error="ValueError", throws=True),)),
+            ),
+        ),
+    ),
+    Example(
         "source-with-an-error-of-the-contract",
         ("FAIL-7",),
         "The source is an operator itself, and raises the CallFailed of its own.",

@@ -190,6 +190,16 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     Example(
+        "refused-to-the-end-and-no-failure",
+        ("POLICY-5", "RETRY-2"),
+        "The last attempt gives what would be refused: that is an answer, and nobody is asked.",
+        _scenario(
+            _spared(replies("a", 40, "a1", "a2"), "a?"),
+            _spared(fails("b", 1, "b1"), "b?"),
+            retry=PlannedRetry(max_attempts=2, on_result="pair"),
+        ),
+    ),
+    Example(
         "an-error-that-is-not-repeated",
         ("POLICY-9", "POLICY-7"),
         "The second error of a is none that is repeated.",
