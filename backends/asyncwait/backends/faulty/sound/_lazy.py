@@ -1,4 +1,4 @@
-"""Nothing but the calls runs by itself: the consumer's own wait reads, admits and decides."""
+"""Nothing but the calls runs by itself: the consumer's own wait reads and admits."""
 
 import asyncio
 import math
@@ -37,7 +37,7 @@ class _Entry:
 
 
 class WorksOnlyWhenAsked(AsyncioShell):
-    """Does its work in the wait of the consumer; else only calls run, and deadlines are kept."""
+    """Admits and puts out in the wait of the consumer; else only calls run, and are decided."""
 
     async def _start(self) -> None:
         await super()._start()
@@ -132,7 +132,7 @@ class WorksOnlyWhenAsked(AsyncioShell):
                 self._most = max(self._most, len(self._records()))
                 entry.call = call = self._loop.create_task(self._call(entry, entry.element))
                 self._running[call] = entry
-                call.add_done_callback(lambda _: self._news.set())
+                call.add_done_callback(self._on_ended)
             else:
                 entry.outputs = deque([entry.element])
                 self._news.set()
@@ -174,6 +174,10 @@ class WorksOnlyWhenAsked(AsyncioShell):
             entry.deadline = self._loop.time() + self._config.timeout
             entry.timer = self._loop.call_at(entry.deadline, self._on_deadline, entry)
         await self._answer(record, entry.reply)
+
+    def _on_ended(self, _: "asyncio.Task[None]") -> None:
+        self._catch_up()  # What a call has given may change as soon as it is over (RES-9).
+        self._news.set()
 
     def _on_deadline(self, entry: _Entry) -> None:
         self._catch_up()
