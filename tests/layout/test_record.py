@@ -45,6 +45,17 @@ def test_what_differs_is_named_and_ends_in_an_error(
     ]
 
 
+def test_a_record_that_was_broken_off_goes_on(tmp_path: Path) -> None:
+    """What is there stays, and is not made again."""
+    (tmp_path / "witnesses.json").write_text('{"CAP-1": "there"}', encoding="utf-8")
+
+    record.write(tmp_path, "witnesses", 1, "CAP-", goes_on=True)
+
+    found = json.loads((tmp_path / "witnesses.json").read_text(encoding="utf-8"))
+    assert found.pop("CAP-1") == "there"
+    assert found["CAP-2"]["violating"]
+
+
 def test_a_key_that_breaks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hours of work are not lost without a word about where."""
     monkeypatch.setitem(record.PARTS, "witnesses", lambda: {"A-1": partial(truediv, 1, 0)})

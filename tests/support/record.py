@@ -1,6 +1,6 @@
 """Writes down what the suite can do, as data; and compares two such records.
 
-    python tests/support/record.py write FOLDER [--only PART,...] [--jobs N] [--key TEXT]
+    python tests/support/record.py write FOLDER [--only PART,...] [--key TEXT] [--go-on] [--jobs N]
     python tests/support/record.py diff BEFORE AFTER
 
 Made before a change that takes away, and after it: what differs is what the change has cost. Each
@@ -45,6 +45,7 @@ def main() -> None:
         help=f"of {', '.join(PARTS)}; all but mutants if it is not said",
     )
     writing.add_argument("--key", default="", metavar="TEXT", help="only keys with this in them")
+    writing.add_argument("--go-on", action="store_true", help="only keys that are not there yet")
     writing.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     writing.add_argument("--mutants", type=int, default=35, help="of each operator, by each seed")
     comparing = commands.add_parser("diff", help="compare two records")
@@ -63,42 +64,45 @@ def main() -> None:
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606 - this very command
     for part in parts:
-        write(options.folder, part, options.jobs, options.key)
+        write(options.folder, part, options.jobs, options.key, goes_on=options.go_on)
 
 
-def write(folder: Path, part: str, jobs: int, only: str = "") -> None:
-    """Write a part of the record.
+def write(folder: Path, part: str, jobs: int, only: str = "", *, goes_on: bool = False) -> None:
+    """Write a part of the record; every few seconds what is there so far.
 
     Args:
         folder: where; it is made if it is not there.
         part: one of `PARTS`.
         jobs: processes that make it.
         only: what the keys have in them that are written; what the file has of others stays.
+        goes_on: whether keys that the file has stay as they are, too.
 
     Raises:
         SystemExit: something broke; it says with which key.
     """
     began = told_at = time.monotonic()
-    wanted = {key: tell for key, tell in PARTS[part]().items() if only in key}
     file = folder / f"{part}.json"
-    found: dict[str, Any] = {}
+    found = (_read(file) or {}) if only or goes_on else {}
+    wanted = {key: tell for key, tell in PARTS[part]().items() if only in key}
+    if goes_on:
+        wanted = {key: tell for key, tell in wanted.items() if key not in found}
+    folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), gc.freeze) as pool:
         told = {pool.submit(_quietly, tell): key for key, tell in wanted.items()}
-        for future in as_completed(told):
+        for number, future in enumerate(as_completed(told), 1):
             key = told[future]
             if (error := future.exception()) is not None:
                 pool.shutdown(cancel_futures=True)
                 raise SystemExit(f"{part}: {key}: {type(error).__name__}: {error}") from error
             found[key] = future.result()
             now = time.monotonic()
-            if now - told_at > TELL_EVERY or len(found) == len(wanted):
+            if now - told_at > TELL_EVERY or number == len(told):
                 told_at = now
-                line = f"{part}: {len(found)} of {len(wanted)} after {now - began:.0f} s: {key}"
+                file.write_text(
+                    f"{json.dumps(found, indent=1, sort_keys=True)}\n", encoding="utf-8"
+                )
+                line = f"{part}: {number} of {len(told)} after {now - began:.0f} s: {key}"
                 print(line, file=sys.stderr, flush=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = _read(file) if only else None
-    text = json.dumps({**(kept or {}), **found}, indent=1, sort_keys=True)
-    file.write_text(f"{text}\n", encoding="utf-8")
 
 
 def _quietly(tell: Callable[[], Any]) -> Any:
