@@ -188,7 +188,7 @@ def _mutants(target: str, seed: int) -> Any:
     from run import drawn, tried
 
     spots = drawn(target, int(os.environ[MUTANTS]), seed)
-    return {spot.key: killed for spot, killed in tried(target, spots, os.cpu_count() or 1)}
+    return {spot.key: killed for spot, killed, _ in tried(target, spots, os.cpu_count() or 1)}
 
 
 def _digest(value: object) -> str:
