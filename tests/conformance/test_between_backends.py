@@ -22,7 +22,7 @@ SCENARIOS = 60
 @pytest.fixture(scope="module")
 def crashing(quick_scenarios: tuple[Scenario, ...]) -> list[Scenario]:
     """Generated scenarios whose second leg begins with what was in flight in the first."""
-    return scenarios_with_snapshots((*quick_scenarios, *generate(600, 1)), SCENARIOS)
+    return scenarios_with_snapshots((*quick_scenarios, *generate(2_000, 1)), SCENARIOS)
 
 
 def test_enough_generated_scenarios_carry_a_snapshot(crashing: list[Scenario]) -> None:

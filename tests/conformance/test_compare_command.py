@@ -60,7 +60,7 @@ def test_a_difference_that_nothing_explains_is_drawn_as_two_timelines(outside: F
     """With the rule that is broken, and where the two first differ."""
     outside.write("gate.py", HASTY)
 
-    done = outside.asyncwait("compare", "gate:backend", "reference-asyncio", "--count", "60")
+    done = outside.asyncwait("compare", "gate:backend", "reference-asyncio", "--count", "200")
 
     assert done.code == 1, done.err
     assert "unexplained: shrunk (" in done.out
@@ -76,7 +76,7 @@ def test_a_known_departure_explains_what_differs(outside: Folder) -> None:
     """Its reason stands in a table, with the scenarios in which it may be that."""
     outside.write("gate.py", HASTY)
 
-    done = outside.asyncwait("compare", "gate:known", "reference-asyncio", "--count", "60")
+    done = outside.asyncwait("compare", "gate:known", "reference-asyncio", "--count", "200")
 
     assert "six are out of order" in done.out
     assert ", 0 unexplained (" in done.out.splitlines()[-1]

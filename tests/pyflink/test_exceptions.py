@@ -40,7 +40,7 @@ def test_each_rule_that_is_known_to_be_broken_is_broken_in_an_example(
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_pyflink_conforms_with_exceptions(outside: Folder, seed: str) -> None:
     """Whatever is generated."""
-    done = outside.asyncwait("verify", "pyflink", "--count", "150", "--seed", seed)
+    done = outside.asyncwait("verify", "pyflink", "--count", "300", "--seed", seed)
 
     said = (
         "pyflink: conformant with exceptions: core, ordered, unordered, timeouts, retry, contexts"

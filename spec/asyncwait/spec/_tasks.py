@@ -18,14 +18,15 @@ def start_task(group: Any, function: Callable[..., Any], *args: Any) -> None:
     Where an interruption ends the loop, asyncio cancels all tasks, and never runs one that has not
     begun. The task is anyio's; a coroutine in it would be dropped, and Python would warn that it
     was never awaited. A generator may be dropped, so the coroutine is made at the first step.
-    Releases of anyio that know no handles of tasks put none round a coroutine, and take no other.
+    Releases of anyio that know no handles of tasks put none round a coroutine, and take no other;
+    trio runs each task to its first checkpoint.
 
     Args:
         group: of anyio.
         function: what the task runs.
         args: of the function.
     """
-    if not hasattr(sys.modules["anyio"], "TaskHandle"):
+    if running_trio() is not None or not hasattr(sys.modules["anyio"], "TaskHandle"):
         group.start_soon(function, *args)
         return
     name = f"{function.__module__}.{function.__qualname__}"
