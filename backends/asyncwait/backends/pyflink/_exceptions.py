@@ -1,15 +1,10 @@
 """What PyFlink 2.3.0 is known to break, and by which of its departures: data for the suite."""
 
+from asyncwait.backends.flink._exceptions import KNOWN as OF_FLINK
 from asyncwait.backends.flink._exceptions import Known
 
 KNOWN = (
-    Known(
-        "EL-6",
-        ("RES-9",),
-        "what comes out is what a list of results holds when the turn of its record comes",
-        ("results that are used again",),
-        examples=("lists-that-are-used-again-behind-a-slow-head",),
-    ),
+    *(each for each in OF_FLINK if each.flink == "EL-6"),
     Known(
         "PY-2",
         ("CTX-1", "CTX-3"),
