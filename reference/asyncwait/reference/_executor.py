@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._mailbox import TaskMailbox
-from asyncwait.spec import let_pass
 from asyncwait.spec.mailbox import MAIN, Description, MailboxState
+from asyncwait.toolkit import let_pass
 
 T = TypeVar("T")
 

@@ -18,10 +18,9 @@ import anyio.lowlevel
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
-from asyncwait.spec import (
+from asyncwait.spec import OperatorError, Record
+from asyncwait.toolkit import (
     CallScope,
-    OperatorError,
-    Record,
     attempt_timed_out,
     call_failed,
     call_scope,

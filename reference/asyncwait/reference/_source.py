@@ -6,8 +6,9 @@ from typing import Any
 
 import anyio
 
-from asyncwait.spec import Element, close_source, let_pass, was_asked_for
+from asyncwait.spec import Element
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import close_source, let_pass, was_asked_for
 
 
 @dataclass(frozen=True, slots=True)

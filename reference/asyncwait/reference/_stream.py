@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from asyncwait.spec import (
-    Element,
-    JoinableTasks,
-    OperatorConfig,
-    Snapshot,
-    Stored,
-    Visit,
-    check_arguments,
-    join_errors,
-)
+from asyncwait.spec import Element, OperatorConfig, Snapshot, Stored
+from asyncwait.toolkit import JoinableTasks, Visit, check_arguments, join_errors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable

@@ -17,9 +17,8 @@ from asyncwait.spec import (
     OperatorResults,
     Snapshot,
     Statistics,
-    Visit,
-    check_restore,
 )
+from asyncwait.toolkit import Visit, check_restore
 
 Configs: TypeAlias = OperatorConfig | tuple[OperatorConfig, Any]
 """One configuration for both operators, or one for each."""

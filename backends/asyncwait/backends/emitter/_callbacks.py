@@ -10,7 +10,8 @@ from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._signal import Signal
 from asyncwait.backends.emitter._timers import Timers
-from asyncwait.spec import Loop, let_pass
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import let_pass
 
 Answer: TypeAlias = Callable[[float], object]
 """Tells what a call came to, if it is called with the time of that."""

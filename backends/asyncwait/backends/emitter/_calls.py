@@ -13,7 +13,7 @@ from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Call, Watch
-from asyncwait.spec import let_pass, outcome_of, was_asked_for
+from asyncwait.toolkit import let_pass, outcome_of, was_asked_for
 
 
 class Calls(ABC):

@@ -10,12 +10,9 @@ import anyio
 
 from asyncwait.backends.emitter._parts import Parts
 from asyncwait.backends.emitter._results import EmitterResults
-from asyncwait.spec import (
-    Element,
+from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
+from asyncwait.toolkit import (
     JoinableTasks,
-    OpenOperator,
-    OperatorConfig,
-    Snapshot,
     Visit,
     check_arguments,
     close_source,

@@ -7,7 +7,8 @@ import anyio
 from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._intake import Intake
 from asyncwait.backends.emitter._life import Life
-from asyncwait.spec import Element, close_source, let_pass, was_asked_for
+from asyncwait.spec import Element
+from asyncwait.toolkit import close_source, let_pass, was_asked_for
 
 
 class Reader:

@@ -8,10 +8,9 @@ from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._retries import Outcome, Retries
 from asyncwait.backends.emitter._timers import Timers
-from asyncwait.spec import (
+from asyncwait.spec import OperatorError, Record
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorError,
-    Record,
     call_failed,
     collect_results,
     let_pass,

@@ -15,15 +15,15 @@ from asyncwait.backends.flink._values import (
     java_collection,
     java_null,
 )
-from asyncwait.spec import (
+from asyncwait.spec import Record
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import (
     CallScope,
     FunctionParts,
-    Record,
     call_scope,
     collect_results,
     let_pass,
     outcome_of,
-    shown,
     supplied,
     was_asked_for,
 )

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from asyncwait.backends.flink._jvm import java
-from asyncwait.spec import let_pass
+from asyncwait.toolkit import let_pass
 
 Waits: TypeAlias = Literal["work", "mail", "room", "nothing"]
 """What Flink's thread waits for: something to do, a mail, room behind it or a mail; it is over."""

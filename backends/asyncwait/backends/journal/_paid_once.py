@@ -5,7 +5,8 @@ from functools import wraps
 from typing import Any, TypeVar, overload
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.spec import InvalidConfig, is_plain_function
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_plain_function
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")

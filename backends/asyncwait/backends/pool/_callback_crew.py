@@ -8,7 +8,7 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._crew import Crew, Worker
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import JoinableTasks, call_failed, let_pass
+from asyncwait.toolkit import JoinableTasks, call_failed, let_pass
 
 
 class CallbackCrew(Crew):

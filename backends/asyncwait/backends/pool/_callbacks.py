@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import let_pass, running_loop, supplied
+from asyncwait.toolkit import let_pass, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """What decides a record when it is called with it."""

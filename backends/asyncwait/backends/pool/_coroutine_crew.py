@@ -12,13 +12,7 @@ from typing import Any
 from asyncwait.backends.pool._crew import Crew, Worker
 from asyncwait.backends.pool._isolation import within
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import (
-    awaitable_of,
-    let_pass,
-    own_cancellation,
-    running_loop,
-    was_asked_for,
-)
+from asyncwait.toolkit import awaitable_of, let_pass, own_cancellation, running_loop, was_asked_for
 
 _held: Callable[[object], int] = getattr(sys, "getrefcount", id)
 """How many hold an object; not every Python can tell, and the same is said each time then."""

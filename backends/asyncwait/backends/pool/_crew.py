@@ -11,13 +11,7 @@ import anyio
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import (
-    Bell,
-    JoinableTasks,
-    call_scope,
-    running_loop,
-    was_asked_for,
-)
+from asyncwait.toolkit import Bell, JoinableTasks, call_scope, running_loop, was_asked_for
 
 _LONG = 0.0005
 """Seconds from which a call takes long. Others are back before many could be sent for."""

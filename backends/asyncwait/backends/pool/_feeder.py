@@ -6,13 +6,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.spec import (
-    PlainSource,
-    close_source,
-    let_pass,
-    no_end_in_disguise,
-    was_asked_for,
-)
+from asyncwait.toolkit import PlainSource, close_source, let_pass, no_end_in_disguise, was_asked_for
 
 
 class Feeder:

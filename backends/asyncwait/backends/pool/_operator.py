@@ -19,14 +19,12 @@ from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
 from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import (
-    Element,
+from asyncwait.spec import Element, OperatorConfig, Snapshot
+from asyncwait.toolkit import (
     FunctionParts,
     JoinableTasks,
-    OperatorConfig,
     PlainFunction,
     PlainSource,
-    Snapshot,
     Visit,
     check_arguments,
     join_errors,
@@ -60,7 +58,7 @@ def open_operator(
 def open_plain(
     config: OperatorConfig, function: PlainFunction, source: PlainSource
 ) -> AbstractAsyncContextManager[PoolValues]:
-    """Open a pool operator for plain values; see `asyncwait.spec.OpenPlain`."""
+    """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`."""
     parts = check_arguments(config, function, source, None, "pool", "retry", "max_held")
     if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)

@@ -10,15 +10,8 @@ from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import (
-    BackOffs,
-    FunctionParts,
-    JoinableTasks,
-    OperatorConfig,
-    OperatorError,
-    Retry,
-    attempt_timed_out,
-)
+from asyncwait.spec import OperatorConfig, OperatorError, Retry
+from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
 
 
 class Retries(Sweep):

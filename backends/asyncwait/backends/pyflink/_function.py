@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from asyncwait.backends.pyflink._asyncio import Call, Ending
 from asyncwait.backends.pyflink._records import Held
 from asyncwait.backends.pyflink._stage import here
-from asyncwait.spec import (
+from asyncwait.spec import Record
+from asyncwait.toolkit import (
     CallScope,
     FunctionParts,
-    Record,
     call_scope,
     collect_results,
     let_pass,

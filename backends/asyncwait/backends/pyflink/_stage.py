@@ -14,7 +14,7 @@ from typing import Any
 
 from asyncwait.backends.pyflink._actor import Actor, Ended
 from asyncwait.backends.pyflink._alarm import Alarm, Clock
-from asyncwait.spec import let_pass
+from asyncwait.toolkit import let_pass
 
 
 class _Here(threading.local):

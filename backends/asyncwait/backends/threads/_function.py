@@ -12,13 +12,12 @@ import anyio
 
 from asyncwait.backends.pool import PoolResultFuture
 from asyncwait.backends.threads._crew import Call, Crew, Told
-from asyncwait.spec import (
+from asyncwait.spec import InvalidConfig, OperatorConfig
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit import (
     Bell,
     FunctionParts,
-    InvalidConfig,
-    OperatorConfig,
     is_collection,
-    is_plain_function,
     join_errors,
     let_pass,
     run_hook,

@@ -11,8 +11,9 @@ from asyncwait.backends.threads._operator import open_operator, open_plain
 from asyncwait.backends.threads._results import Results
 from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
-from asyncwait.spec import InvalidConfig, Mode, OpenPlain, PlainResults, Visit, plain_wait
+from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import OpenPlain, PlainResults, Visit, plain_wait
 
 LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
@@ -142,7 +143,7 @@ _INSTEAD = {
     ),
     "fn: a coroutine function; may have": "fn: a plain function; may have",
     "An async context manager that gives an async iterator of the results: see\n"
-    "    `asyncwait.spec.PlainWait`.": (
+    "    `asyncwait.toolkit.PlainWait`.": (
         "What is opened by `async with` on a loop, and by `with` or a `for` loop where there is\n"
         "    none; see `ThreadsStream`. There, a source that is no collection is read in a thread\n"
         "    of its own, some values ahead; and results that are ready come together, and take no\n"

@@ -7,8 +7,8 @@ from typing import Protocol
 import anyio
 
 from asyncwait.backends.watching._watched import Beat
-from asyncwait.spec import JoinableTasks
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import JoinableTasks
 
 
 class Watcher(Protocol):

@@ -7,7 +7,8 @@ from typing import Any
 
 from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Record, awaitable_of, let_pass
+from asyncwait.spec import Record
+from asyncwait.toolkit import awaitable_of, let_pass
 
 
 class AsyncioShell(Shell):

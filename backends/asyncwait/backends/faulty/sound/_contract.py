@@ -13,13 +13,15 @@ from typing import Any, NoReturn, TypeAlias
 from asyncwait.spec import (
     Barrier,
     Element,
-    FunctionParts,
     LatencyMarker,
     OperatorConfig,
     Record,
     Snapshot,
     Stored,
     TooManyAbandonedCalls,
+)
+from asyncwait.toolkit import (
+    FunctionParts,
     call_failed,
     close_source,
     collect_results,

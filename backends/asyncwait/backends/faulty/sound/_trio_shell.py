@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Element, Record, awaitable_of, let_pass, plain_error
+from asyncwait.spec import Element, Record
+from asyncwait.toolkit import awaitable_of, let_pass, plain_error
 
 if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
     import trio

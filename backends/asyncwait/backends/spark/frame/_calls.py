@@ -12,8 +12,9 @@ from asyncwait.backends.journal import EntryTooLarge, JournalError
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
-from asyncwait.spec import FunctionParts, OperatorError, Retry, is_collection, shown
-from asyncwait.spec.texts import one_line
+from asyncwait.spec import OperatorError, Retry
+from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit import FunctionParts, is_collection
 
 
 class Results:

@@ -27,16 +27,9 @@ from asyncwait.backends.spark.frame._pace import (
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
-from asyncwait.spec import (
-    FunctionParts,
-    Mode,
-    OperatorConfig,
-    PlainFunction,
-    PlainOne,
-    PlainSource,
-    Retry,
-    is_plain_function,
-)
+from asyncwait.spec import Mode, OperatorConfig, Retry
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit import FunctionParts, PlainFunction, PlainOne, PlainSource
 
 
 class Options(Struct, frozen=True):

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.frame._rows import InputRow
-from asyncwait.spec import Bell, RetryAfter
+from asyncwait.spec import RetryAfter
+from asyncwait.toolkit import Bell
 
 _TOO_MANY = 429
 """What HTTP says to a client that calls too often."""

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.progress import Progress
-from asyncwait.spec import (
-    FunctionParts,
-    InvalidConfig,
-    Mode,
-    OperatorConfig,
-    OperatorError,
-    Retry,
-    is_plain_function,
-)
+from asyncwait.spec import InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
+from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
+from asyncwait.toolkit import FunctionParts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

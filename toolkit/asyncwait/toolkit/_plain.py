@@ -7,22 +7,32 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Literal, overload
 
-from asyncwait.spec._checks import is_plain_function
-from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._function import FailureHandler, skip
-from asyncwait.spec._operator import OpenOperator
-from asyncwait.spec._plain_parts import PlainFunction, PlainOne, PlainSource, PlainValues, Value
-from asyncwait.spec._plain_types import (
+from asyncwait.spec import (
+    FailureHandler,
+    InvalidConfig,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    Record,
+    Retry,
+)
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit._parts import skip
+from asyncwait.toolkit._plain_parts import (
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    PlainValues,
+    Value,
+)
+from asyncwait.toolkit._plain_types import (
     KeyedWait,
     OnError,
     OpenPlain,
     PlainResults,
     PlainWait,
 )
-from asyncwait.spec._retry import Retry
-from asyncwait.spec._visit import Visit
+from asyncwait.toolkit._single_entry import Visit
 
 
 @overload
@@ -95,7 +105,7 @@ def plain_wait(
 
         Returns:
             An async context manager that gives an async iterator of the results: see
-            `asyncwait.spec.PlainWait`.
+            `asyncwait.toolkit.PlainWait`.
 
         Raises:
             InvalidConfig: an argument is wrong; on entering, and the source is closed.

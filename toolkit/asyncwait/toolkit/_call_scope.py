@@ -11,9 +11,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from asyncwait.spec._elements import Record
-from asyncwait.spec._function import awaitable_of
-from asyncwait.spec._loop import running_trio
+from asyncwait.spec import Record
+from asyncwait.toolkit._loop import running_trio
+from asyncwait.toolkit._outcomes import awaitable_of
 
 
 class CallScope(Protocol):

@@ -9,7 +9,8 @@ import anyio
 import pytest
 from operators import virtual_loop
 
-from asyncwait.spec import Loop, let_pass, plain_error, running_loop, was_asked_for
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import let_pass, plain_error, running_loop, was_asked_for
 
 
 @pytest.fixture(params=["asyncio", "trio"])
