@@ -3,15 +3,15 @@
 from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit._back_offs import BackOffs, attempt_timed_out
 from asyncwait.toolkit._bell import Bell
-from asyncwait.toolkit._call_scope import CallScope, call_scope, outcome_of, own_cancellation
+from asyncwait.toolkit._call_scope import CallScope, call_scope, outcome_of, raise_self_cancellation
 from asyncwait.toolkit._contexts import supplied
 from asyncwait.toolkit._keys import ByKey, invalid_key
 from asyncwait.toolkit._loop import (
-    let_pass,
+    is_own_cancellation,
     plain_error,
+    reraise_fatal,
     running_loop,
     running_trio,
-    was_asked_for,
 )
 from asyncwait.toolkit._opening import check_arguments, check_restore, close_source, join_errors
 from asyncwait.toolkit._outcomes import (
@@ -27,7 +27,7 @@ from asyncwait.toolkit._parts import FunctionParts
 from asyncwait.toolkit._plain import plain_wait
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainOne, PlainSource, no_end_in_disguise
 from asyncwait.toolkit._plain_types import KeyedWait, OpenPlain, PlainResults, PlainWait
-from asyncwait.toolkit._single_entry import Visit
+from asyncwait.toolkit._single_entry import SingleEntry
 from asyncwait.toolkit._tasks import JoinableTasks, start_task
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
     "PlainResults",
     "PlainSource",
     "PlainWait",
-    "Visit",
+    "SingleEntry",
     "attempt_timed_out",
     "awaitable_of",
     "call_failed",
@@ -55,13 +55,14 @@ __all__ = [
     "collect_results",
     "invalid_key",
     "is_collection",
+    "is_own_cancellation",
     "join_errors",
-    "let_pass",
     "no_end_in_disguise",
     "outcome_of",
-    "own_cancellation",
     "plain_error",
     "plain_wait",
+    "raise_self_cancellation",
+    "reraise_fatal",
     "results_at_deadline",
     "results_despite",
     "run_hook",
@@ -69,7 +70,6 @@ __all__ = [
     "running_trio",
     "start_task",
     "supplied",
-    "was_asked_for",
 ]
 
 claim_exports(__name__)

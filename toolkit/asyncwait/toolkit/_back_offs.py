@@ -9,7 +9,7 @@ from asyncwait.spec import CallFailed, InvalidResult, OperatorError, Record, Ret
 from asyncwait.spec.checks import at_most_infinite, is_number
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._contexts import isolated
-from asyncwait.toolkit._loop import let_pass
+from asyncwait.toolkit._loop import reraise_fatal
 
 
 class BackOffs:
@@ -98,7 +98,7 @@ def _asked(
     try:
         return bool(predicate(outcome))
     except BaseException as error:
-        let_pass(error)
+        reraise_fatal(error)
         raise CallFailed(record, f"{name} raised {shown(error)}", attempts) from error
 
 

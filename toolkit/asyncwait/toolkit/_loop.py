@@ -28,7 +28,7 @@ def running_loop() -> Loop:
     return Loop(loop.time, loop.call_soon_threadsafe, loop.call_at)
 
 
-def let_pass(error: BaseException) -> None:
+def reraise_fatal(error: BaseException) -> None:
     """Return if `error` is an outcome; raise what is meant for the whole program, plainly.
 
     Raises:
@@ -40,7 +40,7 @@ def let_pass(error: BaseException) -> None:
             raise leaf
 
 
-def was_asked_for(error: BaseException) -> bool:
+def is_own_cancellation(error: BaseException) -> bool:
     """Say whether `error` is a cancellation that a scope round the present task asks for.
 
     If user code has made it up, or it comes from a task that somebody else has cancelled, no such

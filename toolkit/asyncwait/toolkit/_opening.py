@@ -5,7 +5,7 @@ from typing import Any
 
 from asyncwait.spec import InvalidConfig, OperatorConfig, Snapshot, Stored
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._loop import let_pass
+from asyncwait.toolkit._loop import reraise_fatal
 from asyncwait.toolkit._parts import FunctionParts
 
 
@@ -81,7 +81,7 @@ async def close_source(*sources: Any) -> BaseException | None:
             elif (aclose := getattr(source, "aclose", None)) is not None:
                 await aclose()
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             errors.append(error)
     return join_errors(*errors)
 

@@ -14,7 +14,7 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._contexts import read_whole
-from asyncwait.toolkit._loop import let_pass
+from asyncwait.toolkit._loop import reraise_fatal
 from asyncwait.toolkit._parts import Results
 
 
@@ -64,7 +64,7 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
     try:
         return read_whole(returned)
     except BaseException as error:
-        let_pass(error)
+        reraise_fatal(error)
         # Nothing is awaited here, so not even a CancelledError is anybody else's.
         failure = call_failed(record, error)
         raise failure from failure.__cause__
@@ -91,7 +91,7 @@ def results_at_deadline(
     try:
         returned = handler(record.value)
     except BaseException as error:
-        let_pass(error)
+        reraise_fatal(error)
         raise CallTimedOut(record, f"{late}, and the handler raised {shown(error)}") from error
     if returned is None:
         raise CallTimedOut(record, f"{late}, and the handler gave None")
@@ -118,7 +118,7 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
     try:
         given = handler(record.value, failure)
     except BaseException as error:
-        let_pass(error)
+        reraise_fatal(error)
         if error is failure or error is failure.__cause__:
             raise failure from failure.__cause__
         reason = f"{failure.reason}, and the failure handler raised {shown(error)}"

@@ -32,7 +32,7 @@ from asyncwait.toolkit._plain_types import (
     PlainResults,
     PlainWait,
 )
-from asyncwait.toolkit._single_entry import Visit
+from asyncwait.toolkit._single_entry import SingleEntry
 
 
 @overload
@@ -139,27 +139,27 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
 
 
 def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
-    """Return `wait` with a context that says what is wrong with a second visit."""
+    """Return `wait` with a context that says what is wrong with a second entry."""
     given = AbstractAsyncContextManager[PlainResults[Any]]
 
     @wraps(wait)
-    def visit(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
+    def enter_once(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
         return _EnteredOnce(wait(*args, **kwargs))
 
     signature = inspect.signature(wait).replace(return_annotation=given)
-    visit.__signature__ = signature  # type: ignore[attr-defined]
-    return visit
+    enter_once.__signature__ = signature  # type: ignore[attr-defined]
+    return enter_once
 
 
 class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
-    """Says plainly what is wrong with a second visit to a context."""
+    """Says plainly what is wrong with a second entry of a context."""
 
     def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]]) -> None:
         self._context = context
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
 
     async def __aenter__(self) -> PlainResults[Any]:
-        self._visit.enter()
+        self._single_entry.enter()
         return await self._context.__aenter__()
 
     async def __aexit__(
@@ -168,7 +168,7 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        self._visit.leave()
+        self._single_entry.leave()
         return await self._context.__aexit__(kind, error, traceback)
 
 

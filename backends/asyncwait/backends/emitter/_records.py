@@ -13,7 +13,7 @@ from asyncwait.toolkit import (
     FunctionParts,
     call_failed,
     collect_results,
-    let_pass,
+    reraise_fatal,
     results_at_deadline,
     results_despite,
     supplied,
@@ -94,7 +94,7 @@ class Records:
         try:
             return collect_results(record, supplied(supply))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             failure = call_failed(record, error)
             raise failure from failure.__cause__
 

@@ -22,10 +22,10 @@ from asyncwait.toolkit import (
     FunctionParts,
     call_scope,
     collect_results,
-    let_pass,
+    is_own_cancellation,
     outcome_of,
+    reraise_fatal,
     supplied,
-    was_asked_for,
 )
 
 Spawn: TypeAlias = Callable[..., object]
@@ -192,10 +192,10 @@ class CalledFunction:
         try:
             results = await outcome_of(record, call(record.value), scope)
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             if scope.cancel_called and isinstance(error, Exception):
                 return  # It is late, and concerns nobody.
-            if scope.cancel_called or was_asked_for(error):
+            if scope.cancel_called or is_own_cancellation(error):
                 raise
             _tell(handle.complete_exceptionally, error)
         else:

@@ -25,7 +25,7 @@ from asyncwait.toolkit import (
     JoinableTasks,
     PlainFunction,
     PlainSource,
-    Visit,
+    SingleEntry,
     check_arguments,
     join_errors,
     plain_wait,
@@ -91,7 +91,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         feed: Callable[[], Feeder],
         results: R,
     ) -> None:
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
         self._config = config
         self._parts = parts
         self._core = core
@@ -99,7 +99,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         self._results = results
 
     async def __aenter__(self) -> R:
-        self._visit.enter()
+        self._single_entry.enter()
         self._feeder = self._feed()
         with ExitStack() as scopes:
             # Entered before `open`, which may leave a scope of its own open for `close`.
@@ -119,7 +119,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         self._watch = anyio.CancelScope()
         self._sweep = self._sweeper()
         self._crew = self._hire(opened)
-        self._core.on_pending = self._crew.help
+        self._core.on_pending = self._crew.wake_worker
         self._core.on_close = self._dismiss
         self._group.start_soon(self._heed)
         self._group.start_soon(self._feeder.run)
@@ -158,7 +158,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._visit.leave()
+        self._single_entry.leave()
         with self._group.scopes(self._scopes):
             self._core.stop(self._group.misplaced)
             reason = await self._group.join()

@@ -92,7 +92,7 @@ class Retries(Sweep):
 
     # Calls end.
 
-    def beat(self, entry: Entry, at: float | None = None, worker: Any = None) -> bool:
+    def expire_due(self, entry: Entry, at: float | None = None, worker: Any = None) -> bool:
         """Decide what was due before now, or `at`; tell whether an outcome of `entry` is too late.
 
         It is after the deadline, the limit, or another outcome; so is one from an earlier worker.

@@ -104,7 +104,7 @@ class Sweep:
         self._core.due = now + self._timeout
         self._wake()
 
-    def beat(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
+    def expire_due(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
         """Decide what was due before now, or `at`; tell whether that is true of `entry`.
 
         Where something blocks the loop, a call may end late and yet before the sweep comes. A

@@ -14,9 +14,9 @@ from asyncwait.toolkit import (
     FunctionParts,
     call_scope,
     collect_results,
-    let_pass,
+    is_own_cancellation,
     outcome_of,
-    was_asked_for,
+    reraise_fatal,
 )
 
 Spawn: TypeAlias = Callable[..., object]
@@ -93,10 +93,10 @@ class CalledFunction:
         try:
             results = listed(record, await outcome_of(record, call(record.value), scope))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             if scope.cancel_called and isinstance(error, Exception):
                 return None  # It is late, and concerns nobody.
-            if scope.cancel_called or was_asked_for(error):
+            if scope.cancel_called or is_own_cancellation(error):
                 raise
             return partial(_raise, error)
         return lambda: results

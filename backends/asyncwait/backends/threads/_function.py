@@ -19,7 +19,7 @@ from asyncwait.toolkit import (
     FunctionParts,
     is_collection,
     join_errors,
-    let_pass,
+    reraise_fatal,
     run_hook,
     running_loop,
 )
@@ -101,7 +101,7 @@ class InThreads:
 
     def _raised(self, error: BaseException, result: PoolResultFuture) -> Told:
         try:
-            let_pass(error)
+            reraise_fatal(error)
         except BaseException as interruption:
             if not self._is_interrupted:
                 self._is_interrupted, self._interruption = True, interruption
