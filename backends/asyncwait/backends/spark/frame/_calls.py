@@ -162,7 +162,7 @@ def failure_handler(
         parts: of the user's function.
         results: what is made of what a handler gives.
 
-    Of a journal that can't be written nobody is asked: who left such rows out would pay for them
+    Of a journal that can't be written nobody is asked: who left such rows out would call for them
     again and again. A result that is too long for it is known to be.
     """
     asked = parts.failure if on_error is None else on_error
@@ -186,7 +186,7 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     """Return `retry` for functions of rows; its predicates are asked of what the user's own gives.
 
     A result that does not fit is no reason to call again, nor is one that can't be kept; and what
-    was paid for is not judged twice.
+    was completed is not judged twice.
 
     Args:
         retry: as it was configured.

@@ -94,7 +94,7 @@ class Opening:
         return opens(config, function, rows)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:
-        """Return the source, and the function of rows, which is not called for what is paid for."""
+        """Return the source, and the function of rows, not called for what is completed."""
         payloads = self._payloads()
         kind = BlockingRowFunction if self._blocks else RowFunction
         of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
