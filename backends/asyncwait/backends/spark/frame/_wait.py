@@ -138,7 +138,7 @@ def frame_wait(mode: Mode) -> FrameWait:
                 the slots that the cluster has now.
             progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
                 to be open for as long as they run.
-            journal: where results are kept as soon as calls are completed, so that a task, an action
+            journal: where results are kept as soon as a call completes, so that a task, an action
                 or a job that is killed and started again does not call twice: the path of a folder
                 that all workers see, or a URL for fsspec. The function may not change meanwhile:
                 its code as it runs, what is bound to it, and what it uses of your own modules; see
