@@ -189,7 +189,7 @@ def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -
 
 @linux
 def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> None:
-    """What Python or a shell ignores is not ignored there; nor has it the keeper's pipe."""
+    """What Python or a shell ignores is not ignored there; nor has it the supervisor's pipe."""
     shown = "grep -E 'Sig(Ign|Blk)' /proc/self/status | cut -f 2; cd /proc/$$/fd && echo *"
     child = start(["sh", "-c", shown])
 
@@ -232,7 +232,7 @@ def test_a_child_knows_its_mark(start: Start) -> None:
 @linux
 def test_a_child_that_swarms_is_ended(mark: str, start: Start) -> None:
     """Before it takes the machine down."""
-    # The first process alone forks: it takes a while until a machine without a keeper is full.
+    # The first process alone forks: it takes a while until a machine without a supervisor is full.
     child = start(python("while True: os.fork() or time.sleep(600)"))
 
     assert [*lines_of(child)] == []

@@ -37,8 +37,8 @@ from asyncwait.spec import (
     Snapshot,
     Watermark,
     WatermarkStatus,
-    close_source,
 )
+from asyncwait.toolkit import close_source
 
 
 class EndsWithCallsInFlight(StreamTask):

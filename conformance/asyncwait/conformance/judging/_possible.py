@@ -6,7 +6,7 @@ from functools import cached_property
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging._identity import is_same, is_same_element
 from asyncwait.conformance.judging._items import ROUNDING
-from asyncwait.spec import Record, SnapshotError
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -34,6 +34,7 @@ from asyncwait.spec.scenario import (
     identity,
     next_leg,
 )
+from asyncwait.spec.snapshots import SnapshotError
 
 _HOW = {"reply": "returned", "raise": "raised", "misreturn": "misreturned", "never": "returned"}
 """How a call ends that does so; one that never answers only when it swallows its cancellation."""

@@ -21,14 +21,8 @@ MODULES = ("_operator", "_function", "_config", "_retry", "_elements", "_errors"
 
 APART = frozenset(
     {
-        "FunctionParts",  # what operators are built with: functions and their own tests
         "InvalidConfig",
         "MissingExtra",
-        "NotPortable",
-        "BackOffs",
-        "SnapshotCorrupt",
-        "SnapshotError",
-        "SnapshotVersionUnsupported",
     }
 )
 """Public classes of these modules that say nothing of what an operator does."""

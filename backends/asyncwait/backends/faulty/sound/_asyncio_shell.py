@@ -7,7 +7,8 @@ from typing import Any
 
 from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Record, awaitable_of, let_pass
+from asyncwait.spec import Record
+from asyncwait.toolkit import awaitable_of, reraise_fatal
 
 
 class AsyncioShell(Shell):
@@ -39,7 +40,7 @@ class AsyncioShell(Shell):
         try:
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             reply.fail(self._loop.time(), error)  # too late to count if the operator cancelled it
         else:
             reply.give(self._loop.time(), lambda: returned)
@@ -61,7 +62,7 @@ class AsyncioShell(Shell):
         try:
             self._parts.invoke(record.value, Handle(put))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             reply.fail(self._loop.time(), error)
             wake()
         return answered

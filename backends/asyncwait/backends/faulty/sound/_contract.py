@@ -13,17 +13,19 @@ from typing import Any, NoReturn, TypeAlias
 from asyncwait.spec import (
     Barrier,
     Element,
-    FunctionParts,
     LatencyMarker,
     OperatorConfig,
     Record,
     Snapshot,
     Stored,
     TooManyAbandonedCalls,
+)
+from asyncwait.toolkit import (
+    FunctionParts,
     call_failed,
     close_source,
     collect_results,
-    let_pass,
+    reraise_fatal,
     results_at_deadline,
 )
 
@@ -100,7 +102,7 @@ def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:
     try:
         results = collect_results(record, answer())
     except BaseException as error:
-        let_pass(error)
+        reraise_fatal(error)
         failure = call_failed(record, error)
         raise failure from failure.__cause__
     return _outputs(record, results)
@@ -182,7 +184,7 @@ class Source:
             except StopAsyncIteration:
                 return None
             except BaseException as error:
-                let_pass(error)
+                reraise_fatal(error)
                 if is_cancelled(error):
                     raise
                 return error

@@ -7,17 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from asyncwait.backends.faulty.sound._contract import Reply, Source
-from asyncwait.spec import (
-    Element,
-    OperatorConfig,
-    Record,
-    Snapshot,
-    Statistics,
-    Stored,
-    check_arguments,
-    join_errors,
-    run_hook,
-)
+from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Statistics, Stored
+from asyncwait.toolkit import check_arguments, join_errors, run_hook
 
 
 class Shell(ABC):

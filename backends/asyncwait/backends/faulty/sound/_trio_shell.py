@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
 from asyncwait.backends.faulty.sound._shell import Shell
-from asyncwait.spec import Element, Record, awaitable_of, let_pass, plain_error
+from asyncwait.spec import Element, Record
+from asyncwait.toolkit import awaitable_of, plain_error, reraise_fatal
 
 if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
     import trio
@@ -95,7 +96,7 @@ class TrioShell(Shell):
                 return
             returned = await awaitable_of(record, self._parts.call(record.value))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             if isinstance(error, trio.Cancelled):
                 raise
             reply.fail(self._now(), error)

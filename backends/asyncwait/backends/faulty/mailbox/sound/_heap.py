@@ -9,8 +9,7 @@ from typing import TypeVar
 import anyio
 
 from asyncwait.reference import Mail, MailboxState
-from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import MailboxClosedError
+from asyncwait.spec.mailbox import Loop, MailboxClosedError
 
 T = TypeVar("T")
 

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 import anyio
 
 from asyncwait.reference import MAIN, Mail, MailboxState
-from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import MailboxClosedError
+from asyncwait.spec.mailbox import Loop, MailboxClosedError
 
 T = TypeVar("T")
 

@@ -7,22 +7,32 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Literal, overload
 
-from asyncwait.spec._checks import is_plain_function
-from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._function import FailureHandler, skip
-from asyncwait.spec._operator import OpenOperator
-from asyncwait.spec._plain_parts import PlainFunction, PlainOne, PlainSource, PlainValues, Value
-from asyncwait.spec._plain_types import (
+from asyncwait.spec import (
+    FailureHandler,
+    InvalidConfig,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    Record,
+    Retry,
+)
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit._parts import skip
+from asyncwait.toolkit._plain_parts import (
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    PlainValues,
+    Value,
+)
+from asyncwait.toolkit._plain_types import (
     KeyedWait,
     OnError,
     OpenPlain,
     PlainResults,
     PlainWait,
 )
-from asyncwait.spec._retry import Retry
-from asyncwait.spec._visit import Visit
+from asyncwait.toolkit._single_entry import SingleEntry
 
 
 @overload
@@ -95,7 +105,7 @@ def plain_wait(
 
         Returns:
             An async context manager that gives an async iterator of the results: see
-            `asyncwait.spec.PlainWait`.
+            `asyncwait.toolkit.PlainWait`.
 
         Raises:
             InvalidConfig: an argument is wrong; on entering, and the source is closed.
@@ -129,27 +139,27 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
 
 
 def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
-    """Return `wait` with a context that says what is wrong with a second visit."""
+    """Return `wait` with a context that says what is wrong with a second entry."""
     given = AbstractAsyncContextManager[PlainResults[Any]]
 
     @wraps(wait)
-    def visit(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
+    def enter_once(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
         return _EnteredOnce(wait(*args, **kwargs))
 
     signature = inspect.signature(wait).replace(return_annotation=given)
-    visit.__signature__ = signature  # type: ignore[attr-defined]
-    return visit
+    enter_once.__signature__ = signature  # type: ignore[attr-defined]
+    return enter_once
 
 
 class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
-    """Says plainly what is wrong with a second visit to a context."""
+    """Says plainly what is wrong with a second entry of a context."""
 
     def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]]) -> None:
         self._context = context
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
 
     async def __aenter__(self) -> PlainResults[Any]:
-        self._visit.enter()
+        self._single_entry.enter()
         return await self._context.__aenter__()
 
     async def __aexit__(
@@ -158,7 +168,7 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        self._visit.leave()
+        self._single_entry.leave()
         return await self._context.__aexit__(kind, error, traceback)
 
 

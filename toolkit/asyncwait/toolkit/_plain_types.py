@@ -7,11 +7,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
-from asyncwait.spec._config import OperatorConfig
-from asyncwait.spec._errors import OperatorError
-from asyncwait.spec._operator import Statistics
-from asyncwait.spec._plain_parts import PlainFunction, PlainSource
-from asyncwait.spec._retry import Retry
+from asyncwait.spec import OperatorConfig, OperatorError, Retry, Statistics
+from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -8,8 +8,8 @@ from functools import partial
 from types import coroutine
 from typing import Any
 
-from asyncwait.spec._bell import Bell
-from asyncwait.spec._loop import plain_error, running_trio
+from asyncwait.toolkit._bell import Bell
+from asyncwait.toolkit._loop import plain_error, running_trio
 
 
 def start_task(group: Any, function: Callable[..., Any], *args: Any) -> None:

@@ -1,4 +1,4 @@
-"""A place in a crew: what is wanted there, and the child process that is there now."""
+"""A slot of a crew: what is wanted there, and the child process that is there now."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -83,8 +83,8 @@ class Wait:
         return had >= self.bound - passed or self.passed > STARVED * self.bound
 
 
-class Member:
-    """A place in a crew: what is wanted there, and the child that is there now.
+class WorkerSlot:
+    """A slot of a crew: what is wanted there, and the child that is there now.
 
     Args:
         speech: how to talk with it.

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
-from asyncwait.spec._loop import running_trio
+from asyncwait.toolkit._loop import running_trio
 
 
 class Bell:

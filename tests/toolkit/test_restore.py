@@ -12,8 +12,8 @@ from asyncwait.spec import (
     Snapshot,
     Watermark,
     WatermarkStatus,
-    check_restore,
 )
+from asyncwait.toolkit import check_restore
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from asyncwait.spec._checks import require_whole
 from asyncwait.spec._elements import (
     HIGHEST,
     LOWEST,
@@ -24,17 +23,29 @@ from asyncwait.spec._elements import (
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.spec._errors import (
-    InvalidConfig,
-    NotPortable,
-    SnapshotCorrupt,
-    SnapshotVersionUnsupported,
-)
+from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
+from asyncwait.spec.checks import require_whole
 from asyncwait.spec.texts import one_line, shown
 
 _MAGIC = b"AWSN"
 _VERSION = 1
 _HEADER = struct.Struct(">4sHII")
+
+
+class SnapshotError(AsyncWaitError):
+    """A snapshot can't be written or read."""
+
+
+class NotPortable(SnapshotError, TypeError):
+    """A value does not come back equal and of the same type from the codec."""
+
+
+class SnapshotCorrupt(SnapshotError, ValueError):
+    """The bytes are not a whole, unaltered snapshot."""
+
+
+class SnapshotVersionUnsupported(SnapshotError, ValueError):
+    """The snapshot was written in a format that this version does not know."""
 
 
 class Codec(Protocol):
@@ -301,3 +312,17 @@ def _difference(path: str, value: Any, back: Any) -> str | None:
     else:
         return None if value == back else f"{path} is {shown(value)} but came back as {shown(back)}"
     return next((spot for pair in pairs if (spot := _difference(*pair)) is not None), None)
+
+
+__all__ = [
+    "Codec",
+    "JsonCodec",
+    "NotPortable",
+    "SnapshotCorrupt",
+    "SnapshotError",
+    "SnapshotVersionUnsupported",
+    "decode_snapshot",
+    "encode_snapshot",
+    "merge_snapshots",
+    "split_snapshot",
+]

@@ -6,34 +6,12 @@ Nothing is imported for it: whoever runs on trio, or cancels with anyio, has imp
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
-from msgspec import Struct
-
-CallAt: TypeAlias = Callable[[float, Callable[[], object]], asyncio.TimerHandle]
+from asyncwait.spec.mailbox import Loop
 
 _INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
-
-
-class Loop(Struct, frozen=True):
-    """The loop that an operator was opened on.
-
-    Args:
-        time: its clock, in seconds, and the only one that an operator knows; for any thread.
-        call_soon_threadsafe: runs a function on the loop soon; for any thread.
-        call_at: runs a function at a time of the clock; None on trio, where only tasks sleep.
-    """
-
-    time: Callable[[], float]
-    call_soon_threadsafe: Callable[[Callable[[], object]], Any]
-    call_at: CallAt | None
-
-    def call_from_thread(self, function: Callable[[], object]) -> None:
-        """Run `function` on the loop soon, or never if the loop is closed."""
-        with suppress(RuntimeError):  # what a closed asyncio loop raises; trio's is a kind of it
-            self.call_soon_threadsafe(function)
 
 
 def running_loop() -> Loop:
@@ -50,7 +28,7 @@ def running_loop() -> Loop:
     return Loop(loop.time, loop.call_soon_threadsafe, loop.call_at)
 
 
-def let_pass(error: BaseException) -> None:
+def reraise_fatal(error: BaseException) -> None:
     """Return if `error` is an outcome; raise what is meant for the whole program, plainly.
 
     Raises:
@@ -62,7 +40,7 @@ def let_pass(error: BaseException) -> None:
             raise leaf
 
 
-def was_asked_for(error: BaseException) -> bool:
+def is_own_cancellation(error: BaseException) -> bool:
     """Say whether `error` is a cancellation that a scope round the present task asks for.
 
     If user code has made it up, or it comes from a task that somebody else has cancelled, no such

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from asyncwait.spec import (
-    BackOffs,
-    CallFailed,
-    FunctionParts,
-    Record,
-    Retry,
-    collect_results,
-    supplied,
-)
+from asyncwait.spec import CallFailed, Record, Retry
+from asyncwait.toolkit import BackOffs, FunctionParts, collect_results, supplied
 
 PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
 

@@ -11,17 +11,19 @@ import pytest
 from asyncwait.spec import (
     MODES,
     Element,
-    FunctionParts,
     InvalidConfig,
     InvalidResult,
     OperatorConfig,
     OperatorResults,
-    PlainResults,
-    PlainWait,
     Record,
     Snapshot,
     Statistics,
     Watermark,
+)
+from asyncwait.toolkit import (
+    FunctionParts,
+    PlainResults,
+    PlainWait,
     collect_results,
     plain_wait,
     run_hook,

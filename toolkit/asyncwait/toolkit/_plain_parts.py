@@ -5,11 +5,11 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, I
 from contextlib import contextmanager
 from typing import Any
 
-from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._function import FailureHandler, FunctionParts, not_awaitable
-from asyncwait.spec._operator import OperatorResults, Statistics, close_source
+from asyncwait.spec import FailureHandler, InvalidConfig, OperatorResults, Record, Statistics
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit._opening import close_source
+from asyncwait.toolkit._outcomes import not_awaitable
+from asyncwait.toolkit._parts import FunctionParts
 
 
 class _Dict:

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncwait.spec import close_source
+from asyncwait.toolkit import close_source, join_errors
 
 
 class Closable:
@@ -69,3 +69,15 @@ def test_an_interruption_of_the_program_passes() -> None:
     """It is not about the source."""
     with pytest.raises(SystemExit):
         close(Closable("a", [], SystemExit()))
+
+
+def test_the_first_of_several_errors_is_told_of_the_others() -> None:
+    """No error is lost, and one that is there twice is told once."""
+    first, second, third = LookupError("1"), OSError("2"), OSError("3")
+
+    assert join_errors(None, first, None, second, first, third) is first
+    assert first.__notes__ == [
+        "Closing the operator raised, too: OSError('2')",
+        "Closing the operator raised, too: OSError('3')",
+    ]
+    assert join_errors(None, None) is None

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.spec import ByKey, Record, invalid_key
+from asyncwait.spec import Record
+from asyncwait.toolkit import ByKey, invalid_key
 
 KEYS = st.recursive(
     st.sampled_from([None, 0, 1, 1.0, True, False, "", "1", "x", -1, -2, (1,), (1.0,)]),

@@ -1,15 +1,16 @@
-"""Keeps one child process, so that nothing it starts outlives the command.
+"""Supervises one child process, so that nothing it starts outlives the command.
 
-    python -I -S _keeper.py CONTROL FOLDER MEMORY COMMAND...
+    python -IS _supervisor.py CONTROL FOLDER MEMORY COMMAND...
 
 This is a program of its own, between the command and the child. It ends when the child ends, when
 nobody holds the other end of the pipe CONTROL any more, when its parent is gone, when a signal asks
 it to, or when there are too many processes below it. Then all of these are killed, FOLDER is
 removed, and it ends as the child did.
 
-On Linux orphans become children of the keeper (it is their subreaper), whatever session they have
-made for themselves, and the child dies with the keeper. On other systems a process that leaves the
-session of the child is not found. Nowhere is a process found that some daemon starts on request.
+On Linux orphans become children of the supervisor (it is their subreaper), whatever session they
+have made for themselves, and the child dies with the supervisor. On other systems a process that
+leaves the session of the child is not found. Nowhere is a process found that some daemon starts on
+request.
 
 It needs the standard library alone and runs none of the child's code.
 """
@@ -26,7 +27,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 LOOK_EVERY = 0.1  # seconds between two looks for a parent that is gone, or a child that swarms
-MOST_PROCESSES = 256  # below a keeper
+MOST_PROCESSES = 256  # below a supervisor
 SWEEP_WITHIN = 5.0  # seconds
 
 _SWARMED = -1  # in place of the status of a child
@@ -38,7 +39,7 @@ _MAYBE_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)
 
 
 def main(control: int, folder: str, memory: int, command: list[str]) -> NoReturn:
-    """Keep the child that `command` starts; see above.
+    """Supervise the child that `command` starts; see above.
 
     Args:
         control: file descriptor.
@@ -51,10 +52,10 @@ def main(control: int, folder: str, memory: int, command: list[str]) -> NoReturn
     _prctl(_ADOPT_ORPHANS, 1)
     os.set_inheritable(control, False)
     woken = _wake_on_signals()
-    keeper = os.getpid()
+    supervisor = os.getpid()
     child = os.fork()
     if child == 0:
-        _become(command, memory, keeper)
+        _become(command, memory, supervisor)
     words = _let_go()
     status = _outlast(child, control, woken, parent)
     _sweep(child)
@@ -87,7 +88,7 @@ def _wake_on_signals() -> int:
     return woken
 
 
-def _become(command: list[str], memory: int, keeper: int) -> NoReturn:
+def _become(command: list[str], memory: int, supervisor: int) -> NoReturn:
     """Turn into the child."""
     try:
         os.setsid()
@@ -96,7 +97,7 @@ def _become(command: list[str], memory: int, keeper: int) -> NoReturn:
         if memory:
             _limit(memory)
         _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() == keeper:
+        if os.getppid() == supervisor:
             os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
     except OSError as error:
         os.write(2, f"{command[0]} can't be started: {error.strerror}\n".encode())

@@ -11,9 +11,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from asyncwait.spec._elements import Record
-from asyncwait.spec._function import awaitable_of
-from asyncwait.spec._loop import running_trio
+from asyncwait.spec import Record
+from asyncwait.toolkit._loop import running_trio
+from asyncwait.toolkit._outcomes import awaitable_of
 
 
 class CallScope(Protocol):
@@ -69,14 +69,14 @@ async def outcome_of(record: Record, returned: Any, scope: CallScope) -> Any:
         result = await awaitable_of(record, returned)
     except BaseException:
         with suppress(asyncio.CancelledError):
-            await own_cancellation(scope)
+            await raise_self_cancellation(scope)
         raise
-    await own_cancellation(scope)
+    await raise_self_cancellation(scope)
     return result
 
 
-async def own_cancellation(scope: CallScope) -> None:
-    """Raise the cancellation that a call has asked for itself, on asyncio, and has not awaited.
+async def raise_self_cancellation(scope: CallScope) -> None:
+    """Raise the cancellation of its own task that a call has left behind, on asyncio.
 
     Args:
         scope: of the call, which has just ended in this task.

@@ -9,7 +9,7 @@ import pytest
 import trio
 from operators import seconds_now, virtual_loop
 
-from asyncwait.spec import CallScope, call_scope
+from asyncwait.toolkit import CallScope, call_scope
 
 pytestmark = pytest.mark.anyio
 

@@ -65,3 +65,14 @@ def require_timeout(name: str, value: Any) -> None:
     """
     if value is not None and (not is_number(value) or not value > 0):
         raise InvalidConfig.of(name, value, "a number of seconds > 0, or None for none")
+
+
+__all__ = [
+    "at_most_infinite",
+    "is_number",
+    "is_plain_function",
+    "is_whole",
+    "require_seconds",
+    "require_timeout",
+    "require_whole",
+]

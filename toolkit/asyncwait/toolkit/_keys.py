@@ -2,8 +2,7 @@
 
 from typing import Any, Generic, TypeVar
 
-from asyncwait.spec._elements import Record
-from asyncwait.spec._errors import InvalidKey
+from asyncwait.spec import InvalidKey, Record
 from asyncwait.spec.texts import shown
 
 V = TypeVar("V")

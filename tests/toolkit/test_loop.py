@@ -9,7 +9,8 @@ import anyio
 import pytest
 from operators import virtual_loop
 
-from asyncwait.spec import Loop, let_pass, plain_error, running_loop, was_asked_for
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import is_own_cancellation, plain_error, reraise_fatal, running_loop
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -96,7 +97,7 @@ def test_what_is_meant_for_the_program_is_raised_plainly(
     error = kind("over")
 
     with pytest.raises(kind) as caught:
-        let_pass(wrapped(error))
+        reraise_fatal(wrapped(error))
 
     assert caught.value is error
 
@@ -108,11 +109,11 @@ def test_what_is_meant_for_the_program_is_raised_plainly(
 )
 def test_whatever_else_is_raised_is_an_outcome(error: BaseException) -> None:
     """The caller goes on with it."""
-    let_pass(error)
+    reraise_fatal(error)
 
 
 @pytest.mark.anyio
-async def test_a_cancellation_by_a_scope_was_asked_for() -> None:
+async def test_a_cancellation_by_a_scope_is_own() -> None:
     """By the scope itself, or by one further out; behind them it is over."""
     seen: list[bool] = []
 
@@ -121,32 +122,32 @@ async def test_a_cancellation_by_a_scope_was_asked_for() -> None:
         try:
             await anyio.sleep(1)
         except BaseException as error:
-            seen += [was_asked_for(error), was_asked_for(ValueError())]
+            seen += [is_own_cancellation(error), is_own_cancellation(ValueError())]
             with anyio.CancelScope(shield=True):  # noqa: ASYNC100 - to be looked at, not waited in
-                seen.append(was_asked_for(error))
+                seen.append(is_own_cancellation(error))
             raise
 
     assert seen == [True, False, False]
 
 
 @pytest.mark.anyio
-async def test_a_cancellation_that_user_code_makes_up_was_not(anyio_backend_name: str) -> None:
+async def test_a_cancellation_that_user_code_makes_up_is_not(anyio_backend_name: str) -> None:
     """No scope asks for it, and on trio it is just an exception."""
     error = asyncio.CancelledError()
 
-    assert not was_asked_for(error)
+    assert not is_own_cancellation(error)
     with anyio.CancelScope() as scope:  # noqa: ASYNC100 - to be looked at, not waited in
         scope.cancel()
-        assert was_asked_for(error) == (anyio_backend_name == "asyncio")
+        assert is_own_cancellation(error) == (anyio_backend_name == "asyncio")
 
 
-def test_a_cancellation_in_a_callback_of_the_loop_was_not() -> None:
+def test_a_cancellation_in_a_callback_of_the_loop_is_not() -> None:
     """There is no task there, and no scope round it."""
     seen: list[bool] = []
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        loop.call_soon(lambda: seen.append(was_asked_for(asyncio.CancelledError())))
+        loop.call_soon(lambda: seen.append(is_own_cancellation(asyncio.CancelledError())))
         await asyncio.sleep(0)
 
     asyncio.run(main())

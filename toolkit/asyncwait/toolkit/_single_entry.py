@@ -1,10 +1,10 @@
 """That the context of an operator is entered and left once."""
 
 
-class Visit:
-    """The one visit to a context. A second one would find a source that was read, and say nothing.
+class SingleEntry:
+    """Has a context entered once: a second entry would find a source that was read, unnoticed.
 
-    A visit that is refused leaves the other one as it is.
+    An entry that is refused leaves the first one as it is.
     """
 
     def __init__(self) -> None:

@@ -9,13 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Record
+from asyncwait.toolkit import (
     FunctionParts,
-    InvalidConfig,
-    InvalidResult,
-    Record,
     awaitable_of,
     call_failed,
     collect_results,
