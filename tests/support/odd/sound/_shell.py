@@ -6,7 +6,6 @@ from collections.abc import AsyncIterable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.backends.faulty.sound._contract import Reply, Source
 from asyncwait.spec import (
     Element,
     OperatorConfig,
@@ -18,6 +17,7 @@ from asyncwait.spec import (
     join_errors,
     run_hook,
 )
+from odd.sound._contract import Reply, Source
 
 
 class Shell(ABC):
