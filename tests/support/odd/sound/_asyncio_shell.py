@@ -5,10 +5,10 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
-from asyncwait.backends.faulty.sound._shell import Shell
 from asyncwait.spec import Record
 from asyncwait.toolkit import awaitable_of, reraise_fatal
+from odd.sound._contract import Answer, Handle, Reply
+from odd.sound._shell import Shell
 
 
 class AsyncioShell(Shell):

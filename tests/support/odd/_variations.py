@@ -6,17 +6,7 @@ from functools import partial
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.faulty._gallery import Variation
-from asyncwait.backends.faulty.sound import (
-    GivesEachRecordATask,
-    KeepsItsBooksInAThread,
-    ParksEachRecord,
-    RoundsDeadlinesToTicks,
-    RunsOnCallbacks,
-    SpeaksThroughChannels,
-    WorksOnlyWhenAsked,
-    WorksThroughQueues,
-)
+from asyncwait.backends.faulty import Variation
 from asyncwait.reference import (
     MAIN,
     AsyncWaitOperator,
@@ -33,6 +23,16 @@ from asyncwait.reference import (
     Watch,
 )
 from asyncwait.spec import Barrier, Element, Snapshot
+from odd.sound import (
+    GivesEachRecordATask,
+    KeepsItsBooksInAThread,
+    ParksEachRecord,
+    RoundsDeadlinesToTicks,
+    RunsOnCallbacks,
+    SpeaksThroughChannels,
+    WorksOnlyWhenAsked,
+    WorksThroughQueues,
+)
 
 TURNS = 10
 """Turns of the loop that a cancelled call has to end in, at least (TIME-8)."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
-from asyncwait.backends.faulty.sound._contract import (
+from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from odd.sound._asyncio_shell import AsyncioShell
+from odd.sound._contract import (
     Reply,
     outputs_at_deadline,
     outputs_of,
@@ -17,7 +18,6 @@ from asyncwait.backends.faulty.sound._contract import (
     put_first,
     too_many_abandoned,
 )
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
 _GRACE, _TURNS = 0.005, 9
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.backends.faulty.sound._contract import Reply, Source
 from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Statistics, Stored
 from asyncwait.toolkit import check_arguments, join_errors, run_hook
+from odd.sound._contract import Reply, Source
 
 
 class Shell(ABC):

@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol, TypeAlias
 
-from asyncwait.backends.faulty.sound._contract import passed_on, put_first
 from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Stored
+from odd.sound._contract import passed_on, put_first
 
 Orders: TypeAlias = list[Callable[[], object]]
 """What the loop has to do, in this order."""

@@ -4,11 +4,12 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
-from asyncwait.backends.faulty.sound._contract import (
+import trio
+
+from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from odd.sound._contract import (
     Reply,
     outputs_at_deadline,
     outputs_of,
@@ -16,11 +17,7 @@ from asyncwait.backends.faulty.sound._contract import (
     put_first,
     too_many_abandoned,
 )
-from asyncwait.backends.faulty.sound._trio_shell import TrioShell
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
-
-if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
-    import trio
+from odd.sound._trio_shell import TrioShell
 
 _GRACE, _TURNS = 0.015, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
@@ -143,7 +140,7 @@ class ParksEachRecord(TrioShell):
         self._nursery.start_soon(self._judge, entry)
         return outputs_at_deadline(element, self._parts, self._config)
 
-    async def _call(self, entry: _Entry, record: Record, scope: "trio.CancelScope") -> None:
+    async def _call(self, entry: _Entry, record: Record, scope: trio.CancelScope) -> None:
         self._calls += 1
         entry.is_called = True
         if self._config.timeout is not None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
-from asyncwait.backends.faulty.sound._contract import (
+from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from odd.sound._asyncio_shell import AsyncioShell
+from odd.sound._contract import (
     Reply,
     outputs_at_deadline,
     outputs_of,
@@ -16,7 +17,6 @@ from asyncwait.backends.faulty.sound._contract import (
     put_first,
     too_many_abandoned,
 )
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
 
 _GRACE, _TURNS = 0.002, 9
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""

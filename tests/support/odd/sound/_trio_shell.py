@@ -3,17 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Coroutine
 from contextlib import suppress
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from asyncwait.backends.faulty.sound._contract import Answer, Handle, Reply
-from asyncwait.backends.faulty.sound._shell import Shell
+import trio
+
 from asyncwait.spec import Element, Record
 from asyncwait.toolkit import awaitable_of, plain_error, reraise_fatal
-
-if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
-    import trio
-
+from odd.sound._contract import Answer, Handle, Reply
+from odd.sound._shell import Shell
 
 _INTERRUPTED = RuntimeError("the operator was cancelled from outside")
 

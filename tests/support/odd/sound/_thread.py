@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from asyncwait.backends.faulty.sound._asyncio_shell import AsyncioShell
-from asyncwait.backends.faulty.sound._books import Books, Orders
-from asyncwait.backends.faulty.sound._contract import (
+from asyncwait.spec import Element, OperatorError, Record
+from odd.sound._asyncio_shell import AsyncioShell
+from odd.sound._books import Books, Orders
+from odd.sound._contract import (
     Reply,
     outputs_at_deadline,
     outputs_of,
     too_many_abandoned,
 )
-from asyncwait.spec import Element, OperatorError, Record
 
 _GRACE, _TURNS = 0.02, 3
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""

@@ -4,21 +4,19 @@ import math
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from asyncwait.backends.faulty.sound._contract import (
+import trio
+
+from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from odd.sound._contract import (
     Reply,
     outputs_at_deadline,
     outputs_of,
     passed_on,
     too_many_abandoned,
 )
-from asyncwait.backends.faulty.sound._trio_shell import TrioShell
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
-
-if TYPE_CHECKING or find_spec("trio"):  # an extra; without it nobody opens an operator on trio
-    import trio
+from odd.sound._trio_shell import TrioShell
 
 _GRACE, _TURNS = 0.005, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
