@@ -355,11 +355,12 @@ def test_no_rule_convicts_it_where_one_did_once(odd: Variation, case: str) -> No
 
 @each_module
 def test_it_is_written_from_the_contract_alone(module: Path) -> None:
-    """No anyio, no reference, no pool: the standard library, trio, and `asyncwait.spec`."""
+    """No anyio, no reference, no pool: the standard library, trio, the contract and its toolkit."""
     allowed = {*sys.stdlib_module_names, "trio"}
     names = [name for name in _imports(module) if name.partition(".")[0] not in allowed]
 
-    assert [n for n in names if not n.startswith(("asyncwait.spec", package.__name__))] == []
+    own = ("asyncwait.spec", "asyncwait.toolkit", package.__name__)
+    assert [name for name in names if not name.startswith(own)] == []
 
 
 def _imports(module: Path) -> list[str]:
