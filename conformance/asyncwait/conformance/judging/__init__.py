@@ -31,17 +31,22 @@ from asyncwait.conformance.judging._figures import (
     figures_at_the_end,
     figures_read,
 )
-from asyncwait.conformance.judging._identity import (
+from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._kinds import is_of_kind, kind_of
+from asyncwait.conformance.judging._leg import History, LegHistory
+from asyncwait.conformance.judging._observe import (
+    NEVER,
+    ROUNDING,
+    Call,
     Identity,
+    Item,
+    Output,
+    has_plain_key,
     identity_of,
     is_same,
     is_same_element,
+    key_of,
 )
-from asyncwait.conformance.judging._items import NEVER, ROUNDING, Call, Item, Output
-from asyncwait.conformance.judging._judge import Checks, Judged, judge
-from asyncwait.conformance.judging._keys import has_plain_key, key_of
-from asyncwait.conformance.judging._kinds import is_of_kind, kind_of
-from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import Rest
 from asyncwait.conformance.judging._snapshots import SnapshotOut, held_at

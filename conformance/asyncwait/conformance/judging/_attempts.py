@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER, Call
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts
 from asyncwait.spec.scenario import PlannedRetry, Step
 
 TURN = 20.0

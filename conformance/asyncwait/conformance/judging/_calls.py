@@ -15,8 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from asyncwait.conformance.judging._attempts import TURN, Course, course
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER, Call
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import identity
 

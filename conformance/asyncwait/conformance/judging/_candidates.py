@@ -8,8 +8,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from asyncwait.conformance.judging._decision import Decision
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._identity import Identity, RecordIdentity, identity_of
+from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, identity_of
 from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import Event, identity
 

@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import Any
 
 from asyncwait.conformance.judging._check import Finding
-from asyncwait.conformance.judging._items import NEVER, Item, Output
 from asyncwait.conformance.judging._leg import LegHistory
+from asyncwait.conformance.judging._observe import NEVER, Item, Output
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import PLANNED_ERRORS, identity
 

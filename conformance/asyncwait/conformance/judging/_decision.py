@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._items import NEVER
+from asyncwait.conformance.judging._observe import NEVER
 
 
 class Decision(Struct, frozen=True, eq=False):

@@ -10,8 +10,7 @@ from asyncwait.conformance.judging._attempts import TURN, Course, Outcome
 from asyncwait.conformance.judging._calls import Calls, overloaded_at
 from asyncwait.conformance.judging._decision import UNDECIDED, Decision, expected_error
 from asyncwait.conformance.judging._despite import PLANNED, with_failure_handler
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER
+from asyncwait.conformance.judging._observe import NEVER, Facts
 from asyncwait.conformance.judging._ties import Explanation, Request, Ties, asked_for, name_of
 from asyncwait.spec.scenario import Handler
 

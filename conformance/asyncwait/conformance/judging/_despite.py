@@ -4,8 +4,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._decision import Decision, expected_error
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import Call
+from asyncwait.conformance.judging._observe import Call, Facts
 
 
 def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> Decision:

@@ -18,8 +18,7 @@ from asyncwait.conformance.judging._decisions import (
     decided_by_call,
     decided_by_deadline,
 )
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._identity import Identity, RecordIdentity, identity_of
+from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, identity_of
 from asyncwait.conformance.judging._outputs import Linker
 from asyncwait.conformance.judging._ties import Explanation, Tie, Ties
 

@@ -18,9 +18,8 @@ from asyncwait.conformance.judging._calls import Calls, link_calls, overloaded_a
 from asyncwait.conformance.judging._decision import UNDECIDED, Decision
 from asyncwait.conformance.judging._decisions import decide
 from asyncwait.conformance.judging._evidence import likeliest
-from asyncwait.conformance.judging._facts import Facts, Took, read_leg
-from asyncwait.conformance.judging._items import NEVER, Input, Item, Output
 from asyncwait.conformance.judging._leg import History, LegHistory
+from asyncwait.conformance.judging._observe import NEVER, Facts, Input, Item, Output, Took, read_leg
 from asyncwait.conformance.judging._outputs import Link, link_outputs
 from asyncwait.conformance.judging._ties import Explanation, Ties, find_ties
 from asyncwait.spec.scenario import Leg, Scenario, Trace

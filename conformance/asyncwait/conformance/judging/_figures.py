@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from asyncwait.conformance.judging._attempts import TURN
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER, Call, Item
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Item
 from asyncwait.conformance.judging._spans import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead
 

@@ -9,11 +9,17 @@ from itertools import pairwise
 from msgspec import Struct
 
 from asyncwait.conformance.judging._attempts import Outcome, outcomes
-from asyncwait.conformance.judging._facts import Facts, Seen
 from asyncwait.conformance.judging._figures import Reading, readings
-from asyncwait.conformance.judging._identity import identity_of
-from asyncwait.conformance.judging._items import NEVER, Call, Item, Output
-from asyncwait.conformance.judging._keys import pairs_of_keys
+from asyncwait.conformance.judging._observe import (
+    NEVER,
+    Call,
+    Facts,
+    Item,
+    Output,
+    Seen,
+    identity_of,
+    pairs_of_keys,
+)
 from asyncwait.conformance.judging._rest import Rest, rests
 from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
 from asyncwait.conformance.judging._ties import Asked

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._candidates import Candidate, Candidates, Rank, turns
 from asyncwait.conformance.judging._decision import Decision
-from asyncwait.conformance.judging._facts import Facts, Took
-from asyncwait.conformance.judging._identity import Identity, RecordIdentity
+from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, Took
 from asyncwait.spec import Snapshot
 
 

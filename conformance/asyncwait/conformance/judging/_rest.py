@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import Item
+from asyncwait.conformance.judging._observe import Facts, Item
 from asyncwait.conformance.judging._snapshots import SnapshotOut
 from asyncwait.conformance.judging._spans import Span, count, first
 from asyncwait.conformance.judging._stays import Moments, Stay, stays

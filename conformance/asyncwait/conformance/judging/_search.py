@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from asyncwait.conformance.judging._explain import Reading, Way
-from asyncwait.conformance.judging._items import NEVER
 from asyncwait.conformance.judging._leg import History
+from asyncwait.conformance.judging._observe import NEVER
 from asyncwait.conformance.judging._ties import Explanation, Tie
 
 Moment: TypeAlias = tuple[float, float]

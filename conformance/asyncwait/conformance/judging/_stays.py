@@ -5,9 +5,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER, Item
-from asyncwait.conformance.judging._keys import key_of
+from asyncwait.conformance.judging._observe import NEVER, Facts, Item, key_of
 from asyncwait.spec.scenario import Blocked, SinkGaveUp, SinkLeft, SinkTook, SinkWaits
 
 _WAITING = {SinkWaits, SinkTook, SinkGaveUp}

@@ -13,9 +13,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._attempts import Course
 from asyncwait.conformance.judging._calls import Calls
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._identity import identity_of
-from asyncwait.conformance.judging._items import Call
+from asyncwait.conformance.judging._observe import Call, Facts, identity_of
 from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
 
 Asked: TypeAlias = HandlerAsked | FailureAsked

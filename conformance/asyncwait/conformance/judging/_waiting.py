@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from asyncwait.conformance.judging._items import Item
+from asyncwait.conformance.judging._observe import Item
 from asyncwait.conformance.judging._stays import Stay
 
 
