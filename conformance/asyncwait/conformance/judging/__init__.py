@@ -1,7 +1,6 @@
 """From a trace to a judgement: histories of legs, moments of rest, checks; README.md tells how."""
 
-from asyncwait.conformance.judging._attempts import TURN, Outcome
-from asyncwait.conformance.judging._calls import running_at
+from asyncwait.conformance.judging._calls import TURN, Outcome, running_at
 from asyncwait.conformance.judging._check import (
     Check,
     Finding,

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging._attempts import TURN, Course, Outcome
-from asyncwait.conformance.judging._calls import Calls, overloaded_at
+from asyncwait.conformance.judging._calls import TURN, Calls, Course, Outcome, overloaded_at
 from asyncwait.conformance.judging._decision import UNDECIDED, Decision, expected_error
 from asyncwait.conformance.judging._despite import PLANNED, with_failure_handler
 from asyncwait.conformance.judging._observe import NEVER, Facts

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging._attempts import Course
+from asyncwait.conformance.judging._calls import Course
 from asyncwait.conformance.judging._decision import Decision, expected_error
 from asyncwait.conformance.judging._observe import Call, Facts
 

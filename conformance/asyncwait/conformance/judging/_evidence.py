@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from asyncwait.conformance.judging._attempts import Course
-from asyncwait.conformance.judging._calls import Calls
+from asyncwait.conformance.judging._calls import Calls, Course
 from asyncwait.conformance.judging._candidates import Candidate, Rank, turns
 from asyncwait.conformance.judging._decision import UNDECIDED, Decision
 from asyncwait.conformance.judging._decisions import (

@@ -13,8 +13,7 @@ from itertools import accumulate, chain, repeat
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging._attempts import Course
-from asyncwait.conformance.judging._calls import Calls, link_calls, overloaded_at
+from asyncwait.conformance.judging._calls import Calls, Course, link_calls, overloaded_at
 from asyncwait.conformance.judging._decision import UNDECIDED, Decision
 from asyncwait.conformance.judging._decisions import decide
 from asyncwait.conformance.judging._evidence import likeliest

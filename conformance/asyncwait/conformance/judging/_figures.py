@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._attempts import TURN
+from asyncwait.conformance.judging._calls import TURN
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Item
 from asyncwait.conformance.judging._spans import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead

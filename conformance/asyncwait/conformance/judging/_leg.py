@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._attempts import Outcome, outcomes
+from asyncwait.conformance.judging._calls import Outcome, outcomes
 from asyncwait.conformance.judging._figures import Reading, readings
 from asyncwait.conformance.judging._observe import (
     NEVER,

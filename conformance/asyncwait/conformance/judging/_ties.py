@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._attempts import Course
-from asyncwait.conformance.judging._calls import Calls
+from asyncwait.conformance.judging._calls import Calls, Course
 from asyncwait.conformance.judging._observe import Call, Facts, identity_of
 from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
 
