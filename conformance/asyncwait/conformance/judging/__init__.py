@@ -22,7 +22,7 @@ from asyncwait.conformance.judging._common import (
     held_back,
     untimely_request,
 )
-from asyncwait.conformance.judging._despite import FOR_THE_PROGRAM, is_raised
+from asyncwait.conformance.judging._decide import FOR_THE_PROGRAM, is_raised
 from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._figures import (
     Bounds,

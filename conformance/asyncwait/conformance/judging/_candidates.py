@@ -7,7 +7,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
-from asyncwait.conformance.judging._decision import Decision
+from asyncwait.conformance.judging._decide import Decision
 from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, identity_of
 from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import Event, identity

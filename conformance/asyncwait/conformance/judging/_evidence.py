@@ -11,15 +11,18 @@ from typing import NamedTuple
 
 from asyncwait.conformance.judging._calls import Calls, Course
 from asyncwait.conformance.judging._candidates import Candidate, Rank, turns
-from asyncwait.conformance.judging._decision import UNDECIDED, Decision
-from asyncwait.conformance.judging._decisions import (
+from asyncwait.conformance.judging._decide import (
+    UNDECIDED,
+    Decision,
+    Explanation,
+    Tie,
+    Ties,
     decide,
     decided_by_call,
     decided_by_deadline,
 )
 from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, identity_of
 from asyncwait.conformance.judging._outputs import Linker
-from asyncwait.conformance.judging._ties import Explanation, Tie, Ties
 
 _CERTAIN = 4
 """More than an outcome can weigh."""

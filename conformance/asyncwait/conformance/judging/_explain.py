@@ -14,13 +14,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance.judging._calls import Calls, Course, link_calls, overloaded_at
-from asyncwait.conformance.judging._decision import UNDECIDED, Decision
-from asyncwait.conformance.judging._decisions import decide
+from asyncwait.conformance.judging._decide import (
+    UNDECIDED,
+    Decision,
+    Explanation,
+    Ties,
+    decide,
+    find_ties,
+)
 from asyncwait.conformance.judging._evidence import likeliest
 from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._observe import NEVER, Facts, Input, Item, Output, Took, read_leg
 from asyncwait.conformance.judging._outputs import Link, link_outputs
-from asyncwait.conformance.judging._ties import Explanation, Ties, find_ties
 from asyncwait.spec.scenario import Leg, Scenario, Trace
 
 

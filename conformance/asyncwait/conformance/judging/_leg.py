@@ -9,6 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import Outcome, outcomes
+from asyncwait.conformance.judging._decide import Asked
 from asyncwait.conformance.judging._figures import Reading, readings
 from asyncwait.conformance.judging._observe import (
     NEVER,
@@ -22,7 +23,6 @@ from asyncwait.conformance.judging._observe import (
 )
 from asyncwait.conformance.judging._rest import Rest, rests
 from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
-from asyncwait.conformance.judging._ties import Asked
 from asyncwait.spec import InvalidConfig, Record, Snapshot
 from asyncwait.spec.scenario import (
     Ending,

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from msgspec import Struct
 
 from asyncwait.conformance.judging._candidates import Candidate, Candidates, Rank, turns
-from asyncwait.conformance.judging._decision import Decision
+from asyncwait.conformance.judging._decide import Decision
 from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, Took
 from asyncwait.spec import Snapshot
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
+from asyncwait.conformance.judging._decide import Explanation, Tie
 from asyncwait.conformance.judging._explain import Reading, Way
 from asyncwait.conformance.judging._leg import History
 from asyncwait.conformance.judging._observe import NEVER
-from asyncwait.conformance.judging._ties import Explanation, Tie
 
 Moment: TypeAlias = tuple[float, float]
 """The number of a leg, and ms since it began."""
