@@ -10,7 +10,6 @@ from itertools import chain
 from typing import NamedTuple
 
 from asyncwait.conformance.judging._calls import Calls, Course
-from asyncwait.conformance.judging._candidates import Candidate, Rank, turns
 from asyncwait.conformance.judging._decide import (
     UNDECIDED,
     Decision,
@@ -21,8 +20,8 @@ from asyncwait.conformance.judging._decide import (
     decided_by_call,
     decided_by_deadline,
 )
+from asyncwait.conformance.judging._link import Candidate, Linker, Rank, turns
 from asyncwait.conformance.judging._observe import Facts, Identity, RecordIdentity, identity_of
-from asyncwait.conformance.judging._outputs import Linker
 
 _CERTAIN = 4
 """More than an outcome can weigh."""

@@ -24,8 +24,8 @@ from asyncwait.conformance.judging._decide import (
 )
 from asyncwait.conformance.judging._evidence import likeliest
 from asyncwait.conformance.judging._leg import History, LegHistory
+from asyncwait.conformance.judging._link import Link, link_outputs
 from asyncwait.conformance.judging._observe import NEVER, Facts, Input, Item, Output, Took, read_leg
-from asyncwait.conformance.judging._outputs import Link, link_outputs
 from asyncwait.spec.scenario import Leg, Scenario, Trace
 
 
