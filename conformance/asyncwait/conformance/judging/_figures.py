@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import TURN
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Item
-from asyncwait.conformance.judging._spans import Span, count, first
+from asyncwait.conformance.judging._rest import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead
 
 if TYPE_CHECKING:
