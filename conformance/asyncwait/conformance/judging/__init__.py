@@ -8,6 +8,8 @@ from asyncwait.conformance.judging._check import (
     LegCheck,
     Violation,
     check,
+    is_of_kind,
+    kind_of,
     leg_check,
 )
 from asyncwait.conformance.judging._common import (
@@ -31,7 +33,6 @@ from asyncwait.conformance.judging._figures import (
     figures_read,
 )
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
-from asyncwait.conformance.judging._kinds import is_of_kind, kind_of
 from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._observe import (
     NEVER,
