@@ -4,24 +4,22 @@ from asyncwait.conformance.judging._calls import TURN, Outcome, running_at
 from asyncwait.conformance.judging._check import (
     Check,
     Finding,
+    FirstBehind,
     Judgement,
     LegCheck,
     Violation,
-    check,
-    is_of_kind,
-    kind_of,
-    leg_check,
-)
-from asyncwait.conformance.judging._common import (
-    FirstBehind,
     blamed_for_timeout,
     causes_of,
+    check,
     early_timeout,
     either,
     failure_named,
     first_failures,
     first_stray,
     held_back,
+    is_of_kind,
+    kind_of,
+    leg_check,
     untimely_request,
 )
 from asyncwait.conformance.judging._decide import FOR_THE_PROGRAM, is_raised
