@@ -29,9 +29,10 @@ from asyncwait.conformance.judging._figures import (
     Reading,
     figures_at_the_end,
     figures_read,
+    readings,
 )
+from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
-from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._observe import (
     NEVER,
     ROUNDING,
@@ -98,6 +99,7 @@ __all__ = [
     "key_of",
     "kind_of",
     "leg_check",
+    "readings",
     "running_at",
     "untimely_request",
 ]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from asyncwait.conformance.judging._leg import History, LegHistory
+from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._observe import NEVER, Item, Output
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import PLANNED_ERRORS, identity

@@ -30,7 +30,7 @@ from asyncwait.conformance.judging._decide import (
     decided_by_deadline,
     find_ties,
 )
-from asyncwait.conformance.judging._leg import History, LegHistory
+from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._link import Candidate, Link, Linker, Rank, link_outputs, turns
 from asyncwait.conformance.judging._observe import (
     NEVER,

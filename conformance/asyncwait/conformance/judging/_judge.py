@@ -15,7 +15,7 @@ from msgspec import Struct
 from asyncwait.conformance.judging._check import Check, Judgement, Violation
 from asyncwait.conformance.judging._decide import Explanation, Tie
 from asyncwait.conformance.judging._explain import Reading, Way, explain
-from asyncwait.conformance.judging._leg import History
+from asyncwait.conformance.judging._history import History
 from asyncwait.conformance.judging._observe import NEVER
 from asyncwait.spec.scenario import Scenario, Trace
 

@@ -2,15 +2,15 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import Outcome, outcomes
 from asyncwait.conformance.judging._decide import Asked
-from asyncwait.conformance.judging._figures import Reading, readings
 from asyncwait.conformance.judging._observe import (
     NEVER,
     Call,
@@ -32,6 +32,8 @@ from asyncwait.spec.scenario import (
     Trace,
     identity,
 )
+
+_T = TypeVar("_T")
 
 
 class LegHistory(Struct, frozen=True, eq=False, dict=True):
@@ -330,9 +332,14 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return rests(self.facts, self.items, self.snapshots, stopped_at)
 
     @cached_property
-    def readings(self) -> tuple[Reading, ...]:
-        """The figures that were read while the operator worked."""
-        return readings(self)
+    def _answers(self) -> dict[Callable[["LegHistory"], Any], Any]:
+        return {}
+
+    def once(self, question: "Callable[[LegHistory], _T]") -> _T:
+        """Return what a function says of the leg, which it is asked once, by whichever check."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return self._answers[question]  # type: ignore[no-any-return]
 
 
 class History(Struct, frozen=True, eq=False):
