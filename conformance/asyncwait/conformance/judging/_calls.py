@@ -155,10 +155,15 @@ def _free_at(facts: Facts, call: Call) -> float:
     """Return when a call that was cancelled has ended, or is abandoned for sure, in ms."""
     if call.cancelled_at == NEVER:
         return -NEVER
+    return min(call.ended_at, facts.instants(turn_over_at(facts, call))[-1])
+
+
+def turn_over_at(facts: Facts, call: Call) -> float:
+    """Return when a call that was cancelled has had its turn to end for sure, in ms."""
     since, known = call.cancelled_at, call.cancelled_at + TURN
     while (later := since + TURN + facts.blocked_between(since, known)) > known:
         known = later
-    return min(call.ended_at, facts.instants(known)[-1])
+    return known
 
 
 class Calls(Struct, frozen=True, eq=False):

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._calls import TURN
+from asyncwait.conformance.judging._calls import turn_over_at
 from asyncwait.conformance.judging._history import LegHistory
-from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Item
+from asyncwait.conformance.judging._observe import NEVER, Facts, Item
 from asyncwait.conformance.judging._rest import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead
 
@@ -245,19 +245,9 @@ def _abandoned(leg: LegHistory) -> Iterator[Bounds]:
     """Yield when calls that ran on may count as abandoned, and when they must."""
     for call in leg.calls:
         if call.ended_at > call.cancelled_at:
-            known = min(_known_at(leg.facts, call), leg.overtaken.get(call, NEVER))
+            known = min(turn_over_at(leg.facts, call), leg.overtaken.get(call, NEVER))
             # Who has seen the end of the stream only waits for what still cleans up.
             yield call.cancelled_at, known if known < min(call.ended_at, leg.end_at) else NEVER
-
-
-def _known_at(facts: Facts, call: Call) -> float:
-    """Return when a call that was cancelled has had its turn to end for sure, in ms."""
-    known = call.cancelled_at + TURN
-    while (later := call.cancelled_at + TURN + facts.blocked_between(call.cancelled_at, known)) > (
-        known
-    ):
-        known = later
-    return known
 
 
 def _highest(

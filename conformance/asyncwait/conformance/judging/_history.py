@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from asyncwait.conformance.judging._observe import (
     Output,
     Seen,
     identity_of,
-    pairs_of_keys,
+    key_of,
 )
 from asyncwait.conformance.judging._rest import Rest, rests
 from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
@@ -220,7 +220,14 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def pairs_of_keys(self) -> Sequence[tuple[Item, Item]]:
         """Each record behind the one before it that has the same key; in key-ordered mode."""
-        return tuple(pairs_of_keys(self.records)) if self.key_ordered else ()
+        last: dict[Hashable, Item] = {}
+        pairs = []
+        for item in self.records if self.key_ordered else ():
+            key = key_of(item)
+            if key in last:
+                pairs.append((last[key], item))
+            last[key] = item
+        return pairs
 
     @cached_property
     def behind_of_key(self) -> frozenset[Item]:

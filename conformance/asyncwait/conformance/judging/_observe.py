@@ -11,7 +11,7 @@ counts them by their identity: canonical JSON, as plans are looked up.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -281,16 +281,6 @@ def has_plain_key(before: Input, item: Input) -> bool:
     assert isinstance(item.element, Record)
     one, other = before.element.key, item.element.key
     return isinstance(one, str | int) and type(one) is type(other)
-
-
-def pairs_of_keys(records: Iterable[Item]) -> Iterator[tuple[Item, Item]]:
-    """Yield each record behind the one before it that has the same key, if there is one."""
-    last: dict[Hashable, Item] = {}
-    for item in records:
-        key = key_of(item)
-        if key in last:
-            yield last[key], item
-        last[key] = item
 
 
 _E = TypeVar("_E")
