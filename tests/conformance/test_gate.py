@@ -7,7 +7,7 @@ import pytest
 
 from asyncwait.conformance import _gate
 from asyncwait.conformance._gate import gate_of
-from asyncwait.conformance.expectations import Terms, read_entries
+from asyncwait.conformance.expected_failures.file import Terms, read_entries
 from asyncwait.spec import InvalidConfig
 
 TODAY = date(2026, 5, 1)

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from outside import SOUND, Done, Folder
 
-from asyncwait.conformance.expectations import entries_of
+from asyncwait.conformance.expected_failures.file import entries_of
 
 # Wrong in one example, and in what is like it.
 GATE = """

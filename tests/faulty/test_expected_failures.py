@@ -10,7 +10,14 @@ import pytest
 
 from asyncwait.backends.faulty import FAULTY
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expectations import Played, Settled, Terms, entries_of, settle, updated
+from asyncwait.conformance.expected_failures.file import (
+    Played,
+    Settled,
+    Terms,
+    entries_of,
+    settle,
+    updated,
+)
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.verdict import Case, RuleResult, Tally, Verdict, conclude

@@ -10,7 +10,7 @@ from outside import Folder
 from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
 from asyncwait.conformance import StreamBackend
-from asyncwait.conformance.verdict import Sorted
+from asyncwait.conformance.expected_failures import Sorted
 from asyncwait.spec.rules import departures, rules
 
 pytestmark = pytest.mark.usefixtures("flink")

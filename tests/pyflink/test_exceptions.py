@@ -6,7 +6,7 @@ from outside import Folder
 
 from asyncwait.backends.pyflink._exceptions import KNOWN
 from asyncwait.backends.pyflink.conformance import backend
-from asyncwait.conformance.verdict import Sorted
+from asyncwait.conformance.expected_failures import Sorted
 from asyncwait.spec.rules import departures, rules
 
 

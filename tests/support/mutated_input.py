@@ -28,7 +28,7 @@ from reports import report, verdict
 from asyncwait.backends.journal import Journal, key_of, summary
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expectations import read_entries
+from asyncwait.conformance.expected_failures.file import read_entries
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge

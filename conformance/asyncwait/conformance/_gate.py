@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._settings import Settings, find_settings
-from asyncwait.conformance.expectations import Entry, Terms, read_entries
+from asyncwait.conformance.expected_failures.file import Entry, Terms, read_entries
 from asyncwait.spec import InvalidConfig
 
 

@@ -15,7 +15,7 @@ from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expectations import Played, Terms, settle, settled_results
+from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
 from asyncwait.conformance.report import printed
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, lost, open_backend

@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     with _usage_errors():
         with importing_the_suite():
-            from asyncwait.conformance.expectations import settle
+            from asyncwait.conformance.expected_failures.file import settle
             from asyncwait.conformance.report_files import clear_folder
             from asyncwait.conformance.running import open_backend
             from asyncwait.spec.rules import rules

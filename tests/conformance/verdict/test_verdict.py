@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Check, History, Judgement, Violation
-from asyncwait.conformance.running import Excuse
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Case,
@@ -64,7 +64,7 @@ def status_of(
     missing: str = "",
 ) -> tuple[Status, str]:
     """The status that one rule gets, and its note."""
-    exceptions = {rule.id: (Excuse(excused),)} if excused else {}
+    exceptions = {rule.id: (ExpectedFailure(excused),)} if excused else {}
     (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, missing=missing)
     return result.status, result.note
 

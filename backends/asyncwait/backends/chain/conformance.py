@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends import emitter, pool
 from asyncwait.backends.chain import Chain, ChainResults, chain
-from asyncwait.conformance import Excuse, StreamBackend, stream_backend
+from asyncwait.conformance import ExpectedFailure, StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
 from asyncwait.reference import open_operator
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
@@ -38,7 +38,7 @@ _LAST = "what the first fails with is an error of the source of the second, and 
 _APART = "the second operator takes the results of a record apart, and markers overtake there"
 
 EXCEPTIONS = {
-    rule: Excuse(reason, seldom=True, kind="unsupported")
+    rule: ExpectedFailure(reason, seldom=True, kind="unsupported")
     for rule, reason in {
         "CAP-1": _GONE,
         "CAP-3": _GONE,

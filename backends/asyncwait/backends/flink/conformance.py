@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from asyncwait.backends.flink import open_keyed_operator, open_operator, start_java
 from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink._jvm import require_tables
-from asyncwait.conformance import Excuse, StreamBackend, stream_backend
+from asyncwait.conformance import ExpectedFailure, StreamBackend, stream_backend
 
 _PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts", "callbacks", "event-time")
 _KEYED = ("key-ordered", "timeouts", "contexts", "callbacks", "event-time")
@@ -49,12 +49,12 @@ def keyed_backend() -> StreamBackend:
     )
 
 
-def exceptions_of(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:
+def exceptions_of(known: Iterable[Known]) -> dict[str, tuple[ExpectedFailure, ...]]:
     """Return departures as the suite has them: by the rules that they break."""
-    found: dict[str, tuple[Excuse, ...]] = {}
+    found: dict[str, tuple[ExpectedFailure, ...]] = {}
     for each in known:
         for rule in (*each.rules, *each.seldom):
-            excuse = Excuse(each.theirs, each.needs, seldom=rule in each.seldom)
+            excuse = ExpectedFailure(each.theirs, each.needs, seldom=rule in each.seldom)
             found[rule] = (*found.get(rule, ()), excuse)
     return found
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from asyncwait.conformance._gate import Gate
 from asyncwait.conformance._say import say
-from asyncwait.conformance.expectations import Played, updated
+from asyncwait.conformance.expected_failures.file import Played, updated
 from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec import InvalidConfig
 

@@ -8,16 +8,9 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
+from asyncwait.conformance.expected_failures import ExpectedFailures, expected_failures_of
 from asyncwait.conformance.harness import line_of
-from asyncwait.conformance.running import (
-    Backend,
-    Broken,
-    Excuses,
-    checked,
-    excuses_of,
-    exec_name,
-    load_backend,
-)
+from asyncwait.conformance.running import Backend, Broken, checked, exec_name, load_backend
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 
@@ -40,7 +33,7 @@ class Here:
         self.name = name
         self.spec: str = getattr(backend, "spec", "")
         self.capabilities: frozenset[Capability] = backend.capabilities
-        self.exceptions: Excuses = excuses_of(backend.exceptions)
+        self.exceptions: ExpectedFailures = expected_failures_of(backend.exceptions)
         self._backend = backend
 
     def play(self, scenarios: Sequence[Scenario]) -> Iterator[Trace | Broken]:

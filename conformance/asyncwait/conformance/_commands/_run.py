@@ -7,11 +7,12 @@ from asyncwait.conformance._commands._shared import console
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._say import say
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.expectations import Held, settle
+from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, sort_out
+from asyncwait.conformance.expected_failures.file import Held, settle
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
-from asyncwait.conformance.running import Broken, Excuses
-from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out, worst
+from asyncwait.conformance.running import Broken
+from asyncwait.conformance.verdict import Case, Word, worst
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Trace
 
@@ -40,7 +41,9 @@ def show_runs(
     return worst(words)
 
 
-def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Excuses) -> Word:
+def show_run(
+    case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: ExpectedFailures
+) -> Word:
     """Print one run of `case`, and which of the rules in `by` it breaks; return its verdict.
 
     Only a MUST that is no known exception speaks against it, as in a verdict.

@@ -14,11 +14,12 @@ from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import moment_of
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.running import Broken, Served, adapted, open_backend
 from asyncwait.conformance.shrinking import Search
-from asyncwait.conformance.verdict import Case, Failure, Word, failures_of, moment_of
+from asyncwait.conformance.verdict import Case, Failure, Word, failures_of
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_to_json, size_of

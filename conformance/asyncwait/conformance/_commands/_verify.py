@@ -32,7 +32,7 @@ from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
-from asyncwait.conformance.expectations import KINDS, settle
+from asyncwait.conformance.expected_failures.file import KINDS, settle
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
 from asyncwait.conformance.replay import keep

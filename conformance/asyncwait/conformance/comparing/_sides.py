@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.comparing._align import Moment
+from asyncwait.conformance.expected_failures import ExpectedFailures, moment_of, sort_out
 from asyncwait.conformance.judging import Checks, Violation, judge
-from asyncwait.conformance.running import Excuses
-from asyncwait.conformance.verdict import moment_of, sort_out
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 
@@ -40,10 +39,12 @@ class Side(Struct, frozen=True):
 
     name: str
     checks: Checks
-    excuses: Excuses
+    excuses: ExpectedFailures
 
     @classmethod
-    def of(cls, name: str, capabilities: frozenset[Capability], excuses: Excuses) -> "Side":
+    def of(
+        cls, name: str, capabilities: frozenset[Capability], excuses: ExpectedFailures
+    ) -> "Side":
         """Return what a backend with these capabilities is held to."""
         applying = {rule for rule, each in rules().items() if each.applies_to(capabilities)}
         return cls(name, {r: check for r, check in CHECKS.items() if r in applying}, excuses)

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import msgspec
 
+from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
-from asyncwait.conformance.running._excuses import Excuses
 from asyncwait.conformance.running._lacks import Lacking
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess
@@ -47,7 +47,7 @@ class Served:
         hello = crew.hello
         self.name = name
         self.capabilities: frozenset[Capability] = hello.capabilities
-        self.exceptions: Excuses = hello.exceptions
+        self.exceptions: ExpectedFailures = hello.exceptions
         self.batch = hello.batch
         self.spec = hello.spec
         self.lacking: Lacking = hello.lacking

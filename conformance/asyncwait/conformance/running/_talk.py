@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Raw, Struct
 
-from asyncwait.conformance.running._excuses import Excuses
+from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.running._lacks import Lacks
 from asyncwait.conformance.running._names import Fault, UnknownBackend
 from asyncwait.spec import AsyncWaitError, MissingExtra
@@ -31,7 +31,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: Excuses = {}
+    exceptions: ExpectedFailures = {}
     batch: bool = False
     further: bool = False
     spec: str = ""

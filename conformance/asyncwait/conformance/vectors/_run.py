@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import sort_out
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import Broken, Served
-from asyncwait.conformance.verdict import sort_out
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Trace
 from asyncwait.spec.vectors import Vector

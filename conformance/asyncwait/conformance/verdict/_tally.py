@@ -5,10 +5,9 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
-from asyncwait.conformance.running import Excuses
 from asyncwait.conformance.verdict._causes import Failed
-from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 from asyncwait.spec.texts import name_of
 
@@ -121,7 +120,10 @@ class Tally:
     """
 
     def __init__(
-        self, checks: Mapping[str, Check], rules: Iterable[str], excuses: Excuses | None = None
+        self,
+        checks: Mapping[str, Check],
+        rules: Iterable[str],
+        excuses: ExpectedFailures | None = None,
     ) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []

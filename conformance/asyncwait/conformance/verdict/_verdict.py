@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.running import Excuse, Excuses, Lacking, missing_text
+from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
+from asyncwait.conformance.running import Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
 from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
 from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally
@@ -275,7 +276,7 @@ def conclude(
     tally: Tally,
     chosen: Mapping[str, Rule],
     capabilities: frozenset[Capability],
-    exceptions: Excuses,
+    exceptions: ExpectedFailures,
     *,
     missing: str = "",
     lacking: Lacking | None = None,
@@ -298,7 +299,9 @@ def conclude(
     )
 
 
-def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: str) -> RuleResult:
+def _conclude(
+    tally: Tally, rule: Rule, excuses: tuple[ExpectedFailure, ...], unplayed: str
+) -> RuleResult:
     count = tally.counts[rule.id]
     status: Status
     note = "; ".join(dict.fromkeys(excuse.reason for excuse in excuses))

@@ -1,4 +1,4 @@
-"""What a backend is held to: what it says itself, and what a file says of it."""
+"""What a backend is held to: what it says itself, and what a file says of it; by which version."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -8,13 +8,37 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance._rule_ids import slip_in
-from asyncwait.conformance.expectations._entry import Entry
-from asyncwait.conformance.expectations._spec import newer_than, require_spec
-from asyncwait.conformance.running import Excuses
+from asyncwait.conformance.expected_failures import ExpectedFailures
+from asyncwait.conformance.expected_failures.file._entry import Entry
 from asyncwait.conformance.verdict import RuleResult
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule
+from asyncwait.spec.rules import Rule, version_key
 from asyncwait.spec.scenario import Capability
+
+
+def newer_than(spec: str, rules: Mapping[str, Rule]) -> frozenset[str]:
+    """Return the ids of the rules that came after version `spec`; none if it is empty."""
+    if not spec:
+        return frozenset()
+    claimed = version_key(spec)
+    return frozenset(id_ for id_, rule in rules.items() if version_key(rule.since) > claimed)
+
+
+def require_spec(spec: object, rules: Mapping[str, Rule]) -> None:
+    """Refuse a version that there is not.
+
+    Raises:
+        InvalidConfig: `rules` know none of that name.
+    """
+    known = sorted({rule.since for rule in rules.values()}, key=version_key)
+    if spec not in known:
+        wrong = InvalidConfig.of("spec", spec, f"a version of the rules: {', '.join(known)}")
+        try:
+            is_newer = isinstance(spec, str) and version_key(spec) > version_key(known[-1])
+        except InvalidConfig:
+            is_newer = False
+        hint = "; a newer asyncwait may know it" if is_newer else ""
+        raise InvalidConfig(f"{wrong}{hint}")
 
 
 class Terms(Struct, frozen=True):
@@ -38,7 +62,7 @@ class Held(Protocol):
 
     name: str
     capabilities: frozenset[Capability]
-    exceptions: Excuses
+    exceptions: ExpectedFailures
     spec: str
 
 
@@ -55,7 +79,7 @@ class Settled(Struct, frozen=True):
         file: the name of the file.
     """
 
-    excuses: Excuses
+    excuses: ExpectedFailures
     entries: Mapping[str, Entry] = {}
     expired: Mapping[str, date] = {}
     stale: Mapping[str, str] = {}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.expectations import (
+from asyncwait.conformance.expected_failures.file import (
     How,
     Played,
     Settled,

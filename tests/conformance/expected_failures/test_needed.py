@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.conformance.expectations import needed
+from asyncwait.conformance.expected_failures import ExpectedFailure, sort_out
+from asyncwait.conformance.expected_failures.file import needed
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.running import Excuse
-from asyncwait.conformance.verdict import sort_out
 from asyncwait.spec.scenario import Scenario
 
 SCENARIO = Scenario()
@@ -54,7 +53,7 @@ def test_what_does_not_decide_needs_none() -> None:
 
 def test_what_the_backend_says_itself_is_not_repeated() -> None:
     """Nor what follows from it."""
-    assert needed(runs({"A": 1, "B": 2}), {"A": (Excuse("known"),)}, RULES) == ()
+    assert needed(runs({"A": 1, "B": 2}), {"A": (ExpectedFailure("known"),)}, RULES) == ()
 
 
 moments = st.dictionaries(st.sampled_from(RULES), st.integers(0, 3), min_size=1)
@@ -73,7 +72,7 @@ def test_with_them_nothing_counts_and_each_of_them_shows(
 
     found = needed(played, {}, deciding, old)
 
-    excuses = {rule: (Excuse("known"),) for rule in found}
+    excuses = {rule: (ExpectedFailure("known"),) for rule in found}
     after = [sort_out(scenario, said, excuses) for scenario, said in played]
     assert not deciding & {rule for each in after for rule in each.findings}
     assert {rule for each in after for rule in each.known} == set(found)

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.conformance.expectations import Entry, Settled, Terms, settle, settled_results
-from asyncwait.conformance.running import Excuse, Excuses
+from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
+from asyncwait.conformance.expected_failures.file import (
+    Entry,
+    Settled,
+    Terms,
+    settle,
+    settled_results,
+)
 from asyncwait.conformance.verdict import RuleResult, Status, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
@@ -29,7 +35,7 @@ class Backend:
 
     name: str = "mine"
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: Excuses = field(default_factory=dict)
+    exceptions: ExpectedFailures = field(default_factory=dict)
     spec: str = ""
 
 
@@ -71,13 +77,15 @@ def test_an_entry_excuses_as_the_backend_itself_does() -> None:
     found = settled(entry(link="https://example.org/7", seldom=True))
 
     assert found.excuses == {
-        "ORD-1": (Excuse("by design (https://example.org/7)", seldom=True, kind="unsupported"),)
+        "ORD-1": (
+            ExpectedFailure("by design (https://example.org/7)", seldom=True, kind="unsupported"),
+        )
     }
 
 
 def test_what_the_backend_says_itself_stays() -> None:
     """A file may add to it."""
-    own = {"ORD-3": (Excuse("known"),)}
+    own = {"ORD-3": (ExpectedFailure("known"),)}
 
     found = settled(entry(), backend=Backend(exceptions=own))
 
@@ -86,7 +94,7 @@ def test_what_the_backend_says_itself_stays() -> None:
 
 def test_a_rule_that_is_excused_at_both_places_is_refused() -> None:
     """Nobody could tell which reason holds."""
-    own = {"ORD-1": (Excuse("known"),)}
+    own = {"ORD-1": (ExpectedFailure("known"),)}
 
     with pytest.raises(InvalidConfig) as caught:
         settled(entry(), backend=Backend(exceptions=own))

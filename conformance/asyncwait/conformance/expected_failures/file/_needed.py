@@ -5,10 +5,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from asyncwait.conformance.expectations._entry import How
+from asyncwait.conformance.expected_failures import (
+    ExpectedFailure,
+    ExpectedFailures,
+    moment_of,
+    sort_out,
+    traits_of,
+)
+from asyncwait.conformance.expected_failures.file._entry import How
 from asyncwait.conformance.judging import Violation, kind_of
-from asyncwait.conformance.running import Excuse, Excuses, traits_of
-from asyncwait.conformance.verdict import Case, Tally, moment_of, sort_out
+from asyncwait.conformance.verdict import Case, Tally
 from asyncwait.spec.scenario import Scenario
 
 CHANCE = 1e-6
@@ -32,7 +38,7 @@ class Shown(Struct, frozen=True):
 
 def needed(
     runs: Sequence[tuple[Scenario, Mapping[str, Violation]]],
-    excuses: Excuses,
+    excuses: ExpectedFailures,
     deciding: Collection[str],
     old: Collection[str] = (),
 ) -> tuple[str, ...]:
@@ -57,7 +63,9 @@ def needed(
     return tuple(sorted(found))
 
 
-def ways_of(tally: Tally, own: Excuses, rules: Collection[str]) -> dict[str, tuple[Shown, ...]]:
+def ways_of(
+    tally: Tally, own: ExpectedFailures, rules: Collection[str]
+) -> dict[str, tuple[Shown, ...]]:
     """Return in which ways some rules are broken, where that is the first thing that is wrong.
 
     A way is a kind of finding, and what its scenarios have in common beyond what is common where
@@ -68,7 +76,7 @@ def ways_of(tally: Tally, own: Excuses, rules: Collection[str]) -> dict[str, tup
         own: what the backend says itself.
         rules: ids of those that are to be expected to fail.
     """
-    excuses = {**own, **dict.fromkeys(rules, (Excuse("needed"),))}
+    excuses = {**own, **dict.fromkeys(rules, (ExpectedFailure("needed"),))}
     found: dict[str, dict[str, list[Case]]] = {rule: defaultdict(list) for rule in rules}
     for case, broken in tally.broken:
         for rule in sort_out(case.scenario, broken, excuses).known.keys() & found.keys():

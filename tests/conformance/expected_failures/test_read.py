@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.conformance.expectations import Entry, entries_of, read_entries
+from asyncwait.conformance.expected_failures.file import Entry, entries_of, read_entries
 from asyncwait.spec import InvalidConfig
 
 WHOLE = """

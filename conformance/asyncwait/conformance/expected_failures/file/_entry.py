@@ -1,17 +1,83 @@
-"""Reads a file of exceptions, and is strict about it: a slip is an error, never no exception."""
+"""The entries of a file of expected failures, and how they are read: a slip is always an error."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
+from msgspec import Struct
 
 from asyncwait.conformance._nearest import nearest
-from asyncwait.conformance.expectations._entry import KINDS, Entry, How
-from asyncwait.conformance.running import TRAIT_NAMES
+from asyncwait.conformance.expected_failures import TRAIT_NAMES, ExpectedFailure, Kind
 from asyncwait.spec import InvalidConfig
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class How(Struct, frozen=True):
+    """One way in which a rule is broken: any other speaks against the backend.
+
+    Args:
+        finding: the kind of finding; see `kind_of`.
+        needs: what each scenario has in which it is broken so; see `ExpectedFailure`.
+        seldom: only generated scenarios show it, and those of another seed may not.
+        examples: names of those that show it, and no other does; None for any.
+    """
+
+    finding: str
+    needs: tuple[str, ...] = ()
+    seldom: bool = False
+    examples: tuple[str, ...] | None = None
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A rule that is known to be broken.
+
+    Args:
+        rule: its id.
+        kind: what becomes of it: a "regression" is to be mended, what is "unsupported" stays, and
+            what is of the "future" comes with a later version.
+        reason: why it is broken.
+        link: where that is followed.
+        expires: the last day on which the entry counts.
+        backend: name of the only backend that it is about; empty for each that is verified.
+        seldom: so few scenarios show it that a verification may come across none.
+        how: the ways in which it is broken; none for any, as in files that were written before
+            entries said so.
+    """
+
+    rule: str
+    kind: Kind
+    reason: str
+    link: str = ""
+    expires: date | None = None
+    backend: str = ""
+    seldom: bool = False
+    how: tuple[How, ...] = ()
+
+    def speaks_of(self, backend: str) -> bool:
+        """Whether it is about the backend of that name."""
+        return self.backend in {"", backend}
+
+    def is_over(self, today: date) -> bool:
+        """Whether it counts no more."""
+        return self.expires is not None and self.expires < today
+
+    @property
+    def said(self) -> str:
+        """The reason, and where it is followed."""
+        return f"{self.reason} ({self.link})" if self.link else self.reason
+
+    @property
+    def excuses(self) -> tuple[ExpectedFailure, ...]:
+        """The same, as a backend says it of itself: an expected failure for each way."""
+        return tuple(
+            ExpectedFailure(self.said, way.needs, self.seldom, self.kind, way.finding, way.examples)
+            for way in self.how or (How(""),)
+        )
+
 
 TABLE = "exception"
 """The tables of a file: `[[exception]]`, one for each rule."""

@@ -1,21 +1,27 @@
-"""What is expected of a backend besides what it says itself: failures in a file, a version.
+"""What is expected of a backend from outside: the failures that a file lists, and a version.
 
 The file is TOML, with a table `[[exception]]` for each rule that is known to be broken. It is held
 to be true: an entry whose rule holds, or that speaks of nothing, makes the backend not conformant.
 """
 
-from asyncwait.conformance.expectations._entry import KINDS, Entry, How
-from asyncwait.conformance.expectations._needed import needed
-from asyncwait.conformance.expectations._read import entries_of, read_entries
-from asyncwait.conformance.expectations._spec import newer_than, require_spec
-from asyncwait.conformance.expectations._terms import (
+from asyncwait.conformance.expected_failures.file._entry import (
+    KINDS,
+    Entry,
+    How,
+    entries_of,
+    read_entries,
+)
+from asyncwait.conformance.expected_failures.file._needed import needed
+from asyncwait.conformance.expected_failures.file._terms import (
     Held,
     Settled,
     Terms,
+    newer_than,
+    require_spec,
     settle,
     settled_results,
 )
-from asyncwait.conformance.expectations._update import Played, Update, updated
+from asyncwait.conformance.expected_failures.file._update import Played, Update, updated
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

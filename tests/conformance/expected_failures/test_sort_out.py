@@ -4,9 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import at
+from asyncwait.conformance.expected_failures import ExpectedFailure, Sorted, sort_out
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.running import Excuse
-from asyncwait.conformance.verdict import Sorted, sort_out
 from asyncwait.spec import Barrier, InvalidConfig, Record, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
 
@@ -14,8 +13,8 @@ PLAIN = Scenario()
 REPEATED = Scenario(retry=PlannedRetry())
 
 EXCUSES = {
-    "WM-5": (Excuse("statuses overtake"),),
-    "ORD-5": (Excuse("called once more", ("retry",)),),
+    "WM-5": (ExpectedFailure("statuses overtake"),),
+    "ORD-5": (ExpectedFailure("called once more", ("retry",)),),
 }
 
 
@@ -65,7 +64,7 @@ def test_an_excuse_for_other_scenarios_excuses_nothing() -> None:
 
 def test_several_excuses_of_a_rule_count_where_each_does() -> None:
     """The reasons that are given are those that may be."""
-    excuses = {"ORD-5": (*EXCUSES["ORD-5"], Excuse("anywhere"))}
+    excuses = {"ORD-5": (*EXCUSES["ORD-5"], ExpectedFailure("anywhere"))}
     broken = {"ORD-5": Violation("wrong", 1)}
 
     assert sort_out(PLAIN, broken, excuses).known == {"ORD-5": ("anywhere",)}
@@ -111,7 +110,7 @@ def test_an_excuse_may_be_for_scenarios_of_a_certain_plan(
     trait: str, holds: Scenario, lacks: Scenario
 ) -> None:
     """Each trait is told from what is planned."""
-    excuse = Excuse("known", (trait,))
+    excuse = ExpectedFailure("known", (trait,))
 
     assert excuse.covers(holds, "")
     assert not excuse.covers(lacks, "")
@@ -122,7 +121,7 @@ def test_what_an_excuse_needs_is_known() -> None:
     with pytest.raises(
         InvalidConfig, match=r"^needs must be names of .*, got \['retries', 'retry'\]"
     ):
-        Excuse("called once more", ("retry", "retries"))
+        ExpectedFailure("called once more", ("retry", "retries"))
 
 
 def test_the_kind_of_an_excuse_is_one_of_three() -> None:
@@ -131,4 +130,4 @@ def test_the_kind_of_an_excuse_is_one_of_three() -> None:
         InvalidConfig,
         match=r"^kind must be one of regression, unsupported, future, got 'odd' \(str\)$",
     ):
-        Excuse("called once more", kind="odd")  # type: ignore[arg-type]
+        ExpectedFailure("called once more", kind="odd")  # type: ignore[arg-type]
