@@ -1,4 +1,4 @@
-"""What Flink is known to break: each exception is a departure, and shows in an example."""
+"""What Flink is known to break: each expected failure is a departure, and shows in an example."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,7 +7,7 @@ import pytest
 from flink_runs import SCENARIOS, run_of
 from outside import Folder
 
-from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
+from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
 from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.expected_failures import Sorted
@@ -31,7 +31,7 @@ def said_of(operator: StreamBackend) -> dict[str, Sorted]:
 
 
 @LISTS
-def test_an_exception_is_a_departure_and_names_rules(known: tuple[Known, ...]) -> None:
+def test_an_expected_failure_is_a_departure_and_names_rules(known: tuple[Known, ...]) -> None:
     """The reason stands with the departure; there is one for each."""
     assert {each.flink for each in known} <= {departure.flink for departure in departures()}
     assert {r for each in known for r in (*each.rules, *each.seldom)} <= rules().keys()
@@ -57,13 +57,17 @@ def test_each_rule_that_is_known_to_be_broken_is_broken_in_an_example(
 
 
 @pytest.mark.parametrize("seed", ["0", "1"])
-def test_flink_conforms_with_exceptions(outside: Folder, seed: str) -> None:
+def test_flink_conforms_with_expected_failures(outside: Folder, seed: str) -> None:
     """Both operators, whatever is generated."""
     done = outside.asyncwait("verify", "flink", "flink-keyed", "--count", "150", "--seed", seed)
 
     plain, keyed = done.out.splitlines()[-2:]
-    assert plain.startswith("flink: conformant with exceptions: core, ordered, unordered, timeouts")
-    assert keyed.startswith("flink-keyed: conformant with exceptions: core, key-ordered, timeouts")
+    assert plain.startswith(
+        "flink: conformant with expected failures: core, ordered, unordered, timeouts"
+    )
+    assert keyed.startswith(
+        "flink-keyed: conformant with expected failures: core, key-ordered, timeouts"
+    )
     assert done.code == 0, done.out
 
 

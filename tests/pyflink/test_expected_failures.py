@@ -1,10 +1,10 @@
-"""What PyFlink is known to break: each exception is a departure, and shows in an example."""
+"""What PyFlink is known to break: each expected failure is a departure, and shows in an example."""
 
 import pytest
 from flink_runs import SCENARIOS, run_of
 from outside import Folder
 
-from asyncwait.backends.pyflink._exceptions import KNOWN
+from asyncwait.backends.pyflink._expected_failures import KNOWN
 from asyncwait.backends.pyflink.conformance import backend
 from asyncwait.conformance.expected_failures import Sorted
 from asyncwait.spec.rules import departures, rules
@@ -17,7 +17,7 @@ def said() -> dict[str, Sorted]:
     return {name: run_of(pyflink, scenario).said for name, scenario in SCENARIOS.items()}
 
 
-def test_an_exception_is_a_departure_and_names_rules() -> None:
+def test_an_expected_failure_is_a_departure_and_names_rules() -> None:
     """The reason stands with the departure; there is one for each."""
     assert {each.flink for each in KNOWN} <= {departure.flink for departure in departures()}
     assert {r for each in KNOWN for r in (*each.rules, *each.seldom)} <= rules().keys()
@@ -38,12 +38,10 @@ def test_each_rule_that_is_known_to_be_broken_is_broken_in_an_example(
 
 
 @pytest.mark.parametrize("seed", ["0", "1"])
-def test_pyflink_conforms_with_exceptions(outside: Folder, seed: str) -> None:
+def test_pyflink_conforms_with_expected_failures(outside: Folder, seed: str) -> None:
     """Whatever is generated."""
     done = outside.asyncwait("verify", "pyflink", "--count", "300", "--seed", seed)
 
-    said = (
-        "pyflink: conformant with exceptions: core, ordered, unordered, timeouts, retry, contexts"
-    )
+    said = "pyflink: conformant with expected failures: core, ordered, unordered, timeouts, retry"
     assert done.out.splitlines()[-1].startswith(said)
     assert done.code == 0, done.out

@@ -35,7 +35,7 @@ def run_of(backend: StreamBackend, scenario: Scenario) -> Run:
     broken = failures_of(case, trace, judge(case.scenario, trace, checks))
     violations = {rule: failure.violation for rule, failure in broken.items()}
     return Run(
-        broken, sort_out(case.scenario, violations, expected_failures_of(backend.exceptions))
+        broken, sort_out(case.scenario, violations, expected_failures_of(backend.expected_failures))
     )
 
 

@@ -1,4 +1,4 @@
-"""Exceptions that explain everything, each of which shows in the next run."""
+"""Expected failures that explain everything, each of which shows in the next run."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def runs(*broken: Mapping[str, int]) -> Runs:
     ]
 
 
-def test_a_consequence_needs_no_exception() -> None:
+def test_a_consequence_needs_no_expected_failure() -> None:
     """An entry for it would match nothing, once its cause has one."""
     assert needed(runs({"A": 1, "B": 2}, {"A": 3, "B": 4}), {}, RULES) == ("A",)
 
@@ -67,13 +67,13 @@ moments = st.dictionaries(st.sampled_from(RULES), st.integers(0, 3), min_size=1)
 def test_with_them_nothing_counts_and_each_of_them_shows(
     broken: list[dict[str, int]], deciding: frozenset[str], old: frozenset[str]
 ) -> None:
-    """So the next run is conformant with exceptions, and none of them passes unexpectedly."""
+    """So the next run is conformant but for them, and none of them passes unexpectedly."""
     played = runs(*broken)
 
     found = needed(played, {}, deciding, old)
 
-    excuses = {rule: (ExpectedFailure("known"),) for rule in found}
-    after = [sort_out(scenario, said, excuses) for scenario, said in played]
+    expected_failures = {rule: (ExpectedFailure("known"),) for rule in found}
+    after = [sort_out(scenario, said, expected_failures) for scenario, said in played]
     assert not deciding & {rule for each in after for rule in each.findings}
     assert {rule for each in after for rule in each.known} == set(found)
     assert set(found) <= deciding | old

@@ -1,4 +1,4 @@
-"""A file of exceptions is read strictly: whatever is wrong in it is told with its entry and key."""
+"""A file of expected failures is read strictly: what is wrong is told with its entry and key."""
 
 from contextlib import suppress
 from datetime import date
@@ -12,7 +12,7 @@ from asyncwait.conformance.expected_failures.file import Entry, entries_of, read
 from asyncwait.spec import InvalidConfig
 
 WHOLE = """
-[[exception]]
+[[expected-failure]]
 rule = "ORD-1"
 kind = "regression"
 reason = "a queue too many"
@@ -21,7 +21,7 @@ expires = 2027-01-31
 backend = "mine"
 seldom = true
 
-[[exception]]
+[[expected-failure]]
 rule = "CAP-5"
 kind = "future"
 reason = "comes with 2.0"
@@ -37,7 +37,7 @@ def entry(**changes: object) -> str:
         **changes,
     }
     lines = (f"{key} = {value}" for key, value in keys.items() if value is not None)
-    return "\n".join(["[[exception]]", *lines])
+    return "\n".join(["[[expected-failure]]", *lines])
 
 
 def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
@@ -56,7 +56,7 @@ def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
     )
 
 
-def test_a_file_without_entries_excuses_nothing() -> None:
+def test_a_file_without_entries_expects_nothing() -> None:
     """It may be left from better times."""
     assert entries_of("# none\n", "file.toml") == ()
 
@@ -71,11 +71,17 @@ DAY = "a date without quotes, like 2027-01-31: the last day on which it counts"
     [
         ("rule = ", "this is no TOML: Invalid value (at end of document)"),
         (
-            "[[exceptions]]",
-            ("expected tables [[exception]] only, got 'exceptions'; did you mean exception?"),
+            "[[expected-failures]]",
+            (
+                "expected tables [[expected-failure]] only, got 'expected-failures'; "
+                "did you mean expected-failure?"
+            ),
         ),
-        ("[exception]\nrule = 'ORD-1'", "expected tables [[exception]], in double brackets"),
-        ("exception = [1]", "expected tables [[exception]], in double brackets"),
+        (
+            "[expected-failure]\nrule = 'ORD-1'",
+            "expected tables [[expected-failure]], in double brackets",
+        ),
+        ("expected-failure = [1]", "expected tables [[expected-failure]], in double brackets"),
         (
             entry(rule=None),
             ("entry 1 (of no rule): it needs a rule: the id of one; see: asyncwait rules"),
@@ -130,7 +136,7 @@ DAY = "a date without quotes, like 2027-01-31: the last day on which it counts"
     ],
 )
 def test_what_is_wrong_is_told_with_file_entry_and_key(text: str, said: str) -> None:
-    """A slip that were passed over would excuse nothing, or too much."""
+    """A slip that were passed over would expect nothing, or too much."""
     with pytest.raises(InvalidConfig) as caught:
         entries_of(text, "file.toml")
 
@@ -162,8 +168,8 @@ def test_a_file_that_is_not_there_says_who_writes_it(tmp_path: Path) -> None:
         read_entries(file)
 
     assert str(caught.value) == (
-        f"exceptions: {file} can't be read: No such file or directory; "
-        "--update-expectations writes it"
+        f"expected failures: {file} can't be read: No such file or directory; "
+        "--update-expected-failures writes it"
     )
 
 
@@ -177,7 +183,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 PIECES = [
-    "[[exception]]",
+    "[[expected-failure]]",
     "rule",
     "=",
     "'",

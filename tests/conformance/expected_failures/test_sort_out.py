@@ -12,7 +12,7 @@ from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
 PLAIN = Scenario()
 REPEATED = Scenario(retry=PlannedRetry())
 
-EXCUSES = {
+EXPECTED_FAILURES = {
     "WM-5": (ExpectedFailure("statuses overtake"),),
     "ORD-5": (ExpectedFailure("called once more", ("retry",)),),
 }
@@ -27,7 +27,7 @@ def sorted_out(scenario: Scenario, **at: float | tuple[int, float]) -> Sorted:
         else Violation("", when)
         for rule, when in moments.items()
     }
-    return sort_out(scenario, broken, EXCUSES)
+    return sort_out(scenario, broken, EXPECTED_FAILURES)
 
 
 def test_where_nothing_is_broken_nothing_counts() -> None:
@@ -56,19 +56,21 @@ def test_an_earlier_leg_comes_before_a_later_one() -> None:
     assert found.findings == {"ELEM-3"}
 
 
-def test_an_excuse_for_other_scenarios_excuses_nothing() -> None:
+def test_a_failure_that_is_expected_elsewhere_is_one() -> None:
     """A record that is called twice without any retry is a finding."""
     assert sorted_out(PLAIN, ORD_5=3) == Sorted(frozenset({"ORD-5"}))
     assert sorted_out(REPEATED, ORD_5=3).findings == frozenset()
 
 
-def test_several_excuses_of_a_rule_count_where_each_does() -> None:
+def test_several_expected_failures_of_a_rule_count_where_each_does() -> None:
     """The reasons that are given are those that may be."""
-    excuses = {"ORD-5": (*EXCUSES["ORD-5"], ExpectedFailure("anywhere"))}
+    expected_failures = {"ORD-5": (*EXPECTED_FAILURES["ORD-5"], ExpectedFailure("anywhere"))}
     broken = {"ORD-5": Violation("wrong", 1)}
 
-    assert sort_out(PLAIN, broken, excuses).known == {"ORD-5": ("anywhere",)}
-    assert sort_out(REPEATED, broken, excuses).known == {"ORD-5": ("called once more", "anywhere")}
+    assert sort_out(PLAIN, broken, expected_failures).known == {"ORD-5": ("anywhere",)}
+    assert sort_out(REPEATED, broken, expected_failures).known == {
+        "ORD-5": ("called once more", "anywhere")
+    }
 
 
 RAISES = Plan("a", (Step("raise"),), Handler("raise"))
@@ -106,25 +108,25 @@ HANDLED = replace(LATE, handled=True)
         ("a handler that fails", replace(HANDLED, plans=(RAISES,)), HANDLED),
     ],
 )
-def test_an_excuse_may_be_for_scenarios_of_a_certain_plan(
+def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(
     trait: str, holds: Scenario, lacks: Scenario
 ) -> None:
     """Each trait is told from what is planned."""
-    excuse = ExpectedFailure("known", (trait,))
+    known = ExpectedFailure("known", (trait,))
 
-    assert excuse.covers(holds, "")
-    assert not excuse.covers(lacks, "")
+    assert known.covers(holds, "")
+    assert not known.covers(lacks, "")
 
 
-def test_what_an_excuse_needs_is_known() -> None:
-    """A slip in its name would excuse nothing, and nobody would see it."""
+def test_what_an_expected_failure_needs_is_known() -> None:
+    """A slip in its name would expect nothing, and nobody would see it."""
     with pytest.raises(
         InvalidConfig, match=r"^needs must be names of .*, got \['retries', 'retry'\]"
     ):
         ExpectedFailure("called once more", ("retry", "retries"))
 
 
-def test_the_kind_of_an_excuse_is_one_of_three() -> None:
+def test_the_kind_of_an_expected_failure_is_one_of_three() -> None:
     """The verdict counts them."""
     with pytest.raises(
         InvalidConfig,

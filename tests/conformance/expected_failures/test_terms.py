@@ -35,7 +35,7 @@ class Backend:
 
     name: str = "mine"
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: ExpectedFailures = field(default_factory=dict)
+    expected_failures: ExpectedFailures = field(default_factory=dict)
     spec: str = ""
 
 
@@ -58,7 +58,9 @@ def entry(rule: str = "ORD-1", **changes: Any) -> Entry:
 def verdict(terms: Settled, **statuses: Status) -> Verdict:
     """A verdict with a status for each rule, whose id has "_" for "-"."""
     ids = {name.replace("_", "-"): status for name, status in statuses.items()}
-    kinds = {id_: tuple(e.kind for e in said if e.kind) for id_, said in terms.excuses.items()}
+    kinds = {
+        id_: tuple(e.kind for e in said if e.kind) for id_, said in terms.expected_failures.items()
+    }
     found = (RuleResult(KNOWN[id_], each, kinds=kinds.get(id_, ())) for id_, each in ids.items())
     results = settled_results(found, terms)
     said = {"stale": terms.stale, "expired": terms.expired, "spec": terms.spec}
@@ -72,11 +74,11 @@ def line(terms: Settled, **statuses: Status) -> str:
     return f"{before} {rest[rest.index('(') :]}"
 
 
-def test_an_entry_excuses_as_the_backend_itself_does() -> None:
+def test_an_entry_counts_as_the_backend_itself_does() -> None:
     """Its link stands behind its reason."""
     found = settled(entry(link="https://example.org/7", seldom=True))
 
-    assert found.excuses == {
+    assert found.expected_failures == {
         "ORD-1": (
             ExpectedFailure("by design (https://example.org/7)", seldom=True, kind="unsupported"),
         )
@@ -87,20 +89,20 @@ def test_what_the_backend_says_itself_stays() -> None:
     """A file may add to it."""
     own = {"ORD-3": (ExpectedFailure("known"),)}
 
-    found = settled(entry(), backend=Backend(exceptions=own))
+    found = settled(entry(), backend=Backend(expected_failures=own))
 
-    assert list(found.excuses) == ["ORD-3", "ORD-1"]
+    assert list(found.expected_failures) == ["ORD-3", "ORD-1"]
 
 
-def test_a_rule_that_is_excused_at_both_places_is_refused() -> None:
+def test_a_rule_that_is_expected_at_both_places_is_refused() -> None:
     """Nobody could tell which reason holds."""
     own = {"ORD-1": (ExpectedFailure("known"),)}
 
     with pytest.raises(InvalidConfig) as caught:
-        settled(entry(), backend=Backend(exceptions=own))
+        settled(entry(), backend=Backend(expected_failures=own))
 
     assert str(caught.value) == (
-        "file.toml: ORD-1 is an exception of the backend 'mine' itself already ('known'); "
+        "file.toml: ORD-1 is an expected failure of the backend 'mine' itself already ('known'); "
         "keep one of them"
     )
 
@@ -108,15 +110,16 @@ def test_a_rule_that_is_excused_at_both_places_is_refused() -> None:
 def test_an_entry_of_another_backend_is_passed_over() -> None:
     """One file may serve several."""
     assert settled(entry(backend="yours")) == settled()
-    assert list(settled(entry(backend="mine")).excuses) == ["ORD-1"]
+    assert list(settled(entry(backend="mine")).expected_failures) == ["ORD-1"]
 
 
-def test_the_verdict_counts_exceptions_by_their_kind() -> None:
+def test_the_verdict_counts_expected_failures_by_their_kind() -> None:
     """One that does not say its kind is counted with all."""
     terms = settled(entry(), entry("ORD-3", kind="future"))
 
     assert line(terms, ORD_1="expected-fail", ORD_3="expected-fail") == (
-        "mine: conformant with exceptions (0 rules pass, 2 expected-fail [1 future, 1 unsupported])"
+        "mine: conformant with expected failures "
+        "(0 rules pass, 2 expected-fail [1 future, 1 unsupported])"
     )
 
 
@@ -136,7 +139,7 @@ def test_entries_that_match_nothing_speak_against_the_backend() -> None:
 
     assert terms.stale == {"SNAP-8": "the rule does not apply: it needs on-demand-snapshot"}
     assert line(terms, ORD_1="pass") == (
-        "mine: not conformant (1 rule passes, exceptions that match nothing: SNAP-8)"
+        "mine: not conformant (1 rule passes, expected failures that match nothing: SNAP-8)"
     )
 
 
@@ -181,7 +184,7 @@ def test_an_entry_for_a_rule_that_nobody_asks_for_is_not_judged() -> None:
 
     terms = settled(entry("ORD-3"), entry("SNAP-8"), backend=few, chosen=chosen)
 
-    assert (terms.excuses, terms.stale) == ({}, {})
+    assert (terms.expected_failures, terms.stale) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -189,28 +192,29 @@ def test_an_entry_for_a_rule_that_nobody_asks_for_is_not_judged() -> None:
 )
 def test_an_entry_counts_up_to_its_last_day(day: date | None, *, counts: bool) -> None:
     """That day included."""
-    assert bool(settled(entry(expires=day)).excuses) is counts
+    assert bool(settled(entry(expires=day)).expected_failures) is counts
 
 
-def test_a_failure_whose_exception_has_expired_is_one() -> None:
+def test_a_failure_whose_expected_failure_has_expired_is_one() -> None:
     """The verdict says when that was."""
     terms = settled(entry(expires=date(2026, 4, 30)))
 
     found = verdict(terms, ORD_1="fail")
 
-    assert found.results[0].note == "its exception expired on 2026-04-30: by design"
+    assert found.results[0].note == "its expected failure expired on 2026-04-30: by design"
     assert line(terms, ORD_1="fail") == (
-        "mine: not conformant (0 rules pass, 1 fail, exceptions expired: ORD-1 on 2026-04-30)"
+        "mine: not conformant "
+        "(0 rules pass, 1 fail, expected failures expired: ORD-1 on 2026-04-30)"
     )
 
 
-def test_an_expired_exception_of_a_rule_that_holds_has_to_go_too() -> None:
+def test_an_expired_expected_failure_of_a_rule_that_holds_has_to_go_too() -> None:
     """It is an entry that nothing shows, and the last day is told."""
     found = verdict(settled(entry(expires=date(2026, 4, 30))), ORD_1="pass")
 
     assert found.results[0].note == (
-        "by design: its exception expired on 2026-04-30, and it holds, so take its entry out of "
-        "file.toml"
+        "by design: its expected failure expired on 2026-04-30, and it holds, so take its "
+        "entry out of file.toml"
     )
     assert (found.word, found.results[0].status) == ("not conformant", "unexpected-pass")
     assert "expired" not in found.line
@@ -243,7 +247,7 @@ def test_whoever_keeps_all_newer_rules_may_claim_the_newest() -> None:
     assert not any(result.is_forgiven for result in found.results)
 
 
-def test_an_exception_for_a_newer_rule_that_holds_decides() -> None:
+def test_an_expected_failure_for_a_newer_rule_that_holds_decides() -> None:
     """The entry is wrong, whatever the rule is."""
     terms = settled(entry("CAP-1"), spec="0.1")
 

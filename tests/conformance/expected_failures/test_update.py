@@ -1,4 +1,4 @@
-"""A file of exceptions is written from a run, and what stands in it is left as far as it holds."""
+"""A file of expected failures is written from a run; what stands in it stays as far as it holds."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -45,7 +45,7 @@ def played(
     text_of_it: str = WRONG,
 ) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
-    said: Any = SimpleNamespace(name=backend, capabilities=can, exceptions={}, spec="")
+    said: Any = SimpleNamespace(name=backend, capabilities=can, expected_failures={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
     settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
@@ -72,7 +72,7 @@ FIRST = """\
 # Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
 # kind: "regression" is to be mended, "unsupported" stays, "future" comes with a later version.
 
-[[exception]]
+[[expected-failure]]
 rule = "ORD-1"
 kind = "regression"
 reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
@@ -100,27 +100,27 @@ def test_what_it_has_written_needs_no_change() -> None:
 
 
 OLD = f"""\
-# Our exceptions.
+# Our expected failures.
 
 # The queue, again.
-[[exception]]   # first
+[[expected-failure]]   # first
 rule = 'ORD-1'
 kind = "unsupported"
 reason = '''
 by design:
-[[exception]]
+[[expected-failure]]
 '''
 {HOW}
 
 # To be mended next week.
 # Really.
-[[exception]]
+[[expected-failure]]
 rule = "CAP-1"   # five
 kind = "future"
 reason = "with 2.0"
 {HOW}  # so far
 
-[[exception]]
+[[expected-failure]]
 rule = "END-4"
 kind = "future"
 reason = "with 3.0"
@@ -136,7 +136,7 @@ def test_entries_that_are_needed_keep_their_text_and_their_comments() -> None:
 
 def test_a_comment_on_the_first_line_belongs_to_the_entry_below_it() -> None:
     """A file that is there has its beginning already."""
-    text = OLD.removeprefix("# Our exceptions.\n\n")
+    text = OLD.removeprefix("# Our expected failures.\n\n")
 
     assert update(text, "ORD-1", "CAP-1", "END-4") == Update(text, ())
 
@@ -145,7 +145,7 @@ def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
     """Those directly above it, and in it; what stands around it stays."""
     found = update(OLD, "ORD-1", "END-4")
 
-    begin, end = OLD.index("# To be mended"), OLD.index('[[exception]]\nrule = "END-4"')
+    begin, end = OLD.index("# To be mended"), OLD.index('[[expected-failure]]\nrule = "END-4"')
     assert found.text == OLD[:begin] + OLD[end:]
     assert found.lines == ("CAP-1 dropped: nothing shows it any more",)
 
@@ -169,7 +169,9 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
         "CAP-1",
         "SNAP-4",
     ]
-    assert '# To be mended next week.\n# Really.\n[[exception]]\nrule = "CAP-1"' in found.text
+    assert (
+        '# To be mended next week.\n# Really.\n[[expected-failure]]\nrule = "CAP-1"' in found.text
+    )
     assert found.lines == (
         "CAP-1 kept: it was not judged (untested: never)",
         "END-4 dropped: nothing shows it any more",
@@ -207,7 +209,7 @@ def test_an_entry_stays_for_a_backend_that_could_not_be_verified() -> None:
 
 
 def test_what_only_generated_scenarios_show_is_seldom() -> None:
-    """Others may not, and then the exception is none that is out of date."""
+    """Others may not, and then the expected failure is none that is out of date."""
     seldom = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
 
     assert entries_of(seldom, "file.toml")[0].seldom
@@ -265,7 +267,7 @@ def test_an_entry_that_only_some_need_becomes_theirs() -> None:
     found = of_two(OLD, mine=("ORD-1", "CAP-1"), yours=("CAP-1", "END-4"))
 
     assert backends_of(found) == {"ORD-1": ["mine"], "CAP-1": [""], "END-4": ["yours"]}
-    assert '# The queue, again.\n[[exception]]   # first\nbackend = "mine"\n' in found.text
+    assert '# The queue, again.\n[[expected-failure]]   # first\nbackend = "mine"\n' in found.text
     assert found.lines == ("ORD-1 kept for mine only", "END-4 kept for yours only")
 
 
@@ -278,11 +280,11 @@ def test_entries_of_a_backend_that_was_not_played_stay() -> None:
 
 def test_entries_in_another_form_are_not_touched() -> None:
     """They mean the same, and can't be cut out."""
-    text = "exception = [{rule = 'ORD-1', kind = 'future', reason = 'with 2.0'}]\n"
+    text = "expected-failure = [{rule = 'ORD-1', kind = 'future', reason = 'with 2.0'}]\n"
 
     with pytest.raises(
         InvalidConfig,
-        match=r"^file\.toml: to be updated, each entry has to be a table \[\[exception\]\]$",
+        match=r"^file\.toml: to be updated, each entry has to be a table \[\[expected-failure\]\]$",
     ):
         update(text, "ORD-1")
 
@@ -321,7 +323,7 @@ def test_an_entry_that_does_not_say_how_says_so_from_then_on() -> None:
 
     assert found.lines == ("ORD-1 says how it fails: in 1 way",)
     assert entries_of(found.text, "file.toml") == entries_of(OLD, "file.toml")
-    assert "# To be mended next week.\n# Really.\n[[exception]]" in found.text
+    assert "# To be mended next week.\n# Really.\n[[expected-failure]]" in found.text
 
 
 def test_a_way_that_shows_is_added_and_one_that_does_not_is_dropped() -> None:

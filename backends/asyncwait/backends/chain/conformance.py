@@ -37,7 +37,7 @@ _GONE = "a record whose results are with the second operator has left the first"
 _LAST = "what the first fails with is an error of the source of the second, and comes last"
 _APART = "the second operator takes the results of a record apart, and markers overtake there"
 
-EXCEPTIONS = {
+EXPECTED_FAILURES = {
     rule: ExpectedFailure(reason, seldom=True, kind="unsupported")
     for rule, reason in {
         "CAP-1": _GONE,
@@ -106,7 +106,7 @@ def first_backend(first: OpenOperator, second: OpenOperator, loop: LoopName) -> 
     """Return a chain as its first operator."""
     opens = partial(in_front_of_one, chain(first, second))
     lacks = (*LACKS, *OF_THE_FIRST)
-    return stream_backend(opens, loop=loop, lacks=lacks, exceptions=EXCEPTIONS)
+    return stream_backend(opens, loop=loop, lacks=lacks, expected_failures=EXPECTED_FAILURES)
 
 
 def family() -> Mapping[str, Callable[[], StreamBackend]]:

@@ -1,7 +1,7 @@
 """What PyFlink 2.3.0 is known to break, and by which of its departures: data for the suite."""
 
-from asyncwait.backends.flink._exceptions import KNOWN as OF_FLINK
-from asyncwait.backends.flink._exceptions import Known
+from asyncwait.backends.flink._expected_failures import KNOWN as OF_FLINK
+from asyncwait.backends.flink._expected_failures import Known
 
 KNOWN = (
     *(each for each in OF_FLINK if each.flink == "EL-6"),

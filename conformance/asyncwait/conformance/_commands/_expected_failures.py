@@ -1,4 +1,4 @@
-"""What `verify` says and does about exceptions, and about what comes from the project's file."""
+"""What `verify` says and does about expected failures, and about the project's own file."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -27,10 +27,10 @@ def tell_strays(gate: Gate) -> None:
         say(line, err=True)
 
 
-def update_exceptions(
+def update_expected_failures(
     gate: Gate, played: Sequence[Played], left_out: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Write the file of exceptions anew, and say what is different.
+    """Write the file of expected failures anew, and say what is different.
 
     Args:
         gate: names it.
@@ -52,7 +52,7 @@ def update_exceptions(
         if update.text != text:
             gate.file.write_bytes(update.text.encode())
     except OSError as error:
-        raise InvalidConfig(f"exceptions: {gate.file}: {error.strerror}") from error
+        raise InvalidConfig(f"expected failures: {gate.file}: {error.strerror}") from error
     for line in update.lines or ("nothing to change",):
         say(f"{name}: {line}", err=True)
 

@@ -25,7 +25,7 @@ class Here:
     Attributes:
         name: the same.
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with why and where.
+        expected_failures: rules that it is known to break, each with why and where.
         spec: the version of the specification that it claims; empty for the newest.
     """
 
@@ -33,7 +33,7 @@ class Here:
         self.name = name
         self.spec: str = getattr(backend, "spec", "")
         self.capabilities: frozenset[Capability] = backend.capabilities
-        self.exceptions: ExpectedFailures = expected_failures_of(backend.exceptions)
+        self.expected_failures: ExpectedFailures = expected_failures_of(backend.expected_failures)
         self._backend = backend
 
     def play(self, scenarios: Sequence[Scenario]) -> Iterator[Trace | Broken]:

@@ -81,7 +81,7 @@ class _Shrinking:
 
     Attributes:
         by: the rules that the backend is held to, by id.
-        exceptions: those that it is known to break.
+        expected_failures: those that it is known to break.
         tried: how many scenarios were played.
         cut: why nothing more was tried; empty if nothing more was to be tried.
     """
@@ -91,7 +91,7 @@ class _Shrinking:
         self.by: dict[str, Rule] = {
             name: rule for name, rule in rules().items() if rule.applies_to(can)
         }
-        self.exceptions = backend.exceptions
+        self.expected_failures = backend.expected_failures
         self.tried = 0
         self.cut = ""
         self._backend = backend
@@ -135,7 +135,7 @@ class _Shrinking:
 def _told(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> Word:
     """Print what was found, and the command that plays it again; return the verdict."""
     case = smallest.case
-    word = show_run(case, smallest.trace, shrinking.by, shrinking.exceptions)
+    word = show_run(case, smallest.trace, shrinking.by, shrinking.expected_failures)
     for line in _said(shrinking, first, smallest):
         say(line)
     click.echo(json_text(scenarios_to_json((case.planned,))))

@@ -34,27 +34,29 @@ class Side(Struct, frozen=True):
     Args:
         name: of the backend.
         checks: what it is held to.
-        excuses: what it is known to break.
+        expected_failures: what it is known to break.
     """
 
     name: str
     checks: Checks
-    excuses: ExpectedFailures
+    expected_failures: ExpectedFailures
 
     @classmethod
     def of(
-        cls, name: str, capabilities: frozenset[Capability], excuses: ExpectedFailures
+        cls, name: str, capabilities: frozenset[Capability], expected_failures: ExpectedFailures
     ) -> "Side":
         """Return what a backend with these capabilities is held to."""
         applying = {rule for rule, each in rules().items() if each.applies_to(capabilities)}
-        return cls(name, {r: check for r, check in CHECKS.items() if r in applying}, excuses)
+        return cls(
+            name, {r: check for r, check in CHECKS.items() if r in applying}, expected_failures
+        )
 
     def judge(self, scenario: Scenario, trace: Trace) -> Said:
         """Judge a run of this side."""
         judged = judge(scenario, trace, self.checks)
         broken = dict(judged.violations())
         errors = [judged.error, *(each.error for each in judged.by_rule.values())]
-        said = sort_out(scenario, broken, self.excuses)
+        said = sort_out(scenario, broken, self.expected_failures)
         return Said(
             {rule: broken[rule] for rule in broken if rule in said.findings},
             tuple(dict.fromkeys(why for reasons in said.known.values() for why in reasons)),

@@ -94,7 +94,7 @@ def traits_of(scenario: Scenario) -> frozenset[str]:
 
 
 Kind: TypeAlias = Literal["regression", "unsupported", "future"]
-"""What becomes of an exception: it is to be mended, it stays, it comes with a later version."""
+"""What becomes of it: it is to be mended, it stays, what is missing comes with a later version."""
 
 
 class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
@@ -105,7 +105,7 @@ class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
         needs: names of abilities that a scenario asks for, and of what is planned in it, wherever
             the rule is broken: in any other scenario it holds.
         seldom: so few scenarios show it that a verification may come across none. Else a rule that
-            is not broken at all speaks against the backend: the exception is out of date.
+            is not broken at all speaks against the backend: the expected failure is out of date.
         kind: what becomes of it; None where that is not said. The verdict counts them.
         finding: the kind of finding by which the rule is broken, see `kind_of`: any other speaks
             against the backend. Empty for any: `needs` alone says how the backend fails.
@@ -153,31 +153,31 @@ GivenFailures: TypeAlias = Mapping[str, str | ExpectedFailure | Sequence[Expecte
 """By the id of the rule, as the author of a backend gives them: a text is the reason anywhere."""
 
 
-def expected_failures_of(exceptions: Any) -> dict[str, tuple[ExpectedFailure, ...]]:
-    """Return the exceptions of a backend in one form.
+def expected_failures_of(expected_failures: Any) -> dict[str, tuple[ExpectedFailure, ...]]:
+    """Return the expected failures of a backend in one form.
 
     Args:
-        exceptions: what the backend says; see `GivenFailures`.
+        expected_failures: what the backend says; see `GivenFailures`.
 
     Raises:
         InvalidConfig: nobody can go by it.
     """
-    if not isinstance(exceptions, Mapping):
-        raise _wrong(exceptions)
+    if not isinstance(expected_failures, Mapping):
+        raise _wrong(expected_failures)
     found: dict[str, tuple[ExpectedFailure, ...]] = {}
-    for rule, said in exceptions.items():
+    for rule, said in expected_failures.items():
         each = (ExpectedFailure(said),) if isinstance(said, str) else said
         each = (each,) if isinstance(each, ExpectedFailure) else each
         fits = isinstance(each, Sequence) and all(isinstance(one, ExpectedFailure) for one in each)
         if not isinstance(rule, str) or not fits or not each:
-            raise _wrong(exceptions)
+            raise _wrong(expected_failures)
         found[str(rule)] = tuple(each)
     return found
 
 
-def _wrong(exceptions: object) -> InvalidConfig:
+def _wrong(expected_failures: object) -> InvalidConfig:
     expected = "a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
-    return InvalidConfig.of("exceptions", exceptions, expected)
+    return InvalidConfig.of("expected_failures", expected_failures, expected)
 
 
 class Sorted(Struct, frozen=True):
@@ -195,7 +195,7 @@ class Sorted(Struct, frozen=True):
 def sort_out(
     scenario: Scenario,
     broken: Mapping[str, Violation],
-    excuses: Mapping[str, tuple[ExpectedFailure, ...]],
+    expected_failures: Mapping[str, tuple[ExpectedFailure, ...]],
     example: str = "",
 ) -> Sorted:
     """Sort what is broken in a trace.
@@ -203,19 +203,19 @@ def sort_out(
     Args:
         scenario: what was played.
         broken: the first violation of each rule that is broken, by its id.
-        excuses: what the backend is known to break, by the id of the rule.
+        expected_failures: what the backend is known to break, by the id of the rule.
         example: the name of the scenario, if it is an example.
     """
     reasons = {
-        rule: _reasons(excuses.get(rule, ()), scenario, violation.text, example)
+        rule: _reasons(expected_failures.get(rule, ()), scenario, violation.text, example)
         for rule, violation in broken.items()
     }
-    excused = {rule: why for rule, why in reasons.items() if why}
+    expected = {rule: why for rule, why in reasons.items() if why}
     first = min(map(moment_of, broken.values()), default=None)
-    at_first = {rule: why for rule, why in excused.items() if moment_of(broken[rule]) == first}
+    at_first = {rule: why for rule, why in expected.items() if moment_of(broken[rule]) == first}
     if at_first:
         return Sorted(known=at_first)
-    return Sorted(frozenset(broken.keys() - excused), excused)
+    return Sorted(frozenset(broken.keys() - expected), expected)
 
 
 def moment_of(violation: Violation) -> tuple[int, float]:
@@ -224,7 +224,7 @@ def moment_of(violation: Violation) -> tuple[int, float]:
 
 
 def _reasons(
-    excuses: tuple[ExpectedFailure, ...], scenario: Scenario, text: str, example: str
+    expected_failures: tuple[ExpectedFailure, ...], scenario: Scenario, text: str, example: str
 ) -> tuple[str, ...]:
-    covering = (excuse.reason for excuse in excuses if excuse.covers(scenario, text, example))
+    covering = (each.reason for each in expected_failures if each.covers(scenario, text, example))
     return tuple(dict.fromkeys(covering))

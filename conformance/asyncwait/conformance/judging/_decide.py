@@ -1,4 +1,4 @@
-"""How each record of a leg was decided: what the events leave open, and what follows if it is settled.
+"""How each record of a leg was decided: what the events leave open, and what follows of it.
 
 Of two records with equal values, both answered in the instant of their deadline, the handler may
 have been asked for either, and the error may name either. Such records are a tie. Then there are

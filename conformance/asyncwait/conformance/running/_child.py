@@ -88,7 +88,7 @@ def hello_of(name: str, backend: Backend) -> Hello:
         wrong = InvalidConfig.of("capabilities", backend.capabilities, "a set of Capability")
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
     try:
-        said = expected_failures_of(backend.exceptions)
+        said = expected_failures_of(backend.expected_failures)
     except InvalidConfig as wrong:
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
     # A backend need not be made by us, and say nothing of these.

@@ -128,7 +128,7 @@ def load_backend(name: str) -> Backend:
         raise UnknownBackend(f"{msg}; return stream_backend(open_operator)")
     try:
         require_capabilities(backend.capabilities)
-        expected_failures_of(backend.exceptions)
+        expected_failures_of(backend.expected_failures)
     except InvalidConfig as error:
         raise UnknownBackend(f"backend {name!r}: {error}") from error
     return backend

@@ -21,7 +21,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
 
     Args:
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with why and where.
+        expected_failures: rules that it is known to break, each with why and where.
         batch: it is given all scenarios at once.
         further: it plays some of the scenarios in other ways, too.
         spec: the version of the specification that it claims; empty for the newest.
@@ -31,7 +31,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: ExpectedFailures = {}
+    expected_failures: ExpectedFailures = {}
     batch: bool = False
     further: bool = False
     spec: str = ""

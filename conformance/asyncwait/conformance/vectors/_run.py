@@ -66,7 +66,7 @@ def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
         for name, violation in judged.violations()
         if applicable[name].level == "MUST"
     }
-    said = sort_out(vector.scenario, broken, backend.exceptions)
+    said = sort_out(vector.scenario, broken, backend.expected_failures)
     why = [f"{name}: {broken[name].text}" for name in broken if name in said.findings]
     if vector.outcome is not None and not said.known:
         differs = vector.outcome.differs(vector.scenario, run)

@@ -45,7 +45,7 @@ class ThreadsBackend:
     """Plays scenarios one after the other, each in an event loop of its own."""
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
-    exceptions: Mapping[str, ExpectedFailure] = {}
+    expected_failures: Mapping[str, ExpectedFailure] = {}
     batch = False
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -80,7 +80,7 @@ class FrontBackend(ThreadsBackend):
     )
     """Its source is a collection, whose values are there; and a thread that blocks is not
     cancelled. Values are copied and contexts are kept as in all threads."""
-    exceptions = OF_THE_FRONT
+    expected_failures = OF_THE_FRONT
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`."""

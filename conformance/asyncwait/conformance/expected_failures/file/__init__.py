@@ -1,7 +1,8 @@
 """What is expected of a backend from outside: the failures that a file lists, and a version.
 
-The file is TOML, with a table `[[exception]]` for each rule that is known to be broken. It is held
-to be true: an entry whose rule holds, or that speaks of nothing, makes the backend not conformant.
+The file is TOML, with a table `[[expected-failure]]` for each rule that is known to be broken. It
+is held to be true: an entry whose rule holds, or that speaks of nothing, makes the backend not
+conformant.
 """
 
 from asyncwait.conformance.expected_failures.file._entry import (

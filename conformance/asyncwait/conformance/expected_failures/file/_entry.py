@@ -71,7 +71,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return f"{self.reason} ({self.link})" if self.link else self.reason
 
     @property
-    def excuses(self) -> tuple[ExpectedFailure, ...]:
+    def expected_failures(self) -> tuple[ExpectedFailure, ...]:
         """The same, as a backend says it of itself: an expected failure for each way."""
         return tuple(
             ExpectedFailure(self.said, way.needs, self.seldom, self.kind, way.finding, way.examples)
@@ -79,8 +79,8 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
 
-TABLE = "exception"
-"""The tables of a file: `[[exception]]`, one for each rule."""
+TABLE = "expected-failure"
+"""The tables of a file: `[[expected-failure]]`, one for each rule."""
 
 REQUIRED = ("rule", "kind", "reason")
 
@@ -99,10 +99,12 @@ def read_entries(file: Path) -> tuple[Entry, ...]:
         text = file.read_bytes().decode()
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
-        hint = "; --update-expectations writes it" if is_missing else ""
-        raise InvalidConfig(f"exceptions: {file} can't be read: {error.strerror}{hint}") from error
+        hint = "; --update-expected-failures writes it" if is_missing else ""
+        raise InvalidConfig(
+            f"expected failures: {file} can't be read: {error.strerror}{hint}"
+        ) from error
     except UnicodeDecodeError as error:
-        raise InvalidConfig(f"exceptions: {file} can't be read: it is not UTF-8") from error
+        raise InvalidConfig(f"expected failures: {file} can't be read: it is not UTF-8") from error
     return entries_of(text, file.name)
 
 
@@ -153,7 +155,7 @@ def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     for key in REQUIRED:
         if key not in table:
             yield f"it needs a {key}: {_SAID[key]}"
-    # What nobody follows, and what never ends, would be an exception for ever.
+    # What nobody follows, and what never ends, would be an expected failure for ever.
     if table.get("kind") == "regression" and not ({"link", "expires"} & table.keys()):
         yield "a regression needs a link, where it is followed, or a date on which it expires"
 
@@ -167,7 +169,7 @@ _SAID = {
     "backend": "the name of the only backend that it is about",
     "seldom": "true or false",
     "how": "a list of tables like {finding = 'the kind of it', needs = ['retry'], seldom = true}: "
-    "--update-expectations writes it",
+    "--update-expected-failures writes it",
 }
 
 

@@ -38,25 +38,25 @@ class Shown(Struct, frozen=True):
 
 def needed(
     runs: Sequence[tuple[Scenario, Mapping[str, Violation]]],
-    excuses: ExpectedFailures,
+    expected_failures: ExpectedFailures,
     deciding: Collection[str],
     old: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Return the ids of the rules by which the backend may fail first, so that nothing else counts.
 
-    What comes behind an excused violation does not count any more; an entry for it would match
+    What comes behind an expected violation does not count any more; an entry for it would match
     nothing in the next run. What comes with one, in the same instant, may come alone with another
     seed: so each of those has an entry, unless one of them has had one before.
 
     Args:
         runs: what was played where something was broken, with the first violation of each rule.
-        excuses: those that stay, by the id of the rule.
+        expected_failures: those that stay, by the id of the rule.
         deciding: rules whose violations count.
-        old: rules that have been excused.
+        old: rules that have been expected.
     """
     found: set[str] = set()
     for scenario, broken in runs:
-        counting = sort_out(scenario, broken, excuses).findings & {*deciding, *old}
+        counting = sort_out(scenario, broken, expected_failures).findings & {*deciding, *old}
         first = min(map(moment_of, broken.values()), default=None)
         at_first = {rule for rule in counting if moment_of(broken[rule]) == first}
         found |= at_first.intersection(old) or at_first or counting
@@ -76,10 +76,10 @@ def ways_of(
         own: what the backend says itself.
         rules: ids of those that are to be expected to fail.
     """
-    excuses = {**own, **dict.fromkeys(rules, (ExpectedFailure("needed"),))}
+    expected_failures = {**own, **dict.fromkeys(rules, (ExpectedFailure("needed"),))}
     found: dict[str, dict[str, list[Case]]] = {rule: defaultdict(list) for rule in rules}
     for case, broken in tally.broken:
-        for rule in sort_out(case.scenario, broken, excuses).known.keys() & found.keys():
+        for rule in sort_out(case.scenario, broken, expected_failures).known.keys() & found.keys():
             found[rule][kind_of(broken[rule].text)].append(case)
     usual = _Usual(tally)
     return {

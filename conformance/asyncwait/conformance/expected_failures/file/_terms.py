@@ -45,14 +45,14 @@ class Terms(Struct, frozen=True):
     """What is said of a backend from outside.
 
     Args:
-        entries: of a file of exceptions; those of other backends are passed over.
+        entries: of a file of expected failures; those of other backends are passed over.
         file: its name, as it is told.
         today: the day on which they count; None where none of them expires.
         spec: the version that the backend claims; empty for what it says itself.
     """
 
     entries: tuple[Entry, ...] = ()
-    file: str = "the exceptions"
+    file: str = "the expected failures"
     today: date | None = None
     spec: str = ""
 
@@ -62,7 +62,7 @@ class Held(Protocol):
 
     name: str
     capabilities: frozenset[Capability]
-    exceptions: ExpectedFailures
+    expected_failures: ExpectedFailures
     spec: str
 
 
@@ -70,7 +70,7 @@ class Settled(Struct, frozen=True):
     """What a verification goes by.
 
     Args:
-        excuses: what the backend is known to break, by the id of the rule.
+        expected_failures: what the backend is known to break, by the id of the rule.
         entries: those of the file that are about rules that are judged, by the id of the rule.
         expired: the rules whose entries count no more, each with its last day.
         stale: an explanation for each entry that matches nothing, by the id of its rule.
@@ -79,7 +79,7 @@ class Settled(Struct, frozen=True):
         file: the name of the file.
     """
 
-    excuses: ExpectedFailures
+    expected_failures: ExpectedFailures
     entries: Mapping[str, Entry] = {}
     expired: Mapping[str, date] = {}
     stale: Mapping[str, str] = {}
@@ -105,11 +105,11 @@ def settle(
     """
     _refuse_slips(terms, known)
     own = {entry.rule: entry for entry in terms.entries if entry.speaks_of(backend.name)}
-    for rule in own.keys() & backend.exceptions.keys():
-        reason = backend.exceptions[rule][0].reason
+    for rule in own.keys() & backend.expected_failures.keys():
+        reason = backend.expected_failures[rule][0].reason
         raise InvalidConfig(
-            f"{terms.file}: {rule} is an exception of the backend {backend.name!r} itself already "
-            f"({reason!r}); keep one of them"
+            f"{terms.file}: {rule} is an expected failure of the backend {backend.name!r} itself "
+            f"already ({reason!r}); keep one of them"
         )
     stale = {rule: why for rule in own if (why := _idle(rule, backend, known))}
     judged = {rule: own[rule] for rule in own if rule not in stale and rule in chosen}
@@ -119,10 +119,12 @@ def settle(
         for rule, entry in judged.items()
         if today and entry.expires and entry.is_over(today)
     }
-    counting = {rule: entry.excuses for rule, entry in judged.items() if rule not in expired}
+    counting = {
+        rule: entry.expected_failures for rule, entry in judged.items() if rule not in expired
+    }
     spec = _spec(terms, backend, known)
     return Settled(
-        {**backend.exceptions, **counting},
+        {**backend.expected_failures, **counting},
         judged,
         expired,
         # Whoever asks for some rules only is not told of entries for others.
@@ -168,7 +170,7 @@ def _settled(result: RuleResult, settled: Settled) -> RuleResult:
     entry = settled.entries.get(rule)
     if entry is None:
         return result
-    over = f"its exception expired on {entry.expires}" if rule in settled.expired else ""
+    over = f"its expected failure expired on {entry.expires}" if rule in settled.expired else ""
     if over and result.status == "fail":
         return replace(result, note=f"{over}: {entry.said}")
     if result.status == "fail":

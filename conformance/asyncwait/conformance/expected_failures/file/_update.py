@@ -86,7 +86,7 @@ def of_backend(name: str) -> str:
 DAYS = 90
 """For so long an entry counts that nobody has looked at."""
 
-_HEADER = re.compile(r"[ \t]*\[\[[ \t]*exception[ \t]*\]\]")
+_HEADER = re.compile(r"[ \t]*\[\[[ \t]*expected-failure[ \t]*\]\]")
 
 _NEW = """\
 # Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
@@ -101,7 +101,7 @@ class Played(Struct, frozen=True):
         verdict: on it.
         tally: the judgements that it was concluded from.
         settled: what it was held to.
-        own: exceptions of the backend itself.
+        own: expected failures of the backend itself.
     """
 
     verdict: Verdict
@@ -148,7 +148,9 @@ def updated(
     head, *blocks = _blocks(text)
     entries = entries_of(text, name)
     if len(blocks) != len(entries):
-        raise InvalidConfig(f"{name}: to be updated, each entry has to be a table [[exception]]")
+        raise InvalidConfig(
+            f"{name}: to be updated, each entry has to be a table [[expected-failure]]"
+        )
     wanted = {one.verdict.backend: _wanted(one) for one in played}
     unjudged = {one.verdict.backend: unjudged_in(one.verdict) for one in played}
     unjudged |= {backend: dict.fromkeys(rules(), why) for backend, why in left_out.items()}
@@ -341,7 +343,7 @@ def _seen(result: RuleResult) -> str:
 def _written(entry: Entry) -> str:
     """Return an entry as TOML."""
     lines = [
-        "[[exception]]",
+        "[[expected-failure]]",
         f"rule = {_quoted(entry.rule)}",
         *([f"backend = {_quoted(entry.backend)}"] if entry.backend else []),
         f"kind = {_quoted(entry.kind)}",
