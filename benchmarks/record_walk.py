@@ -136,7 +136,7 @@ class _Walked:
     def __init__(self) -> None:
         self._backend = asyncio_backend()
         self.capabilities = self._backend.capabilities
-        self.exceptions = self._backend.exceptions
+        self.expected_failures = self._backend.expected_failures
         self.batch = False
         self._walk = Walk(*SUITE)
         self._runs = 0

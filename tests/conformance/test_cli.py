@@ -106,9 +106,11 @@ def test_an_unknown_backend_is_told_the_nearest() -> None:
             "open_operator must be callable, got None (NoneType)",
         ),
         (
-            SOUND.replace("(open_operator)", "(open_operator, exceptions={'ORD-77': 'odd'})"),
+            SOUND.replace(
+                "(open_operator)", "(open_operator, expected_failures={'ORD-77': 'odd'})"
+            ),
             "gate:backend",
-            "exceptions must be the id of a rule; see: asyncwait rules, got 'ORD-77' (str); did",
+            "expected_failures must be the id of a rule; see: asyncwait rules, got 'ORD-77'",
         ),
     ],
 )
@@ -355,10 +357,10 @@ def test_playing_judges_as_verifying_does_should(tmp_path: Path) -> None:
     ("changes", "code", "said"),
     [
         ("", 1, "SNAP-5 broken:"),
-        ("exceptions={'SNAP-5': 'it drains'}", 0, "(a known exception: it drains)"),
+        ("expected_failures={'SNAP-5': 'it drains'}", 0, "(an expected failure: it drains)"),
         ("capabilities=ALL_CAPABILITIES - {'in-flight-snapshot'}", 0, "no rule is broken"),
     ],
-    ids=["a fault", "an exception", "no ability"],
+    ids=["a fault", "an expected failure", "no ability"],
 )
 def test_playing_judges_as_verifying_does_what_a_backend_declares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: str, code: int, said: str
@@ -411,7 +413,7 @@ BREAKS = """
 class Dies:
     batch = False
     def __init__(self, backend):
-        self.run_by, self.capabilities, self.exceptions = backend, backend.capabilities, {}
+        self.run_by, self.capabilities, self.expected_failures = backend, backend.capabilities, {}
     def run(self, scenarios):
         if scenarios[0].capacity == 7: raise OSError("out of order")
         return self.run_by.run(scenarios)

@@ -21,7 +21,7 @@ def backend():
 
 
 def known():
-    return stream_backend(open_operator, exceptions={"ORD-1": "six are out of order"})
+    return stream_backend(open_operator, expected_failures={"ORD-1": "six are out of order"})
 """
 
 DIES = """

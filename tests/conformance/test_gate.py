@@ -7,18 +7,18 @@ import pytest
 
 from asyncwait.conformance import _gate
 from asyncwait.conformance._gate import gate_of
-from asyncwait.conformance.expectations import Terms, read_entries
+from asyncwait.conformance.expected_failures.file import Terms, read_entries
 from asyncwait.spec import InvalidConfig
 
 TODAY = date(2026, 5, 1)
 
 ENTRIES = """
-[[exception]]
+[[expected-failure]]
 rule = "ORD-1"
 kind = "unsupported"
 reason = "we promise no order"
 
-[[exception]]
+[[expected-failure]]
 rule = "END-4"
 backend = "a:two"
 kind = "future"
@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         [tool.asyncwait]
         backend = ["a:one", "a:two"]
         spec = "0.1"
-        exceptions = "known.toml"
+        expected-failures = "known.toml"
         seed = 3
         """
     )
@@ -55,7 +55,7 @@ def test_without_names_the_project_says_all(project: Path) -> None:
     assert gate.is_whole
     assert gate.taken() == (
         f"{project / 'pyproject.toml'} [tool.asyncwait]: backend a:one, a:two, spec 0.1, "
-        "exceptions known.toml, seed 3"
+        "expected-failures known.toml, seed 3"
     )
 
 
@@ -66,7 +66,7 @@ def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path)
     assert gate.terms("a:two").spec == "0.1"
     assert not gate.is_whole
     assert gate.taken("seed") == (
-        f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1, exceptions known.toml"
+        f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1, expected-failures known.toml"
     )
 
 
@@ -150,5 +150,5 @@ def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:
     (project / "known.toml").unlink()
 
     assert gate_of([], project, creates=True).entries == ()
-    with pytest.raises(InvalidConfig, match="--update-expectations writes it"):
+    with pytest.raises(InvalidConfig, match="--update-expected-failures writes it"):
         gate_of([], project)

@@ -1,4 +1,4 @@
-"""`verify` by what stands in files: the project's own, and one of exceptions."""
+"""`verify` by what stands in files: the project's own, and one of expected failures."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from outside import SOUND, Done, Folder
 
-from asyncwait.conformance.expectations import entries_of
+from asyncwait.conformance.expected_failures.file import entries_of
 
 # Wrong in one example, and in what is like it.
 GATE = """
@@ -31,8 +31,8 @@ def backend():
     return stream_backend(open_operator, lacks={"copies": Lacks("not yet", "with 2.0")})
 """
 
-EXCEPTION = """
-[[exception]]
+ENTRY = """
+[[expected-failure]]
 rule = "ORD-1"
 kind = "unsupported"
 reason = "we promise no order"
@@ -58,18 +58,18 @@ def last(done: Done) -> str:
 
 def test_a_stale_entry_fails_and_is_named(gate: Folder) -> None:
     """Of a rule that does not apply, and of one that holds."""
-    others = (EXCEPTION.replace("ORD-1", rule) for rule in ("COPY-1", "END-8"))
-    gate.write("known.toml", EXCEPTION + "".join(others))
+    others = (ENTRY.replace("ORD-1", rule) for rule in ("COPY-1", "END-8"))
+    gate.write("known.toml", ENTRY + "".join(others))
 
     done = verify(
-        gate, "gate:backend", "--exceptions", "known.toml",
+        gate, "gate:backend", "--expected-failures", "known.toml",
         *("--rule", "ORD-1", "--rule", "END-8", "--rule", "COPY-1"),
     )  # fmt: skip
 
     assert done.code == 1
     assert (
-        "gate:backend: exception that matches nothing: COPY-1: the rule does not apply: it needs "
-        "copies\n"
+        "gate:backend: expected failure that matches nothing: COPY-1: the rule does not "
+        "apply: it needs copies\n"
     ) in done.out
     assert (
         "END-8 A run comes to its end: unexpected-pass: we promise no order: it holds, so take its "
@@ -77,18 +77,18 @@ def test_a_stale_entry_fails_and_is_named(gate: Folder) -> None:
     ) in done.out
     assert re.search(
         r" \(0 rules pass, 1 expected-fail \[1 unsupported\] in \d+ scenarios, 1 unexpected-pass, "
-        r"1 not-applicable, exceptions that match nothing: COPY-1\)$",
+        r"1 not-applicable, expected failures that match nothing: COPY-1\)$",
         last(done),
     )
 
 
-@pytest.mark.parametrize("updates", [(), ("--update-expectations",)])
+@pytest.mark.parametrize("updates", [(), ("--update-expected-failures",)])
 def test_a_rule_that_there_is_not_is_wrong_usage(gate: Folder, updates: tuple[str, ...]) -> None:
     """Before anything is played, and nothing is written."""
-    file = gate.write("known.toml", EXCEPTION + EXCEPTION.replace("ORD-1", "end-8"))
+    file = gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "end-8"))
     before = file.read_text()
 
-    done = verify(gate, "gate:backend", "--exceptions", "known.toml", *updates)
+    done = verify(gate, "gate:backend", "--expected-failures", "known.toml", *updates)
 
     assert (done.code, done.out) == (2, "")
     assert done.err == (
@@ -98,51 +98,58 @@ def test_a_rule_that_there_is_not_is_wrong_usage(gate: Folder, updates: tuple[st
     assert file.read_text() == before
 
 
-def test_an_exception_that_is_seldom_seen_may_not_show(gate: Folder) -> None:
+def test_an_expected_failure_that_is_seldom_seen_may_not_show(gate: Folder) -> None:
     """It is told in a line, and decides nothing."""
-    seldom = EXCEPTION.replace("ORD-1", "END-8") + "seldom = true\n"
-    gate.write("known.toml", EXCEPTION + seldom)
+    seldom = ENTRY.replace("ORD-1", "END-8") + "seldom = true\n"
+    gate.write("known.toml", ENTRY + seldom)
 
     done = verify(
-        gate, "gate:backend", "--exceptions", "known.toml", "--rule", "ORD-1", "--rule", "END-8"
+        gate,
+        "gate:backend",
+        "--expected-failures",
+        "known.toml",
+        "--rule",
+        "ORD-1",
+        "--rule",
+        "END-8",
     )
 
     assert done.code == 0, done.out
     assert (
         "gate:backend: seldom, not seen with seed 0: END-8; another seed may show it\n" in done.out
     )
-    assert ": conformant with exceptions: " in last(done)
+    assert ": conformant with expected failures: " in last(done)
 
 
-def test_an_exception_that_has_expired_counts_no_more(gate: Folder) -> None:
+def test_an_expected_failure_that_has_expired_counts_no_more(gate: Folder) -> None:
     """The failure is drawn as any other, and it says since when."""
-    gate.write("known.toml", EXCEPTION + "expires = 2001-02-03\n")
+    gate.write("known.toml", ENTRY + "expires = 2001-02-03\n")
 
-    done = verify(gate, "gate:backend", "--exceptions", "known.toml", "--rule", "ORD-1")
+    done = verify(gate, "gate:backend", "--expected-failures", "known.toml", "--rule", "ORD-1")
 
     assert done.code == 1
-    assert "\n  note: its exception expired on 2001-02-03: we promise no order\n" in done.out
+    assert "\n  note: its expected failure expired on 2001-02-03: we promise no order\n" in done.out
     assert last(done).endswith(
-        "(0 rules pass, 1 fail, exceptions expired: ORD-1 on 2001-02-03, "
+        "(0 rules pass, 1 fail, expected failures expired: ORD-1 on 2001-02-03, "
         "366 of 539 scenarios can show it)"
     )
 
 
-def test_a_gate_needs_no_arguments_and_its_exceptions_write_themselves(gate: Folder) -> None:
-    """From red to conformant with exceptions, below the folder of the project file, too."""
+def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(gate: Folder) -> None:
+    """From red to conformant with expected failures, below the folder of the project file, too."""
     file = gate.write(
         "pyproject.toml",
         """
         [tool.asyncwait]
         backend = "gate:backend"
         spec = "0.1"
-        exceptions = "known.toml"
+        expected-failures = "known.toml"
         count = 1
         """,
     )
-    taken = f"{file} [tool.asyncwait]: backend gate:backend, spec 0.1, exceptions known.toml"
+    taken = f"{file} [tool.asyncwait]: backend gate:backend, spec 0.1, expected-failures known.toml"
 
-    first = gate.asyncwait("verify", "--update-expectations", "--no-shrink")
+    first = gate.asyncwait("verify", "--update-expected-failures", "--no-shrink")
 
     assert first.code == 1
     assert first.err.startswith(f"{taken}, count 1\n")
@@ -159,9 +166,9 @@ def test_a_gate_needs_no_arguments_and_its_exceptions_write_themselves(gate: Fol
     assert f" {len(written)} expected-fail [{len(written)} regression] in " in last(second)
 
 
-def test_an_exception_for_no_backend_of_the_project_is_wrong_usage(gate: Folder) -> None:
+def test_an_expected_failure_for_no_backend_of_the_project_is_wrong_usage(gate: Folder) -> None:
     """All of them are to be verified, so nobody would ever show it; no report is written."""
-    gate.write("known.toml", EXCEPTION.replace("rule", "backend = 'gate:bakend'\nrule"))
+    gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:bakend'\nrule"))
     gate.write(
         "pyproject.toml", "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\n"
     )
@@ -176,12 +183,19 @@ def test_an_exception_for_no_backend_of_the_project_is_wrong_usage(gate: Folder)
     assert not (gate.path / "report").exists()
 
 
-def test_an_exception_for_a_backend_that_is_not_verified_is_told(gate: Folder) -> None:
+def test_an_expected_failure_for_a_backend_that_is_not_verified_is_told(gate: Folder) -> None:
     """The file may serve several backends, so it decides nothing: report and exit code agree."""
-    gate.write("known.toml", EXCEPTION.replace("rule", "backend = 'gate:other'\nrule"))
+    gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:other'\nrule"))
 
     done = verify(
-        gate, "gate:backend", "--exceptions", "known.toml", "--rule", "END-8", "--report", "report"
+        gate,
+        "gate:backend",
+        "--expected-failures",
+        "known.toml",
+        "--rule",
+        "END-8",
+        "--report",
+        "report",
     )
 
     assert done.code == 0
@@ -200,7 +214,7 @@ OUT_OF_ORDER = """
 
 
 @pytest.mark.parametrize("where", [(), ("--here",)], ids=["apart", "here"])
-def test_single_runs_are_judged_with_the_exceptions_of_the_project(
+def test_single_runs_are_judged_with_the_expected_failures_of_the_project(
     gate: Folder, where: tuple[str, ...]
 ) -> None:
     """As they are where it is verified: the file counts where it is there, and has to be right."""
@@ -210,33 +224,35 @@ def test_single_runs_are_judged_with_the_exceptions_of_the_project(
     )
 
     before = gate.asyncwait("play", *where, "gate:backend", "one.json")
-    gate.write("known.toml", EXCEPTION)
-    excused = gate.asyncwait("play", *where, "gate:backend", "one.json")
-    gate.write("known.toml", EXCEPTION.replace("ORD-1", "ORD-77"))
+    gate.write("known.toml", ENTRY)
+    expected = gate.asyncwait("play", *where, "gate:backend", "one.json")
+    gate.write("known.toml", ENTRY.replace("ORD-1", "ORD-77"))
     wrong = gate.asyncwait("play", *where, "gate:backend", "one.json")
 
-    assert [before.code, excused.code, wrong.code] == [1, 0, 2]
-    assert "known exception" not in before.out
+    assert [before.code, expected.code, wrong.code] == [1, 0, 2]
+    assert "expected failure" not in before.out
     assert re.search(
-        r"^ORD-1 broken: .* \(a known exception: we promise no order\)$", excused.out, re.MULTILINE
+        r"^ORD-1 broken: .* \(an expected failure: we promise no order\)$",
+        expected.out,
+        re.MULTILINE,
     )
     assert wrong.err.startswith("error: known.toml: entry 1: rule must be the id of a rule; ")
 
 
-def test_a_program_may_have_exceptions_too(outside: Folder) -> None:
+def test_a_program_may_have_expected_failures_too(outside: Folder) -> None:
     """By the name that its verdict has."""
     program = f"exec:{sys.executable} program.py"
     outside.write("program.py", PROGRAM)
-    outside.write("known.toml", EXCEPTION.replace("rule", f"backend = '{program}'\nrule"))
+    outside.write("known.toml", ENTRY.replace("rule", f"backend = '{program}'\nrule"))
 
     done = outside.asyncwait(
         "verify", "--exec", program.removeprefix("exec:"), "--count", "1", "--rule", "ORD-1",
-        "--exceptions", "known.toml", "--no-shrink",
+        "--expected-failures", "known.toml", "--no-shrink",
     )  # fmt: skip
 
     assert done.code == 0, done.out + done.err
     assert re.search(
-        r": conformant with exceptions as to ORD-1 \(0 rules pass, 1 expected-fail "
+        r": conformant with expected failures as to ORD-1 \(0 rules pass, 1 expected-fail "
         r"\[1 unsupported\] in \d+ scenarios, self-reported, 366 of 539 scenarios can show it\)$",
         last(done),
     )
@@ -269,16 +285,19 @@ for line in sys.stdin.buffer:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--update-expectations",), "--update-expectations: name the file with --exceptions"),
         (
-            ("--update-expectations", "--rule", "ORD-1"),
-            "--update-expectations and --rule contradict each other: give one of them",
+            ("--update-expected-failures",),
+            "--update-expected-failures: name the file with --expected-failures",
         ),
         (
-            ("--exceptions", "none.toml"),
+            ("--update-expected-failures", "--rule", "ORD-1"),
+            "--update-expected-failures and --rule contradict each other: give one of them",
+        ),
+        (
+            ("--expected-failures", "none.toml"),
             (
-                "exceptions: none.toml can't be read: No such file or directory; "
-                "--update-expectations writes it"
+                "expected failures: none.toml can't be read: No such file or directory; "
+                "--update-expected-failures writes it"
             ),
         ),
     ],
@@ -294,9 +313,7 @@ def test_what_cant_be_done_is_wrong_usage(
     assert "judged" not in done.err
 
 
-@pytest.mark.parametrize(
-    ("before", "so"), [(EXCEPTION, "is left as it is"), (None, "is not written")]
-)
+@pytest.mark.parametrize(("before", "so"), [(ENTRY, "is left as it is"), (None, "is not written")])
 def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, so: str) -> None:
     """What was not played may be broken or not; what to do is told."""
     file = outside.path / "known.toml"
@@ -307,7 +324,9 @@ def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, 
     )
     outside.write("gate.py", dies.replace("(open_operator)", "(dies)"))
 
-    done = verify(outside, "gate:backend", "--exceptions", "known.toml", "--update-expectations")
+    done = verify(
+        outside, "gate:backend", "--expected-failures", "known.toml", "--update-expected-failures"
+    )
 
     assert re.search(
         rf"^known\.toml {so}: gate:backend was not played to its end: 3 runs blocked, died or "
@@ -376,12 +395,12 @@ def test_a_version_that_nobody_knows_is_wrong_usage(gate: Folder) -> None:
 
 
 def test_pytest_holds_the_backend_of_the_project(gate: Folder) -> None:
-    """With its exceptions, which have to match."""
+    """With its expected failures, which have to match."""
     gate.write(
         "pyproject.toml",
         "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\ncount = 1\n",
     )
-    gate.write("known.toml", EXCEPTION + EXCEPTION.replace("ORD-1", "COPY-1"))
+    gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "COPY-1"))
 
     done = gate.pytest("--pyargs", "asyncwait.conformance", "--asyncwait", "-rxf")
 
@@ -389,9 +408,12 @@ def test_pytest_holds_the_backend_of_the_project(gate: Folder) -> None:
     assert re.search(
         r"^XFAIL .*::test_rule\[ORD-1\] - .*we promise no order$", done.out, re.MULTILINE
     )
-    assert "::test_every_exception_matches" in done.out
+    assert "::test_every_expected_failure_matches" in done.out
     assert "\nCOPY-1: the rule does not apply: it needs copies\n" in done.out
-    assert " [tool.asyncwait]: backend gate:backend, exceptions known.toml, count 1\n" in done.out
+    assert (
+        " [tool.asyncwait]: backend gate:backend, expected-failures known.toml, count 1\n"
+        in done.out
+    )
 
 
 def test_pytest_wants_one_backend(outside: Folder) -> None:

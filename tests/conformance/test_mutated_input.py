@@ -32,7 +32,7 @@ COUNTS = {
     "journals": 600,
     "reports": 600,
     "vectors": 100,
-    "exceptions": 600,
+    "expected_failures": 600,
     "played": 150,
     "judged": 150,
 }

@@ -21,7 +21,7 @@ def test_the_table_says_what_is_verified_and_by_what(tmp_path: Path) -> None:
         tmp_path,
         "backend = ['a:b', 'c']",
         "spec = '0.1'",
-        "exceptions = 'tests/known.toml'",
+        "expected-failures = 'tests/known.toml'",
         "seed = 3",
         "count = 50",
     )
@@ -75,7 +75,8 @@ NAMES = "the name of a backend, or a list of names"
         (
             "backends = 'a'",
             (
-                "there is no key 'backends'; there are backend, spec, exceptions, seed, count; "
+                "there is no key 'backends'; there are backend, "
+                "spec, expected-failures, seed, count; "
                 "did you mean backend?"
             ),
         ),
@@ -91,8 +92,8 @@ NAMES = "the name of a backend, or a list of names"
             "spec must be a version of the rules in quotes, like '0.1', got 'new' (str)",
         ),
         (
-            "exceptions = true",
-            "exceptions must be the path of a file, from the folder of this one, got True (bool)",
+            "expected-failures = true",
+            "expected-failures must be the path of a file, seen from this one, got True (bool)",
         ),
         ("seed = '1'", "seed must be a whole number, got '1' (str)"),
         ("count = 0", "count must be a whole number of 1 or more, got 0 (int)"),

@@ -56,12 +56,12 @@ def test_what_can_not_be_installed_beside_others_is_known_by_its_name() -> None:
         "reference-trio",
     ],
 )
-def test_a_backend_in_one_process_lacks_nothing_and_excuses_nothing(name: str) -> None:
+def test_a_backend_in_one_process_lacks_nothing_and_fails_nothing(name: str) -> None:
     """Every rule applies to the reference, to the pool and to the emitter."""
     backend = load_backend(name)
 
     assert backend.capabilities == ALL_CAPABILITIES
-    assert backend.exceptions == {}
+    assert backend.expected_failures == {}
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
@@ -71,7 +71,7 @@ def test_plain_values_lack_what_only_elements_have(operator: str, loop: str) -> 
     backend = load_backend(f"{operator}-plain-{loop}")
 
     assert ALL_CAPABILITIES - backend.capabilities == OF_ELEMENTS
-    assert backend.exceptions == {}
+    assert backend.expected_failures == {}
 
 
 def test_threads_lack_that_a_call_can_be_cancelled() -> None:
@@ -79,7 +79,7 @@ def test_threads_lack_that_a_call_can_be_cancelled() -> None:
     backend = load_backend("threads")
 
     assert ALL_CAPABILITIES - backend.capabilities == {"cancel-calls"}
-    assert backend.exceptions == {}
+    assert backend.expected_failures == {}
 
 
 def test_threads_conform_on_this_python(outside: Folder) -> None:

@@ -102,14 +102,18 @@ def test_a_failing_example_is_not_shrunk(gate: Folder) -> None:
 
 
 def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
-    """With exceptions, which the line says."""
-    write(gate, UNORDERED.replace("== 6", "== 4"), ", exceptions={'ORD-1': 'we promise no order'}")
+    """With expected failures, which the line says."""
+    write(
+        gate,
+        UNORDERED.replace("== 6", "== 4"),
+        ", expected_failures={'ORD-1': 'we promise no order'}",
+    )
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
 
     assert verdict.known > 40
     assert verdict.line == (
-        "gate:backend: conformant with exceptions as to ORD-1, END-8 "
+        "gate:backend: conformant with expected failures as to ORD-1, END-8 "
         f"(1 rule passes, 1 expected-fail in {verdict.known} scenarios)"
     )
 

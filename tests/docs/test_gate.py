@@ -49,13 +49,20 @@ def test_a_reader_sees_what_the_tutorial_says(tmp_path: Path) -> None:
     assert codes == CODES
 
 
-def test_what_is_begun_with_can_be_put_down_as_exceptions(tmp_path: Path) -> None:
-    """Though some rules stay untested in it: what was seen is written, and excused from then on."""
+def test_what_is_begun_with_can_be_put_down_as_expected_failures(tmp_path: Path) -> None:
+    """Though some rules stay untested in it: what was seen is expected from then on."""
     folder = Folder(tmp_path)
     folder.write("gate.py", next(step.code for step in steps() if step.language == "python"))
-    verify = ("verify", "gate:backend", "--exceptions", "known.toml", "--count=1", "--no-shrink")
+    verify = (
+        "verify",
+        "gate:backend",
+        "--expected-failures",
+        "known.toml",
+        "--count=1",
+        "--no-shrink",
+    )
 
-    first = folder.asyncwait(*verify, "--update-expectations")
+    first = folder.asyncwait(*verify, "--update-expected-failures")
     second = folder.asyncwait(*verify)
 
     assert (first.code, second.code) == (1, 3), first.err + second.out

@@ -10,7 +10,14 @@ import pytest
 
 from asyncwait.backends.faulty import FAULTY
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expectations import Played, Settled, Terms, entries_of, settle, updated
+from asyncwait.conformance.expected_failures.file import (
+    Played,
+    Settled,
+    Terms,
+    entries_of,
+    settle,
+    updated,
+)
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.verdict import Case, RuleResult, Tally, Verdict, conclude
@@ -84,21 +91,23 @@ def runs(name: str, seed: int) -> tuple[tuple[Case, Trace], ...]:
 
 def settled_by(text: str) -> Settled:
     """What an operator is held to, with a file of expected failures."""
-    said: Any = SimpleNamespace(name="it", capabilities=ALL_CAPABILITIES, exceptions={}, spec="")
+    said: Any = SimpleNamespace(
+        name="it", capabilities=ALL_CAPABILITIES, expected_failures={}, spec=""
+    )
     return settle(Terms(entries_of(text, "file.toml"), today=TODAY), said, rules(), rules())
 
 
 def judged(name: str, settled: Settled, seed: int) -> tuple[Tally, tuple[RuleResult, ...]]:
     """What is said of an operator."""
-    tally = Tally(CHECKS, rules(), settled.excuses)
+    tally = Tally(CHECKS, rules(), settled.expected_failures)
     for case, trace in runs(name, seed):
         tally.add(case, trace)
-    return tally, conclude(tally, rules(), ALL_CAPABILITIES, settled.excuses)
+    return tally, conclude(tally, rules(), ALL_CAPABILITIES, settled.expected_failures)
 
 
 @cache
 def expected_of(name: str) -> Settled:
-    """What `--update-expectations` writes for an operator."""
+    """What `--update-expected-failures` writes for an operator."""
     tally, results = judged(name, settled_by(""), seed=0)
     verdict = Verdict("it", results, tally.judged, tally.judged)
     played = Played(verdict, tally, settled_by(""), {})

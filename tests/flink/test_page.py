@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
-from asyncwait.backends.pyflink._exceptions import KNOWN as KNOWN_PYTHON
+from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
+from asyncwait.backends.pyflink._expected_failures import KNOWN as KNOWN_PYTHON
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "flink.md"
 

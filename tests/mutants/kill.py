@@ -84,7 +84,7 @@ def main(name: str) -> None:
 
 def _operator(name: str) -> Iterator[bool]:
     for backend in BACKENDS[name]():
-        can, known = backend.capabilities, set(backend.exceptions)
+        can, known = backend.capabilities, set(backend.expected_failures)
         held = {
             rule: CHECKS[rule]
             for rule, text in rules().items()

@@ -95,7 +95,7 @@ FAILING = Scenario(
 
 
 def test_what_the_backend_lacks() -> None:
-    """What a data path does not give, and nothing is excused."""
+    """What a data path does not give, and no failure that is expected."""
     loaded = load_backend("spark")
     assert frozenset(Capability) - loaded.capabilities == {
         Capability.TIMED_INPUT,
@@ -105,7 +105,7 @@ def test_what_the_backend_lacks() -> None:
         Capability.CONTEXTS,
         Capability.ONE_LOOP,
     }
-    assert loaded.exceptions == {}
+    assert loaded.expected_failures == {}
     assert loaded.batch
 
 

@@ -3,8 +3,8 @@
     python tests/support/flink_defects.py flink > docs/flink-defects.md
     python tests/support/flink_defects.py pyflink > docs/pyflink-defects.md
 
-It begins with the examples that the exceptions name, and looks for smaller scenarios in which the
-same rule is broken in the same way.
+It begins with the examples that the expected failures name, and looks for smaller scenarios in
+which the same rule is broken in the same way.
 """
 
 import re
@@ -17,9 +17,9 @@ from flink_runs import SCENARIOS, run_of
 from msgspec import Struct
 from smallest_failures import EVIDENCE, drawn, evidence, search
 
-from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
+from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
-from asyncwait.backends.pyflink._exceptions import KNOWN as KNOWN_PYTHON
+from asyncwait.backends.pyflink._expected_failures import KNOWN as KNOWN_PYTHON
 from asyncwait.backends.pyflink.conformance import backend as pyflink_backend
 from asyncwait.conformance.running import StreamBackend
 from asyncwait.conformance.verdict import Failure

@@ -3,9 +3,10 @@
 from msgspec import Struct
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.expected_failures import Sorted, expected_failures_of, sort_out
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import StreamBackend, adapted, excuses_of
-from asyncwait.conformance.verdict import Case, Failure, Sorted, failures_of, sort_out
+from asyncwait.conformance.running import StreamBackend, adapted
+from asyncwait.conformance.verdict import Case, Failure, failures_of
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario
 
@@ -33,7 +34,9 @@ def run_of(backend: StreamBackend, scenario: Scenario) -> Run:
     checks = {rule: check for rule, check in CHECKS.items() if rule in applying}
     broken = failures_of(case, trace, judge(case.scenario, trace, checks))
     violations = {rule: failure.violation for rule, failure in broken.items()}
-    return Run(broken, sort_out(case.scenario, violations, excuses_of(backend.exceptions)))
+    return Run(
+        broken, sort_out(case.scenario, violations, expected_failures_of(backend.expected_failures))
+    )
 
 
 def broken_by(backend: StreamBackend, example: str) -> set[str]:

@@ -235,19 +235,19 @@ AT_FACTORY = (
         "capabilities must be a set of .*, got {'speed'}",
     ),
     at_factory(
-        "has exceptions in a list",
-        "return Hostile(open_operator, exceptions=['ORD-1'])",
-        "exceptions must be .*, got \\['ORD-1'\\]",
+        "has expected failures in a list",
+        "return Hostile(open_operator, expected_failures=['ORD-1'])",
+        "expected_failures must be .*, got \\['ORD-1'\\]",
     ),
     at_factory(
-        "has exceptions for no reason",
-        "return Hostile(open_operator, exceptions={'ORD-1': 7})",
-        "exceptions must be .*, got {'ORD-1': 7}",
+        "has expected failures for no reason",
+        "return Hostile(open_operator, expected_failures={'ORD-1': 7})",
+        "expected_failures must be .*, got {'ORD-1': 7}",
     ),
     at_factory(
-        "has exceptions of no rule",
-        "return Hostile(open_operator, exceptions={'ORD-0': 'no'})",
-        "exceptions must be the id of a rule",
+        "has expected failures of no rule",
+        "return Hostile(open_operator, expected_failures={'ORD-0': 'no'})",
+        "expected_failures must be the id of a rule",
     ),
     at_factory(
         "answers nothing",

@@ -28,7 +28,7 @@ from reports import report, verdict
 from asyncwait.backends.journal import Journal, key_of, summary
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expectations import read_entries
+from asyncwait.conformance.expected_failures.file import read_entries
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -189,8 +189,8 @@ def _told(scenario: Scenario, data: bytes) -> object:
     return _judge(scenario, trace_of(told_from(data)))
 
 
-EXCEPTIONS = b"""
-[[exception]]
+EXPECTED_FAILURES = b"""
+[[expected-failure]]
 rule = "ORD-1"
 kind = "regression"
 reason = "a queue too many"
@@ -198,16 +198,16 @@ link = "https://example.org/issues/7"
 expires = 2027-01-31
 seldom = true
 
-[[exception]]
+[[expected-failure]]
 rule = "CAP-5"
 kind = "future"
 reason = "comes with 2.0"
 """
 
 
-def _exceptions(data: bytes) -> object:
+def _expected_failures(data: bytes) -> object:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "exceptions.toml")
+        file = Path(folder, "known.toml")
         file.write_bytes(data)
         return read_entries(file)
 
@@ -270,7 +270,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "requests": lambda: Kind(
         [msgspec.json.encode(Request(each, 7)) for each in SCENARIOS], request_from_json
     ),
-    "exceptions": lambda: Kind([EXCEPTIONS], _exceptions),
+    "expected_failures": lambda: Kind([EXPECTED_FAILURES], _expected_failures),
     "vectors": lambda: Kind(
         [vectors_to_json(file) for file in shipped_vectors().values()][:3], vectors_from_json
     ),

@@ -36,13 +36,13 @@ MAILBOX, WRONG_MAILBOX = "asyncwait.reference:MailboxProcessor", next(iter(galle
 
 BROKEN = """
 class Broken:
-    capabilities, exceptions, batch = frozenset(), {}, False
+    capabilities, expected_failures, batch = frozenset(), {}, False
 
     def run(self, scenarios):
         raise RuntimeError
 """
 KNOWN = f"""
-[[exception]]
+[[expected-failure]]
 rule = "{FAULT.rule}"
 kind = "regression"
 reason = "it is faulty"
@@ -94,8 +94,10 @@ COMMANDS: Mapping[str, tuple[Line, ...]] = {
     "verify --rule": ((*_VERIFY, WRONG, *_ONE),),
     "verify --area": ((*_VERIFY, SOUND, "--area", AREA, "--report", FOLDER),),
     "verify --fail-fast": ((*_VERIFY, WRONG, "--fail-fast", *_ONE),),
-    "verify --exceptions": ((*_VERIFY, WRONG, "--exceptions=known.toml", *_ONE),),
-    "verify --exceptions stale": ((*_VERIFY, SOUND, "--exceptions=known.toml", *_ONE),),
+    "verify --expected-failures": ((*_VERIFY, WRONG, "--expected-failures=known.toml", *_ONE),),
+    "verify --expected-failures stale": (
+        (*_VERIFY, SOUND, "--expected-failures=known.toml", *_ONE),
+    ),
     "verify inconclusive": ((*_VERIFY, "broken:Broken", "--report", FOLDER),),
     "verify wrong usage": (("verify",),),
     "verify an unknown backend": (("verify", "nobody"),),

@@ -3,9 +3,9 @@
 A backend author needs `stream_backend`; the rest is for those who extend the suite.
 """
 
+from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.running import (
     Backend,
-    Excuse,
     Lacks,
     StreamBackend,
     UnknownBackend,
@@ -13,6 +13,13 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["Backend", "Excuse", "Lacks", "StreamBackend", "UnknownBackend", "stream_backend"]
+__all__ = [
+    "Backend",
+    "ExpectedFailure",
+    "Lacks",
+    "StreamBackend",
+    "UnknownBackend",
+    "stream_backend",
+]
 
 claim_exports(__name__)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from asyncwait.conformance._nearest import nearest
 from asyncwait.conformance._settings import Settings, find_settings
-from asyncwait.conformance.expectations import Entry, Terms, read_entries
+from asyncwait.conformance.expected_failures.file import Entry, Terms, read_entries
 from asyncwait.spec import InvalidConfig
 
 
@@ -24,7 +24,7 @@ class Gate(Struct, frozen=True):
         names: of the backends.
         present: the folder in which all of that was said.
         settings: of the project; None where they are about none of these backends.
-        file: of exceptions; None for none.
+        file: of expected failures; None for none.
         entries: of that file.
         day: on which they count.
         is_given: that file was named; it is about all of these backends.
@@ -94,7 +94,7 @@ class Gate(Struct, frozen=True):
             return ""
         return (
             f"{self.file.name}: {rules}: the entry does not say how it fails, and hides any other "
-            "failure of its rule; --update-expectations writes it"
+            "failure of its rule; --update-expected-failures writes it"
         )
 
     def taken(self, *others: str) -> str:
@@ -108,7 +108,7 @@ class Gate(Struct, frozen=True):
         found = {
             "backend": "" if self.is_named else ", ".join(self.names),
             "spec": self.settings.spec,
-            "exceptions": "" if self.is_given or self.file is None else self.file.name,
+            "expected-failures": "" if self.is_given or self.file is None else self.file.name,
             "seed": self.seed,
             "count": self.count,
         }
@@ -117,25 +117,29 @@ class Gate(Struct, frozen=True):
 
 
 def gate_of(
-    named: Sequence[str], folder: Path, exceptions: Path | None = None, *, creates: bool = False
+    named: Sequence[str],
+    folder: Path,
+    expected_failures: Path | None = None,
+    *,
+    creates: bool = False,
 ) -> Gate:
     """Return what is to be verified, and what it is held to.
 
     Args:
         named: names that were given; if there are none, the project has them.
         folder: the present one.
-        exceptions: the file that was given.
+        expected_failures: the file that was given.
         creates: a file that is not there is as good as an empty one.
 
     Raises:
-        InvalidConfig: the project's file or that of the exceptions is wrong, or they don't fit: an
-            entry is about a backend that is not among those of the project, which are all here.
+        InvalidConfig: the project's file or that of the expected failures is wrong, or they don't
+            fit: an entry is about a backend that is not among the project's, which are all here.
     """
     settings = find_settings(folder)
     names = tuple(dict.fromkeys(named)) or (settings.backends if settings else ())
     if settings is not None and not any(map(settings.speaks_of, names)):
         settings = None
-    file = exceptions or (settings.exceptions if settings else None)
+    file = expected_failures or (settings.expected_failures if settings else None)
     is_there = file is not None and (not creates or file.exists())
     gate = Gate(
         names,
@@ -144,7 +148,7 @@ def gate_of(
         settings,
         file,
         read_entries(file) if file is not None and is_there else (),
-        exceptions is not None,
+        expected_failures is not None,
         bool(named),
     )
     if gate.is_whole and gate.strays:  # nothing will ever show it

@@ -22,7 +22,7 @@ class Settings(Struct, frozen=True):
         file: that it stands in.
         backends: names; empty where it is about whatever is verified.
         spec: the version of the specification that they claim; empty for the newest.
-        exceptions: the file of exceptions; None for none.
+        expected_failures: the file of expected failures; None for none.
         seed: of the generated scenarios.
         count: of generated scenarios.
     """
@@ -30,7 +30,7 @@ class Settings(Struct, frozen=True):
     file: Path
     backends: tuple[str, ...] = ()
     spec: str = ""
-    exceptions: Path | None = None
+    expected_failures: Path | None = None
     seed: int | None = None
     count: int | None = None
 
@@ -87,12 +87,12 @@ def _settings(file: Path, table: Any) -> Settings:
         if not fits(value):
             raise InvalidConfig(f"{where}: {InvalidConfig.of(key, value, expected)}")
     backends = table.get("backend", ())
-    exceptions = table.get("exceptions")
+    listed = table.get("expected-failures")
     return Settings(
         file,
         (backends,) if isinstance(backends, str) else tuple(dict.fromkeys(backends)),
         table.get("spec", ""),
-        None if exceptions is None else file.parent / exceptions,
+        None if listed is None else file.parent / listed,
         table.get("seed"),
         table.get("count"),
     )
@@ -122,7 +122,7 @@ def _is_number(value: object) -> bool:
 _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "backend": (_are_texts, "the name of a backend, or a list of names"),
     "spec": (_is_version, "a version of the rules in quotes, like '0.1'"),
-    "exceptions": (_is_text, "the path of a file, from the folder of this one"),
+    "expected-failures": (_is_text, "the path of a file, seen from this one"),
     "seed": (_is_number, "a whole number"),
     "count": (lambda value: _is_number(value) and value >= 1, "a whole number of 1 or more"),  # type: ignore[operator]
 }

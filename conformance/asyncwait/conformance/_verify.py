@@ -15,7 +15,7 @@ from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expectations import Played, Terms, settle, settled_results
+from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
 from asyncwait.conformance.report import printed
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, lost, open_backend
@@ -98,8 +98,8 @@ def verify(
 
     Raises:
         UnknownBackend: there is no such backend.
-        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's exceptions; or
-            what is said of it from outside contradicts it.
+        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's expected
+            failures; or what is said of it from outside contradicts it.
         MissingExtra: the backend needs a package that is not installed.
     """
     chosen("rule", plan.rules)
@@ -140,12 +140,12 @@ def verify_to_tell(
         InvalidConfig: as for `verify`.
     """
     began = time.perf_counter()
-    chosen("exceptions", tuple(backend.exceptions))
+    chosen("expected_failures", tuple(backend.expected_failures))
     rules = chosen("rule", plan.rules)
     settled = settle(terms or Terms(), backend, all_rules(), rules)
     checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
     counted = _applicable(rules, backend)
-    tally = Tally(checks, counted, settled.excuses)
+    tally = Tally(checks, counted, settled.expected_failures)
     watch(tally)
     cases = _Cases(plan, backend, [rules[rule] for rule in counted])
     ends = [rule for rule in counted if rules[rule].level == "MUST" and rule not in settled.newer]
@@ -157,7 +157,7 @@ def verify_to_tell(
         tally,
         rules,
         backend.capabilities,
-        settled.excuses,
+        settled.expected_failures,
         missing=missing,
         lacking=backend.lacking,
     )
@@ -186,7 +186,7 @@ def verify_to_tell(
         seems = seemingly_there(backend.play, backend.capabilities)
         verdict = msgspec.structs.replace(verdict, seems=seems)
     verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
-    return Played(verdict, tally, settled, backend.exceptions)
+    return Played(verdict, tally, settled, backend.expected_failures)
 
 
 def _unjudged(tally: Tally, planned: int) -> str:

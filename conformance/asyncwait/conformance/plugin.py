@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--asyncwait-count", type=int, metavar="N", help="exactly so many scenarios")
     group.addoption("--asyncwait-seed", type=int, metavar="N", help="of the generated scenarios")
     group.addoption(
-        "--asyncwait-exceptions", metavar="FILE", help="rules that are known to be broken"
+        "--asyncwait-expected-failures", metavar="FILE", help="rules that are known to be broken"
     )
     group.addoption(_REPORT, metavar="DIR", help="write the verdict with all evidence here")
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     with _usage_errors():
         with importing_the_suite():
-            from asyncwait.conformance.expectations import settle
+            from asyncwait.conformance.expected_failures.file import settle
             from asyncwait.conformance.report_files import clear_folder
             from asyncwait.conformance.running import open_backend
             from asyncwait.spec.rules import rules
@@ -81,10 +81,13 @@ def _gate(config: pytest.Config) -> "Gate":
     """
     from asyncwait.conformance._gate import gate_of
 
-    name, file = config.getoption("--asyncwait-backend"), config.getoption("--asyncwait-exceptions")
+    name, file = (
+        config.getoption("--asyncwait-backend"),
+        config.getoption("--asyncwait-expected-failures"),
+    )
     present = config.invocation_params.dir
-    exceptions = present / str(file) if file else None
-    gate = gate_of([str(name)] if name else [], present, exceptions)
+    expected_failures = present / str(file) if file else None
+    gate = gate_of([str(name)] if name else [], present, expected_failures)
     if len(gate.names) != 1:
         raise InvalidConfig.of(
             "--asyncwait",

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.conformance.comparing import Comparison, Pair, Side, compare_runs
+from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.running import Excuse
 from asyncwait.conformance.verdict import Case
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record, Watermark
@@ -20,7 +20,7 @@ from asyncwait.spec.scenario import (
 )
 
 SOUND = Side.of("sound", ALL_CAPABILITIES, {})
-KNOWN = Side.of("known", ALL_CAPABILITIES, {"ORD-2": (Excuse("it is late"),)})
+KNOWN = Side.of("known", ALL_CAPABILITIES, {"ORD-2": (ExpectedFailure("it is late"),)})
 SCENARIO = Scenario(
     inputs=tuple(Timed(0, Record(value)) for value in "ab"),
     plans=(Plan("a", (Step(after=40),)), Plan("b", (Step(after=40, results=("x",)),))),

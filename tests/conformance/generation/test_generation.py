@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.expected_failures import TRAIT_NAMES, traits_of
 from asyncwait.conformance.generation import QUICK, TICK, generate
 from asyncwait.conformance.generation.strategies import scenarios
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import TRAIT_NAMES, traits_of
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Scenario, key_of, scenarios_from_json, scenarios_to_json

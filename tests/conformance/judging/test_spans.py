@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from asyncwait.conformance.judging._spans import Span, count, first
+from asyncwait.conformance.judging._rest import Span, count, first
 
 MOMENTS = 7
 

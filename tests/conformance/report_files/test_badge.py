@@ -21,12 +21,12 @@ KNOWN = verdict("mine", {"ORD-1": "expected-fail"}, "see issue 7")
     [
         (report(verdict("mine")), "conformant", "brightgreen"),
         (report(SOME), "conformant: core, ordered", "brightgreen"),
-        (report(KNOWN), "conformant with exceptions", "yellow"),
+        (report(KNOWN), "conformant with expected failures", "yellow"),
         (report(verdict("mine", {"ORD-1": "fail"})), "not conformant", "red"),
         (report(CUT), "inconclusive", "lightgrey"),
         (report(), "inconclusive", "lightgrey"),
         (report(verdict("one"), verdict("two")), "2 of 2 conformant", "brightgreen"),
-        (report(verdict("one"), KNOWN), "1 of 2 conformant with exceptions", "yellow"),
+        (report(verdict("one"), KNOWN), "1 of 2 conformant with expected failures", "yellow"),
         (
             report(Verdict("mine", (result("ORD-1", "pass"),), 2, 2)),
             "conformant as to 1 rule",

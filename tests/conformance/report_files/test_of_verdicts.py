@@ -103,7 +103,7 @@ def test_several_causes_keep_the_order_of_the_verdict(tmp_path: Path) -> None:
     ]
 
 
-def test_what_became_of_exceptions_and_newer_rules_has_fields_of_its_own() -> None:
+def test_what_became_of_expected_failures_and_newer_rules_has_fields_of_its_own() -> None:
     """A program need not take the line apart."""
     known = [
         msgspec.structs.replace(result(rule, "expected-fail"), kinds=(kind,))
@@ -128,14 +128,14 @@ def test_what_became_of_exceptions_and_newer_rules_has_fields_of_its_own() -> No
     assert run.footer.expired == {"ORD-5": "2026-01-31"}
     assert (run.header.spec, run.footer.newer) == ("0.1", ("ORD-4",))
     assert list(besides_lines(run)) == [
-        "broken as expected, by kind of exception: 2 future, 1 regression",
-        "exception that matches nothing: ORD-9: there is no such rule",
-        "exception that ended on 2026-01-31: ORD-5",
+        "broken as expected, by kind of expected failure: 2 future, 1 regression",
+        "expected failure that matches nothing: ORD-9: there is no such rule",
+        "expected failure that ended on 2026-01-31: ORD-5",
         "newer than spec 0.1, so they do not decide: ORD-4",
     ]
 
 
-def test_the_reason_of_an_exception_stands_with_the_backend() -> None:
+def test_the_reason_of_an_expected_failure_stands_with_the_backend() -> None:
     """Also where the rule happens to hold; a reason why nothing was seen is none."""
     said = verdict("mine", {"ORD-1": "expected-fail", "ORD-2": "pass"}, "see our issue 7")
     untested = result("ORD-3", "untested", "it never applied")
@@ -143,7 +143,7 @@ def test_the_reason_of_an_exception_stands_with_the_backend() -> None:
 
     (run,) = report(msgspec.structs.replace(said, results=results)).runs
 
-    assert run.header.exceptions == {"ORD-1": "see our issue 7", "ORD-2": "see our issue 7"}
+    assert run.header.expected_failures == {"ORD-1": "see our issue 7", "ORD-2": "see our issue 7"}
 
 
 def test_a_run_by_some_rules_says_so() -> None:

@@ -37,14 +37,14 @@ def test_the_page_leads_with_the_cause_and_links_what_follows_from_it() -> None:
     assert section.partition("<p>Most likely follows from ")[2].startswith("ORD-4: broken only ")
 
 
-def test_what_became_of_exceptions_stands_with_the_verdict() -> None:
+def test_what_became_of_expected_failures_stands_with_the_verdict() -> None:
     """Each with its reason."""
     stale = msgspec.structs.replace(verdict("mine"), stale={"ORD-99": "there is no such rule"})
 
     page = html_of(report(stale))
 
     verdicts = page.partition('id="h-matrix"')[0]
-    assert "<p>exception that matches nothing: ORD-99: there is no such rule</p>" in verdicts
+    assert "<p>expected failure that matches nothing: ORD-99: there is no such rule</p>" in verdicts
 
 
 def test_nothing_but_the_page_itself_may_be_loaded() -> None:

@@ -53,13 +53,13 @@ def test_the_cause_stands_first_and_names_what_follows_from_it() -> None:
     assert not any(line.startswith("Also broken") for line in lines)
 
 
-def test_exceptions_that_match_nothing_are_told_with_the_reason() -> None:
+def test_expected_failures_that_match_nothing_are_told_with_the_reason() -> None:
     """Below the table, with the other remarks on the backend."""
     stale = msgspec.structs.replace(verdict("mine"), stale={"ORD-99": "there is no such rule"})
 
     lines = page(report(stale))
 
-    assert "- mine: exception that matches nothing: ORD-99: there is no such rule" in lines
+    assert "- mine: expected failure that matches nothing: ORD-99: there is no such rule" in lines
 
 
 def test_texts_of_others_are_no_markup() -> None:

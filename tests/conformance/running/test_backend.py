@@ -32,7 +32,7 @@ def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
 
     assert isinstance(backend, Backend)
     assert backend.capabilities == ALL_CAPABILITIES
-    assert (backend.loop, backend.exceptions, backend.batch) == ("asyncio", {}, False)
+    assert (backend.loop, backend.expected_failures, backend.batch) == ("asyncio", {}, False)
 
 
 def test_what_a_backend_lacks_is_taken_away() -> None:
@@ -74,9 +74,12 @@ SET = "must be a set of capabilities; see asyncwait.spec.scenario.declared"
             {"lacks": ["speed"]},
             f"lacks must be among {', '.join(Capability)}, got 'speed' (str)",
         ),
-        ({"exceptions": ["END-4"]}, f"exceptions {MAPPING}, got ['END-4'] (list)"),
-        ({"exceptions": []}, f"exceptions {MAPPING}, got [] (list)"),
-        ({"exceptions": {"END-4": None}}, f"exceptions {MAPPING}, got {{'END-4': None}} (dict)"),
+        ({"expected_failures": ["END-4"]}, f"expected_failures {MAPPING}, got ['END-4'] (list)"),
+        ({"expected_failures": []}, f"expected_failures {MAPPING}, got [] (list)"),
+        (
+            {"expected_failures": {"END-4": None}},
+            f"expected_failures {MAPPING}, got {{'END-4': None}} (dict)",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(changes: dict[str, Any], said: str) -> None:
@@ -111,8 +114,8 @@ def test_an_unknown_name_is_an_error_of_ours() -> None:
         ({"capabilities": None}, f"capabilities {SET}, got None (NoneType)"),
         ({"capabilities": ["ordered"]}, f"capabilities {SET}, got ['ordered'] (list)"),
         ({"capabilities": {"speed"}}, f"capabilities {SET}, got {{'speed'}} (set)"),
-        ({"exceptions": None}, f"exceptions {MAPPING}, got None (NoneType)"),
-        ({"exceptions": ["END-4"]}, f"exceptions {MAPPING}, got ['END-4'] (list)"),
+        ({"expected_failures": None}, f"expected_failures {MAPPING}, got None (NoneType)"),
+        ({"expected_failures": ["END-4"]}, f"expected_failures {MAPPING}, got ['END-4'] (list)"),
     ],
 )
 def test_a_backend_that_declares_nonsense_is_refused(

@@ -95,7 +95,7 @@ def test_what_nobody_can_go_by_is_refused(make: Any, said: str) -> None:
 )
 def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any) -> None:
     """It has these attributes or not."""
-    backend: Any = SimpleNamespace(capabilities=ALL_CAPABILITIES, exceptions={}, batch=False)
+    backend: Any = SimpleNamespace(capabilities=ALL_CAPABILITIES, expected_failures={}, batch=False)
     assert hello_of("mine", backend).spec == ""
 
     backend.spec, backend.lacking = spec, lacking

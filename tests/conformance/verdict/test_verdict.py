@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Check, History, Judgement, Violation
-from asyncwait.conformance.running import Excuse
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Case,
@@ -60,12 +60,12 @@ def status_of(
     rule: Rule,
     *,
     capabilities: frozenset[Capability] = ALL_CAPABILITIES,
-    excused: str = "",
+    expected: str = "",
     missing: str = "",
 ) -> tuple[Status, str]:
     """The status that one rule gets, and its note."""
-    exceptions = {rule.id: (Excuse(excused),)} if excused else {}
-    (result,) = conclude(tally, {rule.id: rule}, capabilities, exceptions, missing=missing)
+    expected_failures = {rule.id: (ExpectedFailure(expected),)} if expected else {}
+    (result,) = conclude(tally, {rule.id: rule}, capabilities, expected_failures, missing=missing)
     return result.status, result.note
 
 
@@ -87,21 +87,21 @@ def test_a_rule_that_was_broken_fails() -> None:
 
 def test_a_rule_that_is_known_to_be_broken_fails_as_expected() -> None:
     """The reason that the backend gives stands beside it."""
-    found = status_of(tally_of(MUST, 1, FAILURE, is_known=True), MUST, excused="see our issue 7")
+    found = status_of(tally_of(MUST, 1, FAILURE, is_known=True), MUST, expected="see our issue 7")
 
     assert found == ("expected-fail", "see our issue 7")
 
 
 def test_a_rule_that_is_broken_elsewhere_too_fails() -> None:
-    """An exception says where: it excuses no failure in other scenarios."""
-    found = status_of(tally_of(MUST, 1, FAILURE), MUST, excused="see our issue 7")
+    """An expected failure says where: elsewhere a failure is one."""
+    found = status_of(tally_of(MUST, 1, FAILURE), MUST, expected="see our issue 7")
 
     assert found == ("fail", "see our issue 7")
 
 
-def test_a_rule_that_is_wrongly_excused_passes_unexpectedly() -> None:
-    """An exception that is no longer one has to go."""
-    found = status_of(tally_of(MUST, 1), MUST, excused="see our issue 7")
+def test_a_rule_that_is_wrongly_expected_passes_unexpectedly() -> None:
+    """An expected failure that is no longer one has to go."""
+    found = status_of(tally_of(MUST, 1), MUST, expected="see our issue 7")
 
     assert found == ("unexpected-pass", "see our issue 7")
 
@@ -119,9 +119,9 @@ def test_a_rule_that_is_broken_only_behind_what_is_expected_is_untested() -> Non
     assert status_of(tally, MUST)[0] == "untested"
 
 
-def test_a_rule_that_never_applied_is_untested_even_if_it_is_excused() -> None:
-    """An exception does not stand for a failure that nobody saw."""
-    found = status_of(tally_of(MUST), MUST, excused="see our issue 7")
+def test_a_rule_that_never_applied_is_untested_even_if_it_is_expected() -> None:
+    """An expected failure does not stand for a failure that nobody saw."""
+    found = status_of(tally_of(MUST), MUST, expected="see our issue 7")
 
     assert found == ("untested", "it never applied")
 
@@ -138,9 +138,9 @@ def test_a_rule_that_held_in_a_part_of_the_scenarios_has_not_passed() -> None:
     assert status_of(tally_of(MUST, 9), MUST, missing="3 runs died") == ("held", "3 runs died")
 
 
-def test_an_exception_that_held_in_a_part_of_the_scenarios_is_not_unexpected() -> None:
+def test_an_expected_failure_that_held_in_a_part_of_the_scenarios_is_not_unexpected() -> None:
     """It may be broken in the others."""
-    found = status_of(tally_of(MUST, 9), MUST, excused="see our issue 7", missing="3 runs died")
+    found = status_of(tally_of(MUST, 9), MUST, expected="see our issue 7", missing="3 runs died")
 
     assert found == ("held", "3 runs died")
 
@@ -190,7 +190,7 @@ def test_a_rule_whose_check_breaks_is_an_error() -> None:
     [
         ("pass", "conformant"),
         ("not-applicable", "conformant"),
-        ("expected-fail", "conformant with exceptions"),
+        ("expected-fail", "conformant with expected failures"),
         ("fail", "not conformant"),
         ("unexpected-pass", "not conformant"),
         ("untested", "inconclusive"),
@@ -236,7 +236,7 @@ def test_not_conformant_is_worse_than_inconclusive() -> None:
     ("status", "code"), [("pass", 0), ("expected-fail", 0), ("fail", 1), ("error", 3)]
 )
 def test_the_exit_code_follows_the_word(status: Status, code: int) -> None:
-    """Conformant with exceptions is conformant to a gate."""
+    """Conformant with expected failures is conformant to a gate."""
     assert EXIT_CODES[verdict_of((MUST, status)).word] == code
     assert set(EXIT_CODES.values()) == {0, 1, 3}
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends import emitter, pool
 from asyncwait.backends.chain import Chain, ChainResults, chain
-from asyncwait.conformance import Excuse, StreamBackend, stream_backend
+from asyncwait.conformance import ExpectedFailure, StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
 from asyncwait.reference import open_operator
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
@@ -37,8 +37,8 @@ _GONE = "a record whose results are with the second operator has left the first"
 _LAST = "what the first fails with is an error of the source of the second, and comes last"
 _APART = "the second operator takes the results of a record apart, and markers overtake there"
 
-EXCEPTIONS = {
-    rule: Excuse(reason, seldom=True, kind="unsupported")
+EXPECTED_FAILURES = {
+    rule: ExpectedFailure(reason, seldom=True, kind="unsupported")
     for rule, reason in {
         "CAP-1": _GONE,
         "CAP-3": _GONE,
@@ -106,7 +106,7 @@ def first_backend(first: OpenOperator, second: OpenOperator, loop: LoopName) -> 
     """Return a chain as its first operator."""
     opens = partial(in_front_of_one, chain(first, second))
     lacks = (*LACKS, *OF_THE_FIRST)
-    return stream_backend(opens, loop=loop, lacks=lacks, exceptions=EXCEPTIONS)
+    return stream_backend(opens, loop=loop, lacks=lacks, expected_failures=EXPECTED_FAILURES)
 
 
 def family() -> Mapping[str, Callable[[], StreamBackend]]:

@@ -15,7 +15,7 @@ FLINK = "org.apache.flink."
 """Where all of Flink's classes are."""
 
 RELEASE = "2.3.0"
-"""The release that the exceptions of this backend were found on."""
+"""The release that the expected failures of this backend were found on."""
 
 _OPTIONS = (
     "-Xmx1g",

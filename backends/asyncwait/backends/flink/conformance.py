@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from asyncwait.backends.flink import open_keyed_operator, open_operator, start_java
-from asyncwait.backends.flink._exceptions import KNOWN, KNOWN_KEYED, Known
+from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink._jvm import require_tables
-from asyncwait.conformance import Excuse, StreamBackend, stream_backend
+from asyncwait.conformance import ExpectedFailure, StreamBackend, stream_backend
 
 _PROFILES = ("ordered", "unordered", "timeouts", "retry", "contexts", "callbacks", "event-time")
 _KEYED = ("key-ordered", "timeouts", "contexts", "callbacks", "event-time")
@@ -26,7 +26,7 @@ def backend() -> StreamBackend:
         open_operator,
         profiles=(*_PROFILES, *_MORE),
         lacks=_LACKS,
-        exceptions=exceptions_of(KNOWN),
+        expected_failures=expected_failures_of(KNOWN),
     )
 
 
@@ -45,18 +45,18 @@ def keyed_backend() -> StreamBackend:
         open_keyed_operator,
         profiles=(*_KEYED, *_MORE),
         lacks=lacks,
-        exceptions=exceptions_of(KNOWN_KEYED),
+        expected_failures=expected_failures_of(KNOWN_KEYED),
     )
 
 
-def exceptions_of(known: Iterable[Known]) -> dict[str, tuple[Excuse, ...]]:
+def expected_failures_of(known: Iterable[Known]) -> dict[str, tuple[ExpectedFailure, ...]]:
     """Return departures as the suite has them: by the rules that they break."""
-    found: dict[str, tuple[Excuse, ...]] = {}
+    found: dict[str, tuple[ExpectedFailure, ...]] = {}
     for each in known:
         for rule in (*each.rules, *each.seldom):
-            excuse = Excuse(each.theirs, each.needs, seldom=rule in each.seldom)
-            found[rule] = (*found.get(rule, ()), excuse)
+            failure = ExpectedFailure(each.theirs, each.needs, seldom=rule in each.seldom)
+            found[rule] = (*found.get(rule, ()), failure)
     return found
 
 
-__all__ = ["backend", "exceptions_of", "keyed_backend"]
+__all__ = ["backend", "expected_failures_of", "keyed_backend"]

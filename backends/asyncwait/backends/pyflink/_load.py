@@ -17,7 +17,7 @@ from typing import Any
 from asyncwait.spec import AsyncWaitError, MissingExtra
 
 RELEASE = "2.3.0"
-"""The release that the exceptions of this backend were found on."""
+"""The release that the expected failures of this backend were found on."""
 
 _FOLDER = "pyflink.fn_execution.datastream.process.async_function"
 

@@ -1,8 +1,8 @@
 """PyFlink's own operation as a backend."""
 
-from asyncwait.backends.flink.conformance import exceptions_of
+from asyncwait.backends.flink.conformance import expected_failures_of
 from asyncwait.backends.pyflink import open_operator
-from asyncwait.backends.pyflink._exceptions import KNOWN
+from asyncwait.backends.pyflink._expected_failures import KNOWN
 from asyncwait.backends.pyflink._load import require_pyflink
 from asyncwait.conformance import StreamBackend, stream_backend
 
@@ -22,7 +22,7 @@ def backend() -> StreamBackend:
         open_operator,
         profiles=_PROFILES,
         lacks=_LACKS,
-        exceptions=exceptions_of(KNOWN),
+        expected_failures=expected_failures_of(KNOWN),
     )
 
 

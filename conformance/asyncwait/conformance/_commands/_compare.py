@@ -63,7 +63,7 @@ def compare_command(
     """Play the same scenarios on two backends, and say how their runs differ.
 
     Where both keep all rules, a difference is a tie: the rules leave it open. Where one breaks a
-    rule as it is known to (see its exceptions), what differs from then on is explained by that.
+    rule as it is known to (see its expected failures), that explains what differs from then on.
     Anything else is unexplained; the first such pair is made smaller and drawn.
 
     Exit code: 0 nothing is unexplained, 1 something is, 2 wrong usage, 3 not all was compared.

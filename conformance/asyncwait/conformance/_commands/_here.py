@@ -8,16 +8,9 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
+from asyncwait.conformance.expected_failures import ExpectedFailures, expected_failures_of
 from asyncwait.conformance.harness import line_of
-from asyncwait.conformance.running import (
-    Backend,
-    Broken,
-    Excuses,
-    checked,
-    excuses_of,
-    exec_name,
-    load_backend,
-)
+from asyncwait.conformance.running import Backend, Broken, checked, exec_name, load_backend
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 
@@ -32,7 +25,7 @@ class Here:
     Attributes:
         name: the same.
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with why and where.
+        expected_failures: rules that it is known to break, each with why and where.
         spec: the version of the specification that it claims; empty for the newest.
     """
 
@@ -40,7 +33,7 @@ class Here:
         self.name = name
         self.spec: str = getattr(backend, "spec", "")
         self.capabilities: frozenset[Capability] = backend.capabilities
-        self.exceptions: Excuses = excuses_of(backend.exceptions)
+        self.expected_failures: ExpectedFailures = expected_failures_of(backend.expected_failures)
         self._backend = backend
 
     def play(self, scenarios: Sequence[Scenario]) -> Iterator[Trace | Broken]:

@@ -90,11 +90,11 @@ def play_command(
     the whole command, with the JSON.
 
     The scenario is adapted to the capabilities of BACKEND and judged as `asyncwait verify` judges
-    it, with the exceptions that [tool.asyncwait] of pyproject.toml names.
+    it, with the expected failures that [tool.asyncwait] of pyproject.toml names.
 
-    Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage (nothing to
-    shrink, too), 3 inconclusive, 130 no verdict, because Ctrl-C or leaving the debugger has ended
-    the run.
+    Exit code: 0 conformant (expected failures included), 1 not conformant, 2 wrong usage (nothing
+    to shrink, too), 3 inconclusive, 130 no verdict, because Ctrl-C or leaving the debugger has
+    ended the run.
     """
     others = {"--shrink": shrinks, "--judge": trace is not None, "--json": file is not None}
     refuse_contradictions(**{"--trace" if traces else "--here": here or traces}, **others)

@@ -67,8 +67,8 @@ def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) ->
     Of several runs of a backend the newest decides: the verdict, the badge and the row of Markdown
     are about that one.
 
-    Exit code: that of the worst verdict, of each backend's newest run: 0 conformant (exceptions
-    included), 1 not conformant, 2 wrong usage, 3 inconclusive.
+    Exit code: that of the worst verdict, of each backend's newest run: 0 conformant (expected
+    failures included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
     with usage_errors():
         reports = [read_lines(file) for file in files]

@@ -7,20 +7,21 @@ from asyncwait.conformance._commands._shared import console
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._say import say
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.expectations import Held, settle
+from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, sort_out
+from asyncwait.conformance.expected_failures.file import Held, settle
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
-from asyncwait.conformance.running import Broken, Excuses
-from asyncwait.conformance.verdict import Case, Sorted, Word, sort_out, worst
+from asyncwait.conformance.running import Broken
+from asyncwait.conformance.verdict import Case, Word, worst
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Trace
 
 
 def gate_of_one(backend: str) -> Gate:
-    """Return what a backend is held to; who plays single runs need not have the exceptions yet.
+    """Return what a backend is held to; who plays single runs may have no such file yet.
 
     Raises:
-        InvalidConfig: the project's file or that of the exceptions is wrong.
+        InvalidConfig: the project's file or that of the expected failures is wrong.
     """
     return gate_of([backend], Path.cwd(), creates=True)
 
@@ -34,16 +35,20 @@ def show_runs(
         InvalidConfig: what is said of the backend from outside contradicts it.
     """
     by = {name: rule for name, rule in rules().items() if rule.applies_to(backend.capabilities)}
-    excuses = settle(gate.terms(backend.name), backend, rules(), rules()).excuses
+    expected_failures = settle(
+        gate.terms(backend.name), backend, rules(), rules()
+    ).expected_failures
     pairs = zip(cases, runs, strict=True)
-    words: list[Word] = [show_run(case, run, by, excuses) for case, run in pairs]
+    words: list[Word] = [show_run(case, run, by, expected_failures) for case, run in pairs]
     return worst(words)
 
 
-def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions: Excuses) -> Word:
+def show_run(
+    case: Case, run: Trace | Broken, by: Mapping[str, Rule], expected_failures: ExpectedFailures
+) -> Word:
     """Print one run of `case`, and which of the rules in `by` it breaks; return its verdict.
 
-    Only a MUST that is no known exception speaks against it, as in a verdict.
+    Only a MUST that is no expected failure speaks against it, as in a verdict.
     """
     if isinstance(run, Broken):
         return _show_broken(run)
@@ -58,15 +63,15 @@ def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions
         say(line, out)
     if run.self_reported:
         say("self-reported: these are the words of whoever wrote the trace", out)
-    said = sort_out(case.scenario, dict(judged.violations()), exceptions)
+    said = sort_out(case.scenario, dict(judged.violations()), expected_failures)
     words: list[Word] = []
     for rule, violation in found:
         level = "" if rule.level == "MUST" else f" ({rule.level})"
         line = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{_note(rule.id, said)}"
         say(line, out)
         if rule.level == "MUST":
-            excused = rule.id not in said.findings
-            words.append("conformant with exceptions" if excused else "not conformant")
+            expected = rule.id not in said.findings
+            words.append("conformant with expected failures" if expected else "not conformant")
     broken_checks = [f"{rule}: {j.error}" for rule, j in judged.by_rule.items() if j.error]
     words.extend(_show_broken(Broken(text)) for text in broken_checks)
     if not found and not broken_checks:
@@ -77,7 +82,7 @@ def show_run(case: Case, run: Trace | Broken, by: Mapping[str, Rule], exceptions
 def _note(rule: str, said: Sorted) -> str:
     """Return what is to be added where a rule is broken that does not count."""
     if rule in said.known:
-        return f" (a known exception: {'; '.join(said.known[rule])})"
+        return f" (an expected failure: {'; '.join(said.known[rule])})"
     return "" if rule in said.findings else " (it may follow from what is known)"
 
 

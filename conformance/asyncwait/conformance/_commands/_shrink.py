@@ -14,11 +14,12 @@ from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import moment_of
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.replay import keep
 from asyncwait.conformance.running import Broken, Served, adapted, open_backend
 from asyncwait.conformance.shrinking import Search
-from asyncwait.conformance.verdict import Case, Failure, Word, failures_of, moment_of
+from asyncwait.conformance.verdict import Case, Failure, Word, failures_of
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import Scenario, Trace, scenarios_to_json, size_of
@@ -80,7 +81,7 @@ class _Shrinking:
 
     Attributes:
         by: the rules that the backend is held to, by id.
-        exceptions: those that it is known to break.
+        expected_failures: those that it is known to break.
         tried: how many scenarios were played.
         cut: why nothing more was tried; empty if nothing more was to be tried.
     """
@@ -90,7 +91,7 @@ class _Shrinking:
         self.by: dict[str, Rule] = {
             name: rule for name, rule in rules().items() if rule.applies_to(can)
         }
-        self.exceptions = backend.exceptions
+        self.expected_failures = backend.expected_failures
         self.tried = 0
         self.cut = ""
         self._backend = backend
@@ -134,7 +135,7 @@ class _Shrinking:
 def _told(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> Word:
     """Print what was found, and the command that plays it again; return the verdict."""
     case = smallest.case
-    word = show_run(case, smallest.trace, shrinking.by, shrinking.exceptions)
+    word = show_run(case, smallest.trace, shrinking.by, shrinking.expected_failures)
     for line in _said(shrinking, first, smallest):
         say(line)
     click.echo(json_text(scenarios_to_json((case.planned,))))

@@ -11,10 +11,10 @@ from typing import NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from asyncwait.conformance._commands._expectations import (
+from asyncwait.conformance._commands._expected_failures import (
     tell_of_project,
     tell_strays,
-    update_exceptions,
+    update_expected_failures,
 )
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._ids import any_case
@@ -32,7 +32,7 @@ from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
-from asyncwait.conformance.expectations import KINDS, settle
+from asyncwait.conformance.expected_failures.file import KINDS, settle
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
 from asyncwait.conformance.replay import keep
@@ -118,14 +118,14 @@ MOST_GENERATED = 1_000_000
 @click.option("--fail-fast", is_flag=True, help="Play nothing more once a MUST is broken.")
 @click.option("--seed", type=int, help="Of the generated scenarios; 0 if nothing else is said.")
 @click.option(
-    "--exceptions",
+    "--expected-failures",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Rules that are known to be broken, in TOML: tables [[exception]] with rule, kind "
+    help="Rules that are known to be broken, in TOML: tables [[expected-failure]] with rule, kind "
     f"({', '.join(KINDS)}), reason, and perhaps link, expires, backend, seldom.",
 )
 @click.option(
-    "--update-expectations",
+    "--update-expected-failures",
     "updates",
     is_flag=True,
     help="Write that file anew from this run: what is broken now, and nothing that holds; entries "
@@ -160,7 +160,7 @@ def verify_command(
     parts: tuple[str, ...],
     fail_fast: bool,
     seed: int | None,
-    exceptions: Path | None,
+    expected_failures: Path | None,
     updates: bool,
     no_shrink: bool,
     patience: float,
@@ -171,14 +171,16 @@ def verify_command(
 
     A backend is a name (see `asyncwait backends`) or module:callable. Rules and areas are listed by
     `asyncwait rules`. Without any, those are verified that the project's file names, pyproject.toml
-    in the present folder or above it, in [tool.asyncwait]: backend, spec, exceptions, seed, count.
+    in the present folder or above it, in [tool.asyncwait]: backend, spec, expected-failures, seed,
+    count.
 
     A shipped backend that needs what is not installed is left out by --all, which says so at the
     end and is inconclusive for it.
 
     Where GITHUB_STEP_SUMMARY is set, the page of Markdown is added to that file.
 
-    Exit code: 0 conformant (exceptions included), 1 not conformant, 2 wrong usage, 3 inconclusive.
+    Exit code: 0 conformant (expected failures included), 1 not conformant, 2 wrong usage, 3
+    inconclusive.
     """
     if mailbox is not None:
         _refuse_beside_a_mailbox(click.get_current_context())
@@ -190,18 +192,20 @@ def verify_command(
     )
     if updates:
         refuse_contradictions(
-            **{"--update-expectations": True, "--rule": bool(only), "--area": bool(parts)}
+            **{"--update-expected-failures": True, "--rule": bool(only), "--area": bool(parts)}
         )
-        refuse_contradictions(**{"--update-expectations": True, "--fail-fast": fail_fast})
+        refuse_contradictions(**{"--update-expected-failures": True, "--fail-fast": fail_fast})
     named = (*backends, *([] if program is None else [exec_name(program)]))
     others = shipped_backends() if every else ()
     with usage_errors(), ExitStack() as stack:
-        gate = gate_of((*named, *others), Path.cwd(), exceptions, creates=updates)
+        gate = gate_of((*named, *others), Path.cwd(), expected_failures, creates=updates)
         lineup = _Lineup(named or (() if every else gate.names), others)
         if not lineup.names:
             raise click.UsageError(NO_BACKEND)
         if updates and gate.file is None:
-            raise click.UsageError("--update-expectations: name the file with --exceptions")
+            raise click.UsageError(
+                "--update-expected-failures: name the file with --expected-failures"
+            )
         counted = full or exhaustive or count is not None
         tell_of_project(gate, *(["seed"] if seed is not None else []), *(["count"] * counted))
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
@@ -219,7 +223,7 @@ def verify_command(
         with Board(tuple(served)) as board:
             played = lineup.gather(lambda name: board.verify(served[name], plan, gate.terms(name)))
         if updates:
-            update_exceptions(gate, list(played.values()), lineup.left_out)
+            update_expected_failures(gate, list(played.values()), lineup.left_out)
     _report([one.verdict for one in played.values()], lineup.left_out, gate, folder)
 
 

@@ -111,7 +111,7 @@ class Comparing:
 
 
 def _side(backend: Served) -> Side:
-    return Side.of(backend.name, backend.capabilities, backend.exceptions)
+    return Side.of(backend.name, backend.capabilities, backend.expected_failures)
 
 
 def _failure(pair: Pair, comparing: Comparing) -> Failure:

@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.comparing._align import Moment
+from asyncwait.conformance.expected_failures import ExpectedFailures, moment_of, sort_out
 from asyncwait.conformance.judging import Checks, Violation, judge
-from asyncwait.conformance.running import Excuses
-from asyncwait.conformance.verdict import moment_of, sort_out
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 
@@ -35,25 +34,29 @@ class Side(Struct, frozen=True):
     Args:
         name: of the backend.
         checks: what it is held to.
-        excuses: what it is known to break.
+        expected_failures: what it is known to break.
     """
 
     name: str
     checks: Checks
-    excuses: Excuses
+    expected_failures: ExpectedFailures
 
     @classmethod
-    def of(cls, name: str, capabilities: frozenset[Capability], excuses: Excuses) -> "Side":
+    def of(
+        cls, name: str, capabilities: frozenset[Capability], expected_failures: ExpectedFailures
+    ) -> "Side":
         """Return what a backend with these capabilities is held to."""
         applying = {rule for rule, each in rules().items() if each.applies_to(capabilities)}
-        return cls(name, {r: check for r, check in CHECKS.items() if r in applying}, excuses)
+        return cls(
+            name, {r: check for r, check in CHECKS.items() if r in applying}, expected_failures
+        )
 
     def judge(self, scenario: Scenario, trace: Trace) -> Said:
         """Judge a run of this side."""
         judged = judge(scenario, trace, self.checks)
         broken = dict(judged.violations())
         errors = [judged.error, *(each.error for each in judged.by_rule.values())]
-        said = sort_out(scenario, broken, self.excuses)
+        said = sort_out(scenario, broken, self.expected_failures)
         return Said(
             {rule: broken[rule] for rule in broken if rule in said.findings},
             tuple(dict.fromkeys(why for reasons in said.known.values() for why in reasons)),

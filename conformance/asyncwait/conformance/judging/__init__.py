@@ -1,47 +1,51 @@
 """From a trace to a judgement: histories of legs, moments of rest, checks; README.md tells how."""
 
-from asyncwait.conformance.judging._attempts import TURN, Outcome
-from asyncwait.conformance.judging._calls import running_at
+from asyncwait.conformance.judging._calls import TURN, Outcome, running_at
 from asyncwait.conformance.judging._check import (
     Check,
     Finding,
+    FirstBehind,
     Judgement,
     LegCheck,
     Violation,
-    check,
-    leg_check,
-)
-from asyncwait.conformance.judging._common import (
-    FirstBehind,
     blamed_for_timeout,
     causes_of,
+    check,
     early_timeout,
     either,
     failure_named,
     first_failures,
     first_stray,
     held_back,
+    is_of_kind,
+    kind_of,
+    leg_check,
     untimely_request,
 )
-from asyncwait.conformance.judging._despite import FOR_THE_PROGRAM, is_raised
+from asyncwait.conformance.judging._decide import FOR_THE_PROGRAM, is_raised
 from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._figures import (
     Bounds,
     Reading,
     figures_at_the_end,
     figures_read,
+    readings,
 )
-from asyncwait.conformance.judging._identity import (
+from asyncwait.conformance.judging._history import History, LegHistory
+from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._observe import (
+    NEVER,
+    ROUNDING,
+    Call,
     Identity,
+    Item,
+    Output,
+    has_plain_key,
     identity_of,
     is_same,
     is_same_element,
+    key_of,
 )
-from asyncwait.conformance.judging._items import NEVER, ROUNDING, Call, Item, Output
-from asyncwait.conformance.judging._judge import Checks, Judged, judge
-from asyncwait.conformance.judging._keys import has_plain_key, key_of
-from asyncwait.conformance.judging._kinds import is_of_kind, kind_of
-from asyncwait.conformance.judging._leg import History, LegHistory
 from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import Rest
 from asyncwait.conformance.judging._snapshots import SnapshotOut, held_at
@@ -95,6 +99,7 @@ __all__ = [
     "key_of",
     "kind_of",
     "leg_check",
+    "readings",
     "running_at",
     "untimely_request",
 ]

@@ -1,12 +1,94 @@
-"""What a check is: a pure function from a history to what held and what did not."""
+"""What a check is, what it yields, and what checks of several areas ask of a leg.
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+A check is a pure function from a history to what held and what did not. Two findings are of one
+kind if their texts differ by nothing but what differs from one scenario to another.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from asyncwait.conformance.judging._leg import History, LegHistory
+from asyncwait.conformance.judging._history import History, LegHistory
+from asyncwait.conformance.judging._observe import NEVER, Item, Output
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import PLANNED_ERRORS, identity
+
+LONGEST_KIND = 160
+"""Characters of a kind: a text may quote what is of any length."""
+
+CUT = "..."
+"""The end of a kind whose text was cut in the middle of something."""
+
+_ELEMENT = r"\b(?:Record|Watermark|WatermarkStatus|LatencyMarker|Barrier|Snapshot)\b"
+
+_VALUES = (
+    # What an error says; its class stands in front of that.
+    (r"\b(got|explains|with) ([A-Z]\w+): .*", r"\1 \2"),
+    # Texts, objects, numbers.
+    (r"(?<!\w)b?'(?:\\.|[^'\\])*'(?!\w)|(?<!\w)b?\"(?:\\.|[^\"\\])*\"(?!\w)", "_"),
+    (r"<[^<>]*>|\b(?:True|False)\b|(?<!\w)-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)(?!\w)", "_"),
+)
+_INNERMOST = (r"\[[^][]*\]|\{[^{}]*\}", "_")
+_TUPLE = (r"\bRecord \((?:[^()]|\([^()]*\))*\)(?= @| \(| [a-z]|$)", "Record _")
+_PARENTHESIS = (r"\s*\([^()]*\)", "")
+_OTHERS = (
+    (r"\(.*", CUT),
+    (r"\b(order) .*", r"\1"),
+    (r"\bRecord (?:_+|None)(?!\w)", "Record"),
+    (r" @ (?:_|None)(?!\w)", ""),
+    (rf"{_ELEMENT}(?:, {_ELEMENT})+", "elements"),
+    # Which of them it is depends on the scenario; records are what most checks are about.
+    (r"\b(?:Watermark|WatermarkStatus|LatencyMarker|Barrier|Snapshot)\b", "element"),
+    (r"\bNone\b", "_"),
+    (r"_(?: to _|, _)+", "_"),
+    # What calls raise in scenarios: nothing of the operator's.
+    (
+        r"\b(?:Planned|(?:Value|Lookup|Timeout|Key)Error|Unpicklable|RetryAfter|StopIteration)\b",
+        "E",
+    ),
+    (r"\bRuntimeError or E\b", "E"),
+    (r"\b(attempt|call|record|task|timer)s\b", r"\1"),
+    (r"\b(?:are) left\b", "is left"),
+    (r" while it is left$", ""),
+)
+
+
+def kind_of(text: str) -> str:
+    """Return what a finding is about, in the words of its check: names, numbers and values go.
+
+    Two findings of one kind come from the same branch of a check, as a rule; so what fails in the
+    same way in a scenario that another seed has drawn is of the same kind.
+
+    Args:
+        text: of a violation.
+    """
+    for mask in _VALUES:
+        text = re.sub(*mask, text)
+    text = re.sub(*_TUPLE, _collapsed(*_INNERMOST, text))
+    text = _collapsed(*_PARENTHESIS, text)
+    for mask in _OTHERS:
+        text = re.sub(*mask, text)
+    return text[:LONGEST_KIND].rstrip()
+
+
+def is_of_kind(text: str, kind: str) -> bool:
+    """Whether a finding is of a kind; one whose text was cut is, if it begins like it."""
+    own = kind_of(text)
+    return own == kind or (own.endswith(CUT) and kind.startswith(own.removesuffix(CUT)))
+
+
+def _collapsed(pattern: str, by: str, text: str) -> str:
+    """Replace what is innermost until nothing is left of it."""
+    before = ""
+    while before != text:
+        before, text = text, re.sub(pattern, by, text)
+    return text
+
 
 LONGEST = 1_000
 """Characters of what is said of a violation."""
@@ -97,3 +179,148 @@ def leg_check(rule: str, *, judges_wrong_arguments: bool = False) -> Callable[[L
 def check(rule: str) -> Callable[[WholeCheck], Check]:
     """Make a check of a function that looks at a whole trace; see `leg_check`."""
     return lambda function: Check(rule, function)
+
+
+def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
+    """The leg fails with the error `name` if a record that was decided first has it coming."""
+    blamed = first_failures(leg)
+    ending = leg.ending
+    if not blamed or any(item.wrong != name for item in blamed):
+        return
+    if ending.how == "finished":
+        yield f"expected {name} for {blamed[0].element}, and the stream just ended", ending.at
+    if ending.how != "failed":
+        return
+    if ending.error != name:
+        yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at
+    elif set(blamed).isdisjoint(leg.named):
+        yield (
+            f"expected the record {blamed[0].element} in the error, got {ending.record}",
+            ending.at,
+        )
+    else:
+        yield None
+
+
+def first_failures(leg: LegHistory) -> list[Item]:
+    """Return the records that failed first; several if it was in one instant."""
+    noticed = leg.facts.instants(leg.fail_at)[-1]
+    return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
+
+
+_NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}
+"""What plans call an error by the name of its class; all others are of the harness's own."""
+
+
+def causes_of(item: Item, failure: str, cause: str) -> set[str]:
+    """Return the class names that the cause of a record's failure may have; none if any may.
+
+    Where it may have no cause, "" is among them.
+
+    Args:
+        item: the record.
+        failure: name of the error.
+        cause: class of its cause, where it is not what the call has raised.
+    """
+    if cause:
+        return {cause}
+    if failure == "CallTimedOut":
+        return {"", "TimeoutError"}
+    if failure != "CallFailed" or item.last is None:
+        return set()
+    error = item.last.step.error
+    if item.timed_out or error not in _NAMED:
+        return {"Planned"}
+    # The language itself turns the one into the other where it leaves a coroutine.
+    return {error, "RuntimeError"} if error == "StopIteration" else {error}
+
+
+def either(names: Iterable[str]) -> str:
+    """Return names of errors as a sentence has them; "" is the name of none."""
+    return " or ".join(sorted(name or "none" for name in names))
+
+
+class FirstBehind:
+    """Finds when something first came out that was read behind some place.
+
+    Args:
+        items: what counts, in input order.
+    """
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        began = [item.first_seq if item.given else NEVER for item in items]
+        self._places = [item.pos for item in items]
+        self._earliest = [*accumulate(reversed([*began, NEVER]), min)][::-1]
+
+    def __call__(self, pos: int) -> float:
+        """Return the number of the first event at which something behind `pos` came out."""
+        return self._earliest[bisect_right(self._places, pos)]
+
+
+def first_stray(leg: LegHistory, values: Iterable[Any], *, after: int = -1) -> Output | None:
+    """Return the first record that came out with one of `values` and that no record gave.
+
+    Args:
+        leg: of which it came.
+        values: that are looked for.
+        after: the number of an event; what came before does not count.
+    """
+    found: list[Output] = []
+    for value in values:
+        strays = leg.strays.get(identity(value), ())
+        number = bisect_right(strays, after, key=lambda stray: stray.seq)
+        found += strays[number : number + 1]
+    return min(found, key=lambda stray: stray.seq, default=None)
+
+
+def untimely_request(leg: LegHistory, item: Item, *, after: float, before: float) -> float | None:
+    """Return when the handler was asked for the value of `item` though no such record was due.
+
+    Args:
+        leg: of which it is.
+        item: a record.
+        after: ms; only later requests count.
+        before: ms; only earlier requests count.
+    """
+    assert isinstance(item.element, Record)
+    asked = leg.untimely_at.get(identity(item.element.value), ())
+    number = bisect_right(asked, after)
+    return asked[number] if number < len(asked) and asked[number] < before else None
+
+
+def blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
+    """Return the records whose timeout the error may mean; if one of them did, it means that."""
+    if leg.ending.error != "CallTimedOut":
+        return frozenset()
+    timed_out = frozenset(item for item in leg.named if item.timed_out)
+    if not timed_out:
+        return leg.named
+    return timed_out if len(timed_out) == 1 else frozenset()
+
+
+def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float | None:
+    """Return when `item` was decided by time although it had not had its full time; None if not.
+
+    Args:
+        leg: of which it is.
+        item: a record.
+        blamed: those whose timeout the error may mean.
+    """
+    undecided_until = min(leg.deadline(item), item.decided_at)
+    early = untimely_request(leg, item, after=item.at, before=undecided_until)
+    if early is None and item in blamed and leg.end_at < leg.deadline(item):
+        return leg.end_at
+    return early
+
+
+def held_back(leg: LegHistory) -> Iterator[Finding]:
+    """Find a decided record that could come out while the consumer waits, and does not."""
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed:
+            held = rest.emittable
+            if held is not None and held.is_record:
+                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
+                return
+    for item in leg.records:
+        if item.given:
+            yield None

@@ -4,24 +4,18 @@ A figure counts what has happened, and what happens in the very instant of a rea
 or not. So each is judged by the least and the most that it can be.
 """
 
-# A leg knows its readings, which are read off the leg: no import at run time.
-# pyright: reportImportCycles=false
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._attempts import TURN
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import NEVER, Call, Item
-from asyncwait.conformance.judging._spans import Span, count, first
+from asyncwait.conformance.judging._calls import turn_over_at
+from asyncwait.conformance.judging._history import LegHistory
+from asyncwait.conformance.judging._observe import NEVER, Facts, Item
+from asyncwait.conformance.judging._rest import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead
-
-if TYPE_CHECKING:
-    from asyncwait.conformance.judging._leg import LegHistory
 
 Bounds: TypeAlias = tuple[float, float]
 """The least and the most that a figure may be."""
@@ -42,7 +36,7 @@ class Reading(Struct, frozen=True, eq=False):
     oldest_since: Bounds
 
 
-def readings(leg: "LegHistory") -> tuple[Reading, ...]:
+def readings(leg: LegHistory) -> tuple[Reading, ...]:
     """Return what was read of a leg while its operator worked, in order.
 
     Of a stream that has ended also what was read when it was left.
@@ -67,14 +61,14 @@ def readings(leg: "LegHistory") -> tuple[Reading, ...]:
     return tuple(Reading(f, dict(zip(columns, row, strict=True)), since) for f, row, since in rows)
 
 
-def figures_read(leg: "LegHistory") -> list[FiguresRead]:
+def figures_read(leg: LegHistory) -> list[FiguresRead]:
     """Return the figures that were read before the operator was left."""
     closed = leg.seen(Closed)
     until = closed[0][0] if closed else NEVER
     return [event for seq, event in leg.seen(FiguresRead) if seq < until]
 
 
-def figures_at_the_end(leg: "LegHistory") -> list[FiguresRead]:
+def figures_at_the_end(leg: LegHistory) -> list[FiguresRead]:
     """Return the figures that were read when the operator had been left, if they were."""
     return [event for _, event in leg.seen(FiguresRead)[len(figures_read(leg)) :]]
 
@@ -128,7 +122,7 @@ class _Stay(NamedTuple):
     gone: Bounds
 
 
-def _stays(leg: "LegHistory") -> Iterator[_Stay]:
+def _stays(leg: LegHistory) -> Iterator[_Stay]:
     """Yield what becomes of each record that is in flight at some time, in input order.
 
     One without results may go from its decision on, in ordered mode from its turn on, and must
@@ -155,7 +149,7 @@ def _stays(leg: "LegHistory") -> Iterator[_Stay]:
             yield _Stay(item, admitted, decided, gone)
 
 
-def _admitted(leg: "LegHistory", item: Item) -> Bounds:
+def _admitted(leg: LegHistory, item: Item) -> Bounds:
     """Return from when on a record may be admitted, and must, in ms.
 
     If the loop is blocked between the two, the call begins later than its record was admitted, or
@@ -180,7 +174,7 @@ def _over(block: Bounds) -> float:
     return block[1]
 
 
-def _earliest(leg: "LegHistory", item: Item) -> float:
+def _earliest(leg: LegHistory, item: Item) -> float:
     """Return when an item may have been decided, in ms: a deadline may come before a block."""
     limit = NEVER if item.last is None else item.last.limit
     due = leg.deadline(item) if item.timed_out else NEVER
@@ -188,7 +182,7 @@ def _earliest(leg: "LegHistory", item: Item) -> float:
 
 
 def _present(
-    leg: "LegHistory", stays: Sequence[_Stay], line: _Line
+    leg: LegHistory, stays: Sequence[_Stay], line: _Line
 ) -> Mapping[str, Sequence[Bounds]]:
     """Count what is in flight, is held, or waits for room."""
     surely, maybe = line.surely, line.maybe
@@ -204,7 +198,7 @@ def _present(
     }
 
 
-def _waiting(leg: "LegHistory", line: _Line) -> Iterator[tuple[Span, Span]]:
+def _waiting(leg: LegHistory, line: _Line) -> Iterator[tuple[Span, Span]]:
     """Yield when elements of the source surely wait for room, and when they may.
 
     Nobody sees when a fence finds room: at the latest when it is out, or the next one is read.
@@ -227,7 +221,7 @@ def _waiting(leg: "LegHistory", line: _Line) -> Iterator[tuple[Span, Span]]:
             yield nowhere, (line.maybe(item.at), until)
 
 
-def _totals(leg: "LegHistory", line: _Line) -> Mapping[str, Sequence[Bounds]]:
+def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
     """Count what has happened so far."""
     repeated = [call for item in leg.records for call in item.attempts[1:]]
     late = [item for item in leg.records if item.timed_out]
@@ -247,27 +241,17 @@ def _totals(leg: "LegHistory", line: _Line) -> Mapping[str, Sequence[Bounds]]:
     }
 
 
-def _abandoned(leg: "LegHistory") -> Iterator[Bounds]:
+def _abandoned(leg: LegHistory) -> Iterator[Bounds]:
     """Yield when calls that ran on may count as abandoned, and when they must."""
     for call in leg.calls:
         if call.ended_at > call.cancelled_at:
-            known = min(_known_at(leg.facts, call), leg.overtaken.get(call, NEVER))
+            known = min(turn_over_at(leg.facts, call), leg.overtaken.get(call, NEVER))
             # Who has seen the end of the stream only waits for what still cleans up.
             yield call.cancelled_at, known if known < min(call.ended_at, leg.end_at) else NEVER
 
 
-def _known_at(facts: Facts, call: Call) -> float:
-    """Return when a call that was cancelled has had its turn to end for sure, in ms."""
-    known = call.cancelled_at + TURN
-    while (later := call.cancelled_at + TURN + facts.blocked_between(call.cancelled_at, known)) > (
-        known
-    ):
-        known = later
-    return known
-
-
 def _highest(
-    leg: "LegHistory", stays: Sequence[_Stay], figures: Sequence[FiguresRead], name: str
+    leg: LegHistory, stays: Sequence[_Stay], figures: Sequence[FiguresRead], name: str
 ) -> list[Bounds]:
     """Return what the high-water mark of a figure may be at each reading.
 

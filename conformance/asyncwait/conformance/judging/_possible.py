@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.judging._identity import is_same, is_same_element
-from asyncwait.conformance.judging._items import ROUNDING
+from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallCancelled,

@@ -4,27 +4,242 @@ Within one instant things have no order but cause before effect, so nothing is j
 time goes on, everything that could be done in that instant has been done, or is being held back.
 
 Whatever is asked of a moment of rest holds from one of them to another: a record is called and not
-gone, a marker has been taken and is not out. So each question is answered for all moments in one
-go, see `_spans`, and no check has to go through the elements again at each.
+gone, a marker has been taken and is not out. Moments are numbered; a span holds from `since` on and
+no longer at `until`. Each question is answered for all moments in one go, so that its cost grows
+with spans and moments and no faster, and no check has to go through the elements again at each.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import starmap
+from heapq import heappop, heappush
+from itertools import accumulate, chain, islice, starmap
 from operator import add, sub
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._facts import Facts
-from asyncwait.conformance.judging._items import Item
+from asyncwait.conformance.judging._observe import NEVER, Facts, Item, key_of
 from asyncwait.conformance.judging._snapshots import SnapshotOut
-from asyncwait.conformance.judging._spans import Span, count, first
-from asyncwait.conformance.judging._stays import Moments, Stay, stays
-from asyncwait.conformance.judging._waiting import Slots, waiting
 from asyncwait.spec import LatencyMarker
-from asyncwait.spec.scenario import SnapshotAsked
+from asyncwait.spec.scenario import (
+    Blocked,
+    SinkGaveUp,
+    SinkLeft,
+    SinkTook,
+    SinkWaits,
+    SnapshotAsked,
+)
+
+_T = TypeVar("_T")
+
+Span: TypeAlias = tuple[int, int]
+"""From when until when something is there; nowhere if it ends before it begins."""
+
+
+def count(spans: Iterable[Span], moments: int) -> list[int]:
+    """Return how many of `spans` hold at each of so many moments."""
+    changes = [0] * (moments + 1)
+    for since, until in spans:
+        if since < until:
+            changes[since] += 1
+            changes[until] -= 1
+    return list(accumulate(changes[:moments]))
+
+
+def first(spans: Sequence[tuple[Span, _T]], moments: int) -> list[_T | None]:
+    """Return for each of so many moments the first of `spans`, as they stand, that holds."""
+    if not spans:
+        return [None] * moments
+    beginning: list[list[int]] = [[] for _ in range(moments + 1)]
+    for number, ((since, until), _) in enumerate(spans):
+        if since < until:
+            beginning[since].append(number)
+    found: list[_T | None] = []
+    holding: list[int] = []
+    for moment in range(moments):
+        for number in beginning[moment]:
+            heappush(holding, number)
+        while holding and spans[holding[0]][0][1] <= moment:
+            heappop(holding)
+        found.append(spans[holding[0]][1] if holding else None)
+    return found
+
+
+_WAITING = {SinkWaits, SinkTook, SinkGaveUp}
+"""What begins or ends a wait of the consumer."""
+
+
+class Moment(NamedTuple):
+    """An instant that ends, the number of its last event, and whether the consumer waits."""
+
+    at: float
+    seq: int
+    waiting: bool
+
+
+class Moments:
+    """The moments at which the clock of a leg moved, until its consumer leaves, by number.
+
+    Attributes:
+        all: in order.
+        never: the number of none, behind all others.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.all = tuple(_moments(facts))
+        self.never = len(self.all)
+        self._ats = [moment.at for moment in self.all]
+        self._seqs = [moment.seq for moment in self.all]
+
+    def at(self, at: float) -> int:
+        """Return the first moment at which so many ms have passed."""
+        return bisect_left(self._ats, at)
+
+    def after(self, seq: int) -> int:
+        """Return the first moment after an event; number -1 was before all others."""
+        return bisect_left(self._seqs, seq)
+
+    def after_output(self, seq: int) -> int:
+        """Return the first moment after an output; number -1 is none."""
+        return self.never if seq < 0 else self.after(seq)
+
+
+def _moments(facts: Facts) -> Iterator[Moment]:
+    events, end_at = facts.leg.events, facts.leg.ending.at
+    waiting = False
+    failed_at = end_at if facts.leg.ending.how == "failed" else NEVER
+    times = chain((event.at for event in islice(events, 1, None)), [end_at])
+    for seq, (event, then) in enumerate(zip(events, times, strict=False)):
+        kind = type(event)
+        if kind is SinkLeft or event.at >= failed_at:
+            return
+        if kind in _WAITING:
+            waiting = kind is SinkWaits
+        # A blocked loop is no rest: whatever is open in this instant may have had no turn yet.
+        if then > event.at and kind is not Blocked:
+            yield Moment(event.at, seq, waiting and end_at > event.at)
+
+
+class Stay(NamedTuple):
+    """A record or fence, and the moments from which on it is there, called, decided and gone.
+
+    In key-ordered mode also those from which on all before it that have its key are decided, and
+    are gone.
+    """
+
+    item: Item
+    since: int
+    called: int
+    decided: int
+    until: int
+    is_free: int = 0
+    is_next: int = 0
+
+
+def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Stay]:
+    """Yield when each record and fence comes and goes, in input order.
+
+    Those without results go once they are decided and it is their turn: in ordered mode when
+    nothing stands before them any more, else when no fence does, and none that has their key.
+    """
+    turn, mode = 0, facts.leg.mode
+    lines: dict[Hashable, tuple[int, int]] = {}
+    for item in items:
+        if item.is_stored:
+            since, decided = moments.after(item.seq), moments.at(item.decided_at)
+            until = moments.after_output(item.emitted_seq)
+            is_keyed = mode == "key-ordered" and item.is_record
+            key = key_of(item) if is_keyed else None
+            is_free, is_next = lines.get(key, (0, 0)) if is_keyed else (0, 0)
+            if item.results == ():
+                until = max(since, decided, turn, is_next)
+            if item.is_fence or mode == "ordered":
+                turn = max(turn, until)
+            called = moments.never if item.call is None else moments.after(item.call.seq)
+            yield Stay(item, since, called, decided, until, is_free, is_next)
+            if is_keyed:
+                lines[key] = max(is_free, decided), max(is_next, until)
+
+
+class Slots(NamedTuple):
+    """What has a slot at one moment, but for records that are not called.
+
+    Args:
+        undecided: how many records are called and undecided.
+        finished: how many others must have one still.
+        possible: how many others may have one.
+    """
+
+    undecided: int
+    finished: int
+    possible: int
+
+
+class Waiting(NamedTuple):
+    """Who waits at one moment.
+
+    Args:
+        has_room: whether there is room for the record that could be called, or for one more.
+        for_room: the first record that waits for room for sure.
+        maybe_for_room: the first that may.
+    """
+
+    has_room: bool
+    for_room: Item | None
+    maybe_for_room: Item | None
+
+
+def waiting(
+    there: Sequence[Stay],
+    callable_first: Sequence[Item | None],
+    slots: Sequence[Slots],
+    capacity: int,
+    free: int,
+) -> Iterator[Waiting]:
+    """Yield for each moment who waits.
+
+    Args:
+        there: records and fences.
+        callable_first: at each moment the first record that is not called although its key is free.
+        slots: at each moment, what has one.
+        capacity: of the operator.
+        free: how many finished elements need no slot.
+    """
+    items = {stay.item.pos: stay.item for stay in there}
+    changes = _changes(there, len(slots))
+    places: list[int] = []
+    for (begins, ends), first, taken in zip(changes, callable_first, slots, strict=True):
+        for pos in begins:
+            insort(places, pos)
+        for pos in ends:
+            del places[bisect_left(places, pos)]
+        sure = taken.undecided + max(0, taken.finished - free)
+        possible = taken.undecided + max(0, taken.possible - free)
+        before = len(places) if first is None else bisect_right(places, first.pos) - 1
+        yield Waiting(
+            before + possible < capacity,
+            _at(places, items, capacity - sure),
+            _at(places, items, capacity - possible),
+        )
+
+
+def _changes(there: Sequence[Stay], moments: int) -> list[tuple[list[int], list[int]]]:
+    """Return the places of the records whose wait begins, and ends, at each moment."""
+    changes: list[tuple[list[int], list[int]]] = [([], []) for _ in range(moments)]
+    for stay in there:
+        until = min(stay.called, stay.until)
+        if stay.item.is_record and stay.since < until:
+            changes[stay.since][0].append(stay.item.pos)
+            if until < moments:
+                changes[until][1].append(stay.item.pos)
+    return changes
+
+
+def _at(places: Sequence[int], items: dict[int, Item], number: int) -> Item | None:
+    """Return the record that waits behind so many others."""
+    number = max(0, number)
+    return items[places[number]] if number < len(places) else None
 
 
 class Rest(Struct, frozen=True, eq=False):

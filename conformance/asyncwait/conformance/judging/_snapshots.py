@@ -6,8 +6,7 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._identity import Identity, identity_of
-from asyncwait.conformance.judging._items import Item, Output
+from asyncwait.conformance.judging._observe import Identity, Item, Output, identity_of
 from asyncwait.spec import Snapshot
 
 

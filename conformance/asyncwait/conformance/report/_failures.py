@@ -26,7 +26,10 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
     """
     for line in (
         *_broken(verdict, kept),
-        *(f"exception that matches nothing: {rule}: {why}" for rule, why in verdict.stale.items()),
+        *(
+            f"expected failure that matches nothing: {rule}: {why}"
+            for rule, why in verdict.stale.items()
+        ),
         *_in_error(verdict),
         *_undecided(verdict),
         *_unseen(verdict),
@@ -135,7 +138,7 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
 
 
 def _unseen(verdict: Verdict) -> Iterator[str]:
-    """Yield a line on exceptions that may be out of date: it decides nothing."""
+    """Yield a line on expected failures that may be out of date: it decides nothing."""
     if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
         where = f"seldom, not seen with seed {verdict.seed}"
         yield f"{where}: {', '.join(ids)}; another seed may show it"

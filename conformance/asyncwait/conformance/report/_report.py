@@ -15,7 +15,7 @@ from asyncwait.spec.texts import name_of
 
 STYLES: Mapping[Word, str] = {
     "conformant": "bold green",
-    "conformant with exceptions": "bold yellow",
+    "conformant with expected failures": "bold yellow",
     "not conformant": "bold red",
     "inconclusive": "bold magenta",
 }

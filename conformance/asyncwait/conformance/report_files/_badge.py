@@ -12,7 +12,7 @@ from asyncwait.spec.texts import one_line
 
 _COLORS: Mapping[Word, str] = {
     "conformant": "brightgreen",
-    "conformant with exceptions": "yellow",
+    "conformant with expected failures": "yellow",
     "not conformant": "red",
     "inconclusive": "lightgrey",
 }
@@ -42,7 +42,7 @@ def _message(report: Report) -> str:
 
 def _is_partial(report: Report) -> bool:
     """Whether it is green about a part of the rules only: no badge is for that."""
-    is_green = report.word in {"conformant", "conformant with exceptions"}
+    is_green = report.word in {"conformant", "conformant with expected failures"}
     return is_green and any(run.header.only for run in report.newest)
 
 

@@ -96,7 +96,7 @@ class RunHeader(Struct, frozen=True, tag="backend"):
         planned: how many scenarios there are.
         created: when, as ISO text in UTC; several runs of a backend are told apart by that.
         asyncwait: version of the suite.
-        exceptions: why a rule is known to be broken, by its id.
+        expected_failures: why a rule is known to be broken, by its id.
         only: ids of the rules that it was held to, where these are not all.
         doubt: why the verdict does not count: the file that it stood in is not whole.
         spec: the version of the specification that it claims; empty for the newest.
@@ -109,7 +109,7 @@ class RunHeader(Struct, frozen=True, tag="backend"):
     planned: Number
     created: str
     asyncwait: str
-    exceptions: dict[str, str] = {}
+    expected_failures: dict[str, str] = {}
     only: tuple[str, ...] = ()
     doubt: str = ""
     spec: str = ""
@@ -229,9 +229,9 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
         self_reported: the traces are the backend's own words.
         seems: profiles that it does not declare, and seems to have.
         known: scenarios that show what the backend is known for.
-        kinds: how many rules are broken as expected by exceptions of each kind.
-        stale: exceptions that match nothing, each with the reason, by the id of the rule.
-        expired: the day on which an exception ended, which counts no more, by the id of the rule.
+        kinds: how many rules are broken as expected by expected failures of each kind.
+        stale: expected failures that match nothing, each with the reason, by the id of the rule.
+        expired: the last day of an expected failure that counts no more, by the id of the rule.
         newer: ids of the rules that apply, and do not decide, as they are newer than what is
             claimed.
     """

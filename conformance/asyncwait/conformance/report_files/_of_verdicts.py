@@ -215,13 +215,13 @@ def _header(verdict: Verdict, created: str) -> RunHeader:
         verdict.planned,
         created,
         version("asyncwait"),
-        {result.rule.id: result.note for result in verdict.results if _is_excused(result)},
+        {result.rule.id: result.note for result in verdict.results if _is_expected(result)},
         only if len(only) < len(rules()) else (),
         spec=verdict.spec,
     )
 
 
-def _is_excused(result: RuleResult) -> bool:
+def _is_expected(result: RuleResult) -> bool:
     """Whether its note is the reason why it is known to be broken."""
     judged: set[Status] = {"pass", "fail", "expected-fail", "unexpected-pass"}
     return bool(result.note) and result.status in judged

@@ -17,7 +17,7 @@ from asyncwait.spec.texts import one_line
 
 _SIGNS: dict[Word, str] = {
     "conformant": "✅",
-    "conformant with exceptions": "☑️",
+    "conformant with expected failures": "☑️",
     "not conformant": "❌",
     "inconclusive": "❔",
 }

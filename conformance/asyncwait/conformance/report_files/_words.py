@@ -50,16 +50,16 @@ def follows_line(result: Result) -> str:
 
 
 def besides_lines(run: Run) -> Iterator[str]:
-    """Yield what there is to say of exceptions, and of rules that are too new to decide."""
+    """Yield what there is to say of expected failures, and of rules that are too new to decide."""
     if (footer := run.footer) is None:
         return
     if footer.kinds:
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(footer.kinds.items()))
-        yield f"broken as expected, by kind of exception: {counts}"
+        yield f"broken as expected, by kind of expected failure: {counts}"
     for rule, why in footer.stale.items():
-        yield f"exception that matches nothing: {rule}: {why}"
+        yield f"expected failure that matches nothing: {rule}: {why}"
     for rule, day in footer.expired.items():
-        yield f"exception that ended on {day}: {rule}"
+        yield f"expected failure that ended on {day}: {rule}"
     if footer.newer:
         newer = ", ".join(footer.newer)
         yield f"newer than spec {run.header.spec}, so they do not decide: {newer}"

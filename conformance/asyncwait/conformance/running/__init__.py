@@ -23,7 +23,6 @@ from asyncwait.conformance.running._backend import (
     StreamBackend,
     stream_backend,
 )
-from asyncwait.conformance.running._excuses import Excuse, Excuses, Kind, excuses_of
 from asyncwait.conformance.running._imports import imported
 from asyncwait.conformance.running._lacks import Lacking, Lacks, missing_text
 from asyncwait.conformance.running._names import (
@@ -51,21 +50,15 @@ from asyncwait.conformance.running._served import (
 )
 from asyncwait.conformance.running._speech import exec_name
 from asyncwait.conformance.running._talk import Listed
-from asyncwait.conformance.running._traits import KNOWN as TRAIT_NAMES
-from asyncwait.conformance.running._traits import traits_of
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "OF_ELEMENTS",
     "REAL_SECONDS",
-    "TRAIT_NAMES",
     "Backend",
     "Broken",
     "ChildProcess",
-    "Excuse",
-    "Excuses",
     "Fault",
-    "Kind",
     "Lacking",
     "Lacks",
     "Listed",
@@ -78,7 +71,6 @@ __all__ = [
     "adapted",
     "broken_families",
     "checked",
-    "excuses_of",
     "exec_name",
     "gives_one",
     "imported",
@@ -92,7 +84,6 @@ __all__ = [
     "plain_opener",
     "shipped_backends",
     "stream_backend",
-    "traits_of",
 ]
 
 claim_exports(__name__)

@@ -6,8 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from asyncwait.conformance.expected_failures import GivenFailures, expected_failures_of
 from asyncwait.conformance.harness import LoopName, play, play_in_real_time
-from asyncwait.conformance.running._excuses import Exceptions, excuses_of
 from asyncwait.conformance.running._lacks import Lacking, Lacks, lacking_of
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
 from asyncwait.spec.rules import version_key
@@ -24,7 +24,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def exceptions(self) -> Exceptions:
+    def expected_failures(self) -> GivenFailures:
         """Rules that it is known to break, each with the reason."""
         ...
 
@@ -66,7 +66,7 @@ class StreamBackend(Struct, frozen=True):
     open_operator: OpenOperator
     loop: LoopName = "asyncio"
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: Exceptions = {}
+    expected_failures: GivenFailures = {}
     batch: bool = False
     spec: str = ""
     lacking: Lacking = {}
@@ -85,7 +85,7 @@ def stream_backend(
     profiles: Iterable[str] | None = None,
     lacks: Iterable[str] | Mapping[str, Lacks] = (),
     drains_at_barrier: bool = False,
-    exceptions: Exceptions | None = None,
+    expected_failures: GivenFailures | None = None,
     spec: str = "",
 ) -> StreamBackend:
     """Make a backend of an operator; return it from a factory to have it verified.
@@ -99,9 +99,9 @@ def stream_backend(
         lacks: further capabilities that it does not have; see `asyncwait.spec.scenario.Capability`.
             As a mapping, it says with `Lacks` how far away each is, as the verdict then does, too.
         drains_at_barrier: it takes no snapshot before nothing is in flight.
-        exceptions: ids of rules that it is known to break, each with the reason, or with an
-            `Excuse` that also says where. What comes behind such a violation, in the same run, is
-            held to be its consequence.
+        expected_failures: ids of rules that it is known to break, each with the reason, or with an
+            `ExpectedFailure` that also says where. What comes behind such a violation, in the same
+            run, is held to be its consequence.
         spec: the version of the specification that it claims, like "0.1"; empty for the newest.
             Newer rules are judged and told, and do not decide.
 
@@ -118,13 +118,15 @@ def stream_backend(
     capabilities = declared(profiles, lacks)
     if drains_at_barrier:
         capabilities -= {Capability.IN_FLIGHT_SNAPSHOT}
-    if exceptions is None:
-        exceptions = {}
-    excuses_of(exceptions)
+    if expected_failures is None:
+        expected_failures = {}
+    expected_failures_of(expected_failures)
     if spec:
         version_key(spec)
     said = {Capability(name): why for name, why in lacking_of(lacks).items()}
-    return StreamBackend(open_operator, loop, capabilities, exceptions, spec=spec, lacking=said)
+    return StreamBackend(
+        open_operator, loop, capabilities, expected_failures, spec=spec, lacking=said
+    )
 
 
 def require_capabilities(capabilities: Any) -> None:

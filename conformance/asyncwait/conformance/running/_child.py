@@ -12,9 +12,9 @@ from typing import BinaryIO
 
 import msgspec
 
+from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.harness import line_of, shown
 from asyncwait.conformance.running._backend import Backend, PlaysFurther, StreamBackend
-from asyncwait.conformance.running._excuses import excuses_of
 from asyncwait.conformance.running._lacks import Lacks
 from asyncwait.conformance.running._names import (
     UnknownBackend,
@@ -88,7 +88,7 @@ def hello_of(name: str, backend: Backend) -> Hello:
         wrong = InvalidConfig.of("capabilities", backend.capabilities, "a set of Capability")
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
     try:
-        said = excuses_of(backend.exceptions)
+        said = expected_failures_of(backend.expected_failures)
     except InvalidConfig as wrong:
         raise UnknownBackend(f"backend {name!r}: {wrong}") from None
     # A backend need not be made by us, and say nothing of these.

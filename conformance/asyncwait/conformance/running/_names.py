@@ -8,9 +8,9 @@ from typing import Any, cast
 from msgspec import Struct
 
 from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import Backend, require_capabilities
-from asyncwait.conformance.running._excuses import excuses_of
 from asyncwait.conformance.running._imports import imported
 from asyncwait.spec import InvalidConfig, MissingExtra
 
@@ -128,7 +128,7 @@ def load_backend(name: str) -> Backend:
         raise UnknownBackend(f"{msg}; return stream_backend(open_operator)")
     try:
         require_capabilities(backend.capabilities)
-        excuses_of(backend.exceptions)
+        expected_failures_of(backend.expected_failures)
     except InvalidConfig as error:
         raise UnknownBackend(f"backend {name!r}: {error}") from error
     return backend

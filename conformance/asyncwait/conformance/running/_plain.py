@@ -44,7 +44,7 @@ class PlainBackend(Struct, frozen=True):
     waits: Mapping[Mode, Any]
     loop: LoopName = "asyncio"
     capabilities: frozenset[Capability] = ALL_CAPABILITIES - OF_ELEMENTS
-    exceptions: Mapping[str, str] = {}
+    expected_failures: Mapping[str, str] = {}
     batch: bool = False
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:

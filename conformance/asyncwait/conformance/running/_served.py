@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import msgspec
 
+from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
-from asyncwait.conformance.running._excuses import Excuses
 from asyncwait.conformance.running._lacks import Lacking
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess
@@ -37,7 +37,7 @@ class Served:
     Attributes:
         name: the same.
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with why and where.
+        expected_failures: rules that it is known to break, each with why and where.
         batch: whether it plays many scenarios in about the time of one.
         spec: the version of the specification that it claims; empty for the newest.
         lacking: what it says of abilities that it does not have.
@@ -47,7 +47,7 @@ class Served:
         hello = crew.hello
         self.name = name
         self.capabilities: frozenset[Capability] = hello.capabilities
-        self.exceptions: Excuses = hello.exceptions
+        self.expected_failures: ExpectedFailures = hello.expected_failures
         self.batch = hello.batch
         self.spec = hello.spec
         self.lacking: Lacking = hello.lacking

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Raw, Struct
 
-from asyncwait.conformance.running._excuses import Excuses
+from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.running._lacks import Lacks
 from asyncwait.conformance.running._names import Fault, UnknownBackend
 from asyncwait.spec import AsyncWaitError, MissingExtra
@@ -21,7 +21,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
 
     Args:
         capabilities: what it can do.
-        exceptions: rules that it is known to break, each with why and where.
+        expected_failures: rules that it is known to break, each with why and where.
         batch: it is given all scenarios at once.
         further: it plays some of the scenarios in other ways, too.
         spec: the version of the specification that it claims; empty for the newest.
@@ -31,7 +31,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    exceptions: Excuses = {}
+    expected_failures: ExpectedFailures = {}
     batch: bool = False
     further: bool = False
     spec: str = ""

@@ -27,8 +27,8 @@ def test_harness_and_backend_worked(asyncwait_verdict: Verdict) -> None:
         pytest.fail(joined(f"error: {each}" for each in asyncwait_verdict.errors), pytrace=False)
 
 
-def test_every_exception_matches(asyncwait_verdict: Verdict) -> None:
-    """The file of exceptions has no entry that speaks of nothing."""
+def test_every_expected_failure_matches(asyncwait_verdict: Verdict) -> None:
+    """The file of expected failures has no entry that speaks of nothing."""
     if asyncwait_verdict.stale:
         lines = (f"{rule}: {why}" for rule, why in asyncwait_verdict.stale.items())
         pytest.fail(joined(lines), pytrace=False)

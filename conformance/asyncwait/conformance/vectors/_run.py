@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import sort_out
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import Broken, Served
-from asyncwait.conformance.verdict import sort_out
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Trace
 from asyncwait.spec.vectors import Vector
@@ -66,7 +66,7 @@ def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
         for name, violation in judged.violations()
         if applicable[name].level == "MUST"
     }
-    said = sort_out(vector.scenario, broken, backend.exceptions)
+    said = sort_out(vector.scenario, broken, backend.expected_failures)
     why = [f"{name}: {broken[name].text}" for name in broken if name in said.findings]
     if vector.outcome is not None and not said.known:
         differs = vector.outcome.differs(vector.scenario, run)

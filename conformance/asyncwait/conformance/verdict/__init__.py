@@ -1,7 +1,6 @@
 """From judgements to a verdict."""
 
 from asyncwait.conformance.verdict._causes import SYMPTOMS, Cause, Failed, Failing, find_causes
-from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.conformance.verdict._tally import (
     Case,
     Failure,
@@ -33,7 +32,6 @@ __all__ = [
     "Failure",
     "Failures",
     "RuleResult",
-    "Sorted",
     "Status",
     "Tally",
     "Verdict",
@@ -42,8 +40,6 @@ __all__ = [
     "conclude",
     "failures_of",
     "find_causes",
-    "moment_of",
-    "sort_out",
     "worst",
 ]
 

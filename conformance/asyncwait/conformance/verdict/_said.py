@@ -1,4 +1,4 @@
-"""Words of the verdict line on exceptions, and on rules that are newer than what is claimed."""
+"""Words of the verdict line on expected failures, and on rules newer than what is claimed."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,18 +8,18 @@ from asyncwait.conformance._counted import counted
 
 
 def kinds_said(kinds: Iterable[str]) -> str:
-    """Return how many exceptions of each kind there are; nothing where none says its kind."""
+    """Return how many expected failures of each kind there are; nothing where none says so."""
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items()))
     return f" [{counts}]" if counts else ""
 
 
-def exceptions_said(expired: Mapping[str, date], stale: Iterable[str]) -> list[str]:
-    """Return what is wrong with exceptions, in parts of the verdict line."""
+def expected_failures_said(expired: Mapping[str, date], stale: Iterable[str]) -> list[str]:
+    """Return what is wrong with expected failures, in parts of the verdict line."""
     over = ", ".join(f"{rule} on {day}" for rule, day in expired.items())
     idle = ", ".join(stale)
     return [
-        *([f"exceptions expired: {over}"] if over else []),
-        *([f"exceptions that match nothing: {idle}"] if idle else []),
+        *([f"expected failures expired: {over}"] if over else []),
+        *([f"expected failures that match nothing: {idle}"] if idle else []),
     ]
 
 

@@ -5,10 +5,9 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
 from asyncwait.conformance.judging import Check, Judged, Judgement, Violation, judge
-from asyncwait.conformance.running import Excuses
 from asyncwait.conformance.verdict._causes import Failed
-from asyncwait.conformance.verdict._excused import Sorted, moment_of, sort_out
 from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 from asyncwait.spec.texts import name_of
 
@@ -117,11 +116,14 @@ class Tally:
     Args:
         checks: to judge by, by the id of their rule; they also choose the explanation of a trace.
         rules: ids of the rules that count.
-        excuses: what the backend is known to break, by the id of the rule.
+        expected_failures: what the backend is known to break, by the id of the rule.
     """
 
     def __init__(
-        self, checks: Mapping[str, Check], rules: Iterable[str], excuses: Excuses | None = None
+        self,
+        checks: Mapping[str, Check],
+        rules: Iterable[str],
+        expected_failures: ExpectedFailures | None = None,
     ) -> None:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
@@ -138,7 +140,7 @@ class Tally:
         """Traces that show what the backend is known for: what follows there does not count."""
         self.self_reported = False
         self._checks = checks
-        self._excuses = excuses or {}
+        self._expected = expected_failures or {}
 
     def add(self, case: Case, trace: Trace, judged: Judged | None = None) -> None:
         """Judge one trace by every rule, unless it is `judged` already, and count that."""
@@ -173,7 +175,7 @@ class Tally:
         return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
-        return sort_out(case.scenario, _violations(broken), self._excuses, case.example)
+        return sort_out(case.scenario, _violations(broken), self._expected, case.example)
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.running import Excuse, Excuses, Lacking, missing_text
+from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
+from asyncwait.conformance.running import Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
-from asyncwait.conformance.verdict._said import exceptions_said, kinds_said, newer_said
+from asyncwait.conformance.verdict._said import expected_failures_said, kinds_said, newer_said
 from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
@@ -29,12 +30,12 @@ Status: TypeAlias = Literal[
 """What the suite says of a rule: "held" is what would have passed, had everything been played."""
 
 Word: TypeAlias = Literal[
-    "conformant", "conformant with exceptions", "not conformant", "inconclusive"
+    "conformant", "conformant with expected failures", "not conformant", "inconclusive"
 ]
 
 EXIT_CODES: Mapping[Word, int] = {
     "conformant": 0,
-    "conformant with exceptions": 0,
+    "conformant with expected failures": 0,
     "not conformant": 1,
     "inconclusive": 3,
 }
@@ -43,7 +44,7 @@ USAGE_ERROR = 2
 WORST_FIRST: tuple[Word, ...] = (
     "not conformant",
     "inconclusive",
-    "conformant with exceptions",
+    "conformant with expected failures",
     "conformant",
 )
 
@@ -66,7 +67,7 @@ class RuleResult(Struct, frozen=True):
         broken: in how many traces it was broken.
         failures: the easiest of those to read.
         note: why the status is what it is, where that is not plain.
-        kinds: of the exceptions that there are for it, where they say so.
+        kinds: of the expected failures that there are for it, where they say so.
         is_newer: it came after the version of the specification that the backend claims.
     """
 
@@ -84,7 +85,7 @@ class RuleResult(Struct, frozen=True):
         """Whether it leaves the verdict as it is: only a MUST makes an operator wrong.
 
         That nothing was seen is never forgiven, whatever the level; but of a rule that is newer
-        than what the backend claims nothing decides, except an exception that is none.
+        than what the backend claims nothing decides, except an expected failure that is none.
         """
         if self.is_advisory:
             return self.status not in {"pass", "not-applicable"}
@@ -92,7 +93,7 @@ class RuleResult(Struct, frozen=True):
 
     @property
     def is_unseen(self) -> bool:
-        """Whether it has an exception that is seldom seen, and was not seen now."""
+        """Whether it has an expected failure that is seldom seen, and was not seen now."""
         return self.status == "pass" and bool(self.note)
 
     @property
@@ -102,7 +103,7 @@ class RuleResult(Struct, frozen=True):
 
     @property
     def is_advisory(self) -> bool:
-        """Whether it is told and does not decide; an exception that is none always decides."""
+        """Whether it is told and does not decide; an expected failure that is none decides."""
         return self.is_newer and self.status != "unexpected-pass"
 
 
@@ -125,8 +126,8 @@ class Verdict(Struct, frozen=True):
         seems: profiles that it does not declare, and seems to have.
         known: in how many scenarios it shows what it is known for, so that what follows there
             does not count.
-        stale: exceptions of a file that match nothing, each with the reason.
-        expired: rules whose exceptions count no more, each with the day on which it ended.
+        stale: expected failures of a file that match nothing, each with the reason.
+        expired: rules whose expected failures count no more, each with the day on which it ended.
         spec: the version of the specification that the backend claims; empty for the newest.
         spared: how many scenarios are left out, because they can't convict by the rules that were
             asked for.
@@ -174,7 +175,7 @@ class Verdict(Struct, frozen=True):
         if not self.is_whole or self.errors or found & _OPEN:
             return "inconclusive"
         if "expected-fail" in found:
-            return "conformant with exceptions"
+            return "conformant with expected failures"
         return "conformant"
 
     @property
@@ -213,7 +214,7 @@ class Verdict(Struct, frozen=True):
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
             *([counted(len(self.errors), "run in error", "runs in error")] if self.errors else []),
-            *exceptions_said(self._expired, self.stale),
+            *expected_failures_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
             *([self._spared] if self.spared else []),
         ]
@@ -241,7 +242,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kind of each exception for which something is broken as expected."""
+        """The kind of each expected failure for which something is broken as expected."""
         shown = (r for r in self.results if r.status == "expected-fail" and not r.is_advisory)
         return tuple(kind for result in shown for kind in result.kinds)
 
@@ -252,7 +253,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def _expired(self) -> Mapping[str, date]:
-        """The exceptions that would have excused something."""
+        """The last days of expected failures that count no more, of rules that fail."""
         failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
         return {rule: self.expired[rule] for rule in failing if rule in self.expired}
 
@@ -275,7 +276,7 @@ def conclude(
     tally: Tally,
     chosen: Mapping[str, Rule],
     capabilities: frozenset[Capability],
-    exceptions: Excuses,
+    expected_failures: ExpectedFailures,
     *,
     missing: str = "",
     lacking: Lacking | None = None,
@@ -286,22 +287,24 @@ def conclude(
         tally: all judgements.
         chosen: rules by id; the tally counts those of them that apply.
         capabilities: of the backend.
-        exceptions: what the backend is known to break, by the id of the rule.
+        expected_failures: what the backend is known to break, by the id of the rule.
         missing: why not everything was judged; empty if everything was.
         lacking: what the backend says of abilities that it does not have.
     """
     return tuple(
         RuleResult(rule, "not-applicable", note=needs)
         if (needs := missing_text(rule, capabilities, lacking or {}))
-        else _conclude(tally, rule, exceptions.get(rule.id, ()), missing)
+        else _conclude(tally, rule, expected_failures.get(rule.id, ()), missing)
         for rule in chosen.values()
     )
 
 
-def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: str) -> RuleResult:
+def _conclude(
+    tally: Tally, rule: Rule, expected_failures: tuple[ExpectedFailure, ...], unplayed: str
+) -> RuleResult:
     count = tally.counts[rule.id]
     status: Status
-    note = "; ".join(dict.fromkeys(excuse.reason for excuse in excuses))
+    note = "; ".join(dict.fromkeys(each.reason for each in expected_failures))
     failures = count.found if count.found.count else count.known
     if failures.count:
         status = "fail" if failures is count.found else "expected-fail"
@@ -312,8 +315,8 @@ def _conclude(tally: Tally, rule: Rule, excuses: tuple[Excuse, ...], unplayed: s
     elif unplayed:
         status, note = "held", unplayed
     else:
-        status = "pass" if all(excuse.seldom for excuse in excuses) else "unexpected-pass"
-    kinds = tuple(excuse.kind for excuse in excuses[:1] if excuse.kind)
+        status = "pass" if all(each.seldom for each in expected_failures) else "unexpected-pass"
+    kinds = tuple(each.kind for each in expected_failures[:1] if each.kind)
     kept = tuple(failures.kept)
     return RuleResult(rule, status, count.applied, failures.count, kept, note, kinds)
 

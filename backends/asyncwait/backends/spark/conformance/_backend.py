@@ -42,7 +42,7 @@ class SparkBackend:
     """Plays scenarios on partitions of real DataFrames, on a virtual clock in the workers."""
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
-    exceptions: Mapping[str, str] = {}
+    expected_failures: Mapping[str, str] = {}
     batch = True
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:

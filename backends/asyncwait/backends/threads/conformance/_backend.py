@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from asyncwait.backends.threads.conformance._front import open_front
 from asyncwait.backends.threads.conformance._loops import HurriedLoop, PatientLoop
 from asyncwait.backends.threads.conformance._server import open_served
-from asyncwait.conformance import Excuse
+from asyncwait.conformance import ExpectedFailure
 from asyncwait.conformance.harness import in_real_time, play, short
 from asyncwait.conformance.running import OF_ELEMENTS, gives_one
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
@@ -31,11 +31,11 @@ _RETURNS = "a call that is abandoned may end while the thread comes back from cl
 
 OF_THE_FRONT = {
     **{
-        rule: Excuse(_TOGETHER, seldom=True, kind="unsupported")
+        rule: ExpectedFailure(_TOGETHER, seldom=True, kind="unsupported")
         for rule in ("CAP-1", "CAP-3", "FAIL-3", "KEY-9", "STAT-1", "STAT-3", "STAT-10")
     },
-    "END-6": Excuse(_RETURNS, seldom=True, kind="unsupported"),
-    "END-10": Excuse(_OPENS, seldom=True, kind="unsupported"),
+    "END-6": ExpectedFailure(_RETURNS, seldom=True, kind="unsupported"),
+    "END-10": ExpectedFailure(_OPENS, seldom=True, kind="unsupported"),
 }
 """What a thread sees broken that reads slowly: up to as many results as there is room for wait for
 it, besides what is in flight."""
@@ -45,7 +45,7 @@ class ThreadsBackend:
     """Plays scenarios one after the other, each in an event loop of its own."""
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
-    exceptions: Mapping[str, Excuse] = {}
+    expected_failures: Mapping[str, ExpectedFailure] = {}
     batch = False
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -80,7 +80,7 @@ class FrontBackend(ThreadsBackend):
     )
     """Its source is a collection, whose values are there; and a thread that blocks is not
     cancelled. Values are copied and contexts are kept as in all threads."""
-    exceptions = OF_THE_FRONT
+    expected_failures = OF_THE_FRONT
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`."""

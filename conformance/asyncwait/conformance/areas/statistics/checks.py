@@ -13,13 +13,14 @@ from asyncwait.conformance.judging import (
     figures_at_the_end,
     figures_read,
     leg_check,
+    readings,
 )
 from asyncwait.spec.scenario import FiguresRead
 
 
 def _within(leg: LegHistory, name: str) -> Iterator[Finding]:
     """Compare a figure with what it may be, each time it is read."""
-    for reading in leg.readings:
+    for reading in leg.once(readings):
         figure, (least, most) = getattr(reading.figures, name), reading.bounds[name]
         if not least <= figure <= most:
             yield f"{name} is {figure}, expected {_told(least, most)}", reading.figures.at
@@ -91,7 +92,7 @@ def the_marks_stand_at_the_highest(leg: LegHistory) -> Iterator[Finding]:
 def the_oldest_record_is_told_by_its_age(leg: LegHistory) -> Iterator[Finding]:
     """The age is that of the first call of a record that is in flight, of the earliest."""
     starts = sorted({call.at for call in leg.calls})
-    for reading in leg.readings:
+    for reading in leg.once(readings):
         at, oldest = reading.figures.at, reading.figures.oldest
         if not _is_an_age(reading, starts):
             yield f"oldest is {oldest:g} ms, expected {_age(at, reading.oldest_since)}", at

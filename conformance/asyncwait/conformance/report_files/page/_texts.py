@@ -18,7 +18,7 @@ _SIGNS = {
     "untested": "?",
     "error": "!",
     "conformant": "✓",
-    "conformant with exceptions": "~",
+    "conformant with expected failures": "~",
     "not conformant": "✗",
     "inconclusive": "?",
 }

@@ -1,0 +1,93 @@
+"""What PyFlink 2.3.0 is known to break, and by which of its departures: data for the suite."""
+
+from asyncwait.backends.flink._expected_failures import KNOWN as OF_FLINK
+from asyncwait.backends.flink._expected_failures import Known
+
+KNOWN = (
+    *(each for each in OF_FLINK if each.flink == "EL-6"),
+    Known(
+        "PY-2",
+        ("CTX-1", "CTX-3"),
+        "a further attempt, and a handler, see nothing of what was set when the stream was opened",
+        ("contexts",),
+        examples=("attempts-in-contexts-of-their-own", "deadlines-in-the-opened-context"),
+    ),
+    Known(
+        "PY-5",
+        ("RES-3",),
+        "a call that gives None fails the task, and no record is named; a str comes out as letters",
+        seldom=("ELEM-3",),
+        examples=("a-call-gives-none", "a-call-gives-a-text"),
+    ),
+    Known(
+        "PY-6",
+        ("FAIL-1", "FAIL-2", "FAIL-3", "FAIL-4"),
+        "an error is told with the next element, or never; others come out meanwhile",
+        seldom=("RETRY-14",),
+        examples=("failing-while-the-source-is-silent", "earlier-failure-of-a-later-record"),
+    ),
+    Known(
+        "PY-8",
+        ("TIME-4",),
+        "a handler that gives None fails the task, and no record is named",
+        ("timeouts",),
+        examples=("handler-gives-none",),
+    ),
+    Known(
+        "PY-9",
+        ("RETRY-4",),
+        "a record backs off for as long as is due after another one's attempts",
+        ("retry",),
+        ("RETRY-1", "RETRY-3", "RETRY-15"),
+        examples=("every-other-record-is-refused-to-the-end",),
+    ),
+    Known(
+        "PY-13",
+        (),
+        "while nobody takes what comes out, no call begins, and what one gives does not count",
+        ("a slow consumer",),
+        seldom=(
+            "CAP-1",
+            "CAP-3",
+            "ELEM-1",
+            "ELEM-2",
+            "ELEM-4",
+            "FAIL-8",
+            "ORD-1",
+            "ORD-2",
+            "ORD-3",
+            "ORD-5",
+            "RES-1",
+            "RES-2",
+            "TIME-1",
+            "TIME-2",
+            "TIME-6",
+            "TIME-7",
+            "TIME-10",
+        ),
+    ),
+    Known(
+        "PY-14",
+        ("FAIL-2", "RETRY-13"),
+        "a record whose predicate raises is never decided",
+        ("retry", "a predicate that raises"),
+        ("TIME-1",),
+        examples=("predicate-of-errors-that-raises",),
+    ),
+    Known(
+        "PY-15",
+        ("FAIL-2",),
+        "a record whose call raises a cancellation is never decided",
+        ("a call that raises a cancellation",),
+        ("TIME-1",),
+        examples=("call-raises-a-cancellation-of-its-own",),
+    ),
+    Known(
+        "PY-16",
+        (),
+        "after a loop that was blocked, an outcome is final that came before the deadline",
+        ("retry", "timeouts"),
+        ("FAIL-8", "ORD-5", "RETRY-11", "TIME-10"),
+    ),
+)
+"""In the order of PyFlink's own parts."""

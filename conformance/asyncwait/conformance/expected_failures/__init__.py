@@ -1,0 +1,30 @@
+"""What backends are known to fail, as they say it of themselves; `file` holds what projects say."""
+
+from asyncwait.conformance.expected_failures._expected_failure import (
+    TRAIT_NAMES,
+    ExpectedFailure,
+    ExpectedFailures,
+    GivenFailures,
+    Kind,
+    Sorted,
+    expected_failures_of,
+    moment_of,
+    sort_out,
+    traits_of,
+)
+from asyncwait.spec.exports import claim_exports
+
+__all__ = [
+    "TRAIT_NAMES",
+    "ExpectedFailure",
+    "ExpectedFailures",
+    "GivenFailures",
+    "Kind",
+    "Sorted",
+    "expected_failures_of",
+    "moment_of",
+    "sort_out",
+    "traits_of",
+]
+
+claim_exports(__name__)

@@ -1,0 +1,47 @@
+"""What is expected of a backend from outside: the failures that a file lists, and a version.
+
+The file is TOML, with a table `[[expected-failure]]` for each rule that is known to be broken. It
+is held to be true: an entry whose rule holds, or that speaks of nothing, makes the backend not
+conformant.
+"""
+
+from asyncwait.conformance.expected_failures.file._entry import (
+    KINDS,
+    Entry,
+    How,
+    entries_of,
+    read_entries,
+)
+from asyncwait.conformance.expected_failures.file._needed import needed
+from asyncwait.conformance.expected_failures.file._terms import (
+    Held,
+    Settled,
+    Terms,
+    newer_than,
+    require_spec,
+    settle,
+    settled_results,
+)
+from asyncwait.conformance.expected_failures.file._update import Played, Update, updated
+from asyncwait.spec.exports import claim_exports
+
+__all__ = [
+    "KINDS",
+    "Entry",
+    "Held",
+    "How",
+    "Played",
+    "Settled",
+    "Terms",
+    "Update",
+    "entries_of",
+    "needed",
+    "newer_than",
+    "read_entries",
+    "require_spec",
+    "settle",
+    "settled_results",
+    "updated",
+]
+
+claim_exports(__name__)

@@ -1,0 +1,360 @@
+"""Writes a file of expected failures anew, from what a run has shown."""
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from asyncwait.conformance._counted import counted
+from asyncwait.conformance.expected_failures import ExpectedFailures
+from asyncwait.conformance.expected_failures.file._entry import Entry, How, entries_of
+from asyncwait.conformance.expected_failures.file._needed import Shown, merged, needed, ways_of
+from asyncwait.conformance.expected_failures.file._terms import Settled
+from asyncwait.conformance.verdict import RuleResult, Tally, Verdict
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import rules
+
+
+class Fate(Struct, frozen=True):
+    """What a run says of one entry.
+
+    Args:
+        entry: the entry.
+        asking: backends that it is about, of those that were to be verified.
+        needing: those of them whose runs show it.
+        unjudged: why nothing is known of it, by the others of which that is so.
+    """
+
+    entry: Entry
+    asking: tuple[str, ...]
+    needing: frozenset[str]
+    unjudged: Mapping[str, str]
+
+    @property
+    def keeping(self) -> tuple[str, ...]:
+        """The backends for which it stays."""
+        return tuple(b for b in self.asking if b in self.needing or b in self.unjudged)
+
+    def lines(self, today: date) -> Iterator[str]:
+        """Yield what becomes of it, for people; nothing where all is as it was."""
+        rule, of = self.entry.rule, of_backend(self.entry.backend)
+        if self.asking and not self.keeping:
+            yield f"{rule} dropped{of}: nothing shows it any more"
+        elif self.keeping != self.asking:
+            yield f"{rule} kept for {', '.join(self.keeping)} only"
+        elif self.asking and self.entry.is_over(today):
+            yield f"{rule} left as it is{of}: it expired on {self.entry.expires}"
+        for backend, why in self.unjudged.items():
+            whose = of_backend(backend) if len(self.asking) > 1 else of
+            yield f"{rule} kept{whose}: it was not judged ({why})"
+
+
+def fate_of(
+    entry: Entry, wanted: Mapping[str, Collection[str]], unjudged: Mapping[str, Mapping[str, str]]
+) -> Fate:
+    """Return what becomes of an entry.
+
+    Args:
+        entry: it.
+        wanted: the rules that have to have an entry, by the backends that were to be verified.
+        unjudged: why a rule was not judged, by backend and rule.
+    """
+    asking = tuple(backend for backend in wanted if entry.speaks_of(backend))
+    needing = frozenset(backend for backend in asking if entry.rule in wanted[backend])
+    others = {
+        backend: why
+        for backend in asking
+        if backend not in needing and (why := unjudged[backend].get(entry.rule, ""))
+    }
+    return Fate(entry, asking, needing, others)
+
+
+def unjudged_in(verdict: Verdict) -> dict[str, str]:
+    """Return why nothing is known of a rule, by its id."""
+    return {r.rule.id: f"{r.status}: {r.note}" for r in verdict.results if r.is_open}
+
+
+def of_backend(name: str) -> str:
+    """Return whose an entry is, to be put behind its rule; nothing for everybody's."""
+    return f" for {name}" if name else ""
+
+
+DAYS = 90
+"""For so long an entry counts that nobody has looked at."""
+
+_HEADER = re.compile(r"[ \t]*\[\[[ \t]*expected-failure[ \t]*\]\]")
+
+_NEW = """\
+# Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
+# kind: "regression" is to be mended, "unsupported" stays, "future" comes with a later version.
+"""
+
+
+class Played(Struct, frozen=True):
+    """A backend that was verified.
+
+    Args:
+        verdict: on it.
+        tally: the judgements that it was concluded from.
+        settled: what it was held to.
+        own: expected failures of the backend itself.
+    """
+
+    verdict: Verdict
+    tally: Tally
+    settled: Settled
+    own: ExpectedFailures
+
+
+class Update(Struct, frozen=True):
+    """A file as it is to be.
+
+    Args:
+        text: of the whole.
+        lines: what is different, for people.
+    """
+
+    text: str
+    lines: tuple[str, ...]
+
+
+def updated(
+    text: str,
+    name: str,
+    played: Sequence[Played],
+    today: date,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+) -> Update:
+    """Return the file that what was played asks for.
+
+    Entries that are still needed, and those whose rules were not judged, keep their text and the
+    comments above and in them; but for `how`, which says in which ways the rule is broken. Those
+    whose rules hold, or that match nothing, are dropped; what is broken besides is a regression.
+
+    Args:
+        text: of the file so far; empty if there is none.
+        name: of the file.
+        played: the backends that were verified, each to its end and by all rules.
+        today: from which a new entry counts.
+        left_out: why a backend was not verified, by its name.
+
+    Raises:
+        InvalidConfig: the file is wrong.
+    """
+    head, *blocks = _blocks(text)
+    entries = entries_of(text, name)
+    if len(blocks) != len(entries):
+        raise InvalidConfig(
+            f"{name}: to be updated, each entry has to be a table [[expected-failure]]"
+        )
+    wanted = {one.verdict.backend: _wanted(one) for one in played}
+    unjudged = {one.verdict.backend: unjudged_in(one.verdict) for one in played}
+    unjudged |= {backend: dict.fromkeys(rules(), why) for backend, why in left_out.items()}
+    asked = wanted | dict.fromkeys(left_out, ())
+    fates = [fate_of(entry, asked, unjudged) for entry in entries]
+    ways = {b: ways_of(one.tally, one.own, wanted[b]) for b, one in _by_name(played).items()}
+    kept = [head if text.strip() else _NEW]
+    lines = [line for fate in fates for line in fate.lines(today)]
+    for fate, block in zip(fates, blocks, strict=True):
+        how = _how(fate, ways, today)
+        kept += _kept(_with_how(block, how) if how != fate.entry.how else block, fate)
+        lines += _changes(fate, how)
+    new = [
+        _new(one, rule, today, len(played), ways[one.verdict.backend][rule])
+        for one in played
+        for rule in _missing(one, wanted)
+    ]
+    lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
+    lines += [line for one in played for line in _untested(one, wanted[one.verdict.backend])]
+    return _whole(kept, new, name, lines)
+
+
+def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
+    """Yield a line on the rules of which the next run will say that they are untested.
+
+    Some never applied. Some were broken behind what is expected now, where nothing counts.
+    """
+    open_ = [
+        result.rule.id
+        for result in played.verdict.results
+        if result.status in {"untested", "fail"}
+        and not result.is_forgiven
+        and result.rule.id not in wanted
+        and played.tally.counts[result.rule.id].held == 0
+    ]
+    if open_:
+        backend = played.verdict.backend
+        yield f"{backend} stays inconclusive, as nothing shows these rules: {', '.join(open_)}"
+
+
+def _by_name(played: Sequence[Played]) -> dict[str, Played]:
+    return {one.verdict.backend: one for one in played}
+
+
+def _how(
+    fate: Fate, ways: Mapping[str, Mapping[str, tuple[Shown, ...]]], today: date
+) -> tuple[How, ...]:
+    """Return the ways in which the rule of an entry is broken now."""
+    entry = fate.entry
+    if not fate.needing or entry.is_over(today):
+        return entry.how
+    shown = [way for backend in fate.needing for way in ways[backend].get(entry.rule, ())]
+    return merged(entry.how, shown, keeps=entry.seldom or bool(fate.unjudged))
+
+
+def _changes(fate: Fate, how: Sequence[How]) -> Iterator[str]:
+    """Yield what is different in how a rule is broken, for people."""
+    rule, of, old = fate.entry.rule, of_backend(fate.entry.backend), fate.entry.how
+    if how and not old:
+        yield f"{rule} says{of} how it fails: in {counted(len(how), 'way')}"
+        return
+    for way in how:
+        if way not in old:
+            yield f"{rule} fails{of} so, too: {way.finding}"
+    for way in old:
+        if way.finding not in {each.finding for each in how}:
+            yield f"{rule} fails{of} so no more: {way.finding}"
+
+
+def _whole(kept: list[str], new: list[Entry], name: str, lines: list[str]) -> Update:
+    text = "".join(kept).rstrip("\n")
+    text = "\n\n".join([text, *map(_written, new)]).lstrip("\n") + "\n"
+    entries_of(text, name)  # what is written can be read
+    return Update(text, tuple(lines))
+
+
+def _wanted(played: Played) -> tuple[str, ...]:
+    """Return the rules that have to have an entry."""
+    verdict, old = played.verdict, played.settled.entries
+    deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
+    runs = [(case.scenario, broken) for case, broken in played.tally.broken]
+    found = needed(runs, played.own, deciding & played.tally.counts.keys(), old)
+    # One that is seldom seen may be needed in another run.
+    unseen = (rule for rule, entry in old.items() if entry.seldom and rule not in found)
+    return (*(rule for rule in rules() if rule in found), *unseen)
+
+
+def _missing(played: Played, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    backend = played.verdict.backend
+    return (rule for rule in wanted[backend] if rule not in played.settled.entries)
+
+
+def _blocks(text: str) -> list[str]:
+    """Cut a file at its entries: what stands in front of them, then each with its comments."""
+    cuts, before = [0], ""
+    for line in text.splitlines(keepends=True):
+        if _HEADER.match(line) and _is_whole(before):
+            cuts.append(len(before) - len(_comment_above(before)))
+        before += line
+    return [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+
+
+def _is_whole(text: str) -> bool:
+    """Whether `text` ends outside of any value."""
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _comment_above(before: str) -> str:
+    """Return the lines of comment at the end of `before`: they belong to what follows."""
+    lines = before.splitlines(keepends=True)
+    count = 0
+    while count < len(lines) and lines[-1 - count].lstrip().startswith("#"):
+        count += 1
+    return "".join(lines[len(lines) - count :])
+
+
+def _kept(block: str, fate: Fate) -> Iterator[str]:
+    """Yield the text of an entry, for those that keep it."""
+    if fate.keeping == fate.asking:
+        yield block  # nobody was asked, or all keep it
+        return
+    for backend in fate.keeping:
+        header, _, rest = block.partition("]]")
+        first, _, others = rest.partition("\n")
+        yield f"{header}]]{first}\nbackend = {_quoted(backend)}\n{others.rstrip()}\n\n"
+
+
+_HOW = re.compile(r"[ \t]*how[ \t]*=")
+
+
+def _with_how(block: str, how: Sequence[How]) -> str:
+    """Return the text of an entry with what it says of how its rule is broken, behind all else."""
+    kept, value = "", ""
+    for line in block.splitlines(keepends=True):
+        if value or (_HOW.match(line) and _is_whole(kept)):
+            value = "" if _is_whole(value + line) else value + line
+        else:
+            kept += line
+    end = len(kept)
+    lines = kept.splitlines(keepends=True)
+    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        end -= len(lines.pop())
+    first, rest = kept[:end].rstrip("\r\n"), kept[end:]
+    return "\n".join([first, *_ways_written(how), rest])
+
+
+def _ways_written(how: Sequence[How]) -> Iterator[str]:
+    """Yield the lines of TOML that say how a rule is broken."""
+    if how:
+        yield "how = ["
+    for way in how:
+        needs = ", ".join(map(_quoted, way.needs))
+        examples = ", ".join(map(_quoted, way.examples or ()))
+        parts = [
+            f"finding = {_quoted(way.finding)}",
+            *([f"needs = [{needs}]"] if needs else []),
+            *(["seldom = true"] if way.seldom else []),
+            *([f"examples = [{examples}]"] if way.examples is not None else []),
+        ]
+        yield f"    {{ {', '.join(parts)} }},"
+    if how:
+        yield "]"
+
+
+def _new(played: Played, rule: str, today: date, backends: int, shown: tuple[Shown, ...]) -> Entry:
+    (result,) = [r for r in played.verdict.results if r.rule.id == rule]
+    return Entry(
+        rule=rule,
+        kind="regression",
+        reason=_seen(result),
+        expires=today + timedelta(DAYS),
+        backend=played.verdict.backend if backends > 1 else "",
+        # The generated scenarios of another seed may not show it.
+        seldom=result.failures[0].case.generated,
+        how=merged((), shown, keeps=False),
+    )
+
+
+def _seen(result: RuleResult) -> str:
+    """Return what was seen of a broken rule."""
+    first = result.failures[0]
+    seen = counted(result.broken, "scenario")
+    return f"seen in {seen}: {first.violation.text}, in {first.case.label}"
+
+
+def _written(entry: Entry) -> str:
+    """Return an entry as TOML."""
+    lines = [
+        "[[expected-failure]]",
+        f"rule = {_quoted(entry.rule)}",
+        *([f"backend = {_quoted(entry.backend)}"] if entry.backend else []),
+        f"kind = {_quoted(entry.kind)}",
+        f"reason = {_quoted(entry.reason)}",
+        f"expires = {entry.expires}  # or a link, where it is followed",
+        *(["seldom = true  # only generated scenarios show it"] if entry.seldom else []),
+        *_ways_written(entry.how),
+    ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML: its escapes are JSON's, and one more."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

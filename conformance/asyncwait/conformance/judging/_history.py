@@ -1,0 +1,363 @@
+"""What the checks are given: a leg under one explanation, and all legs of a trace."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from asyncwait.conformance.judging._calls import Outcome, outcomes
+from asyncwait.conformance.judging._decide import Asked
+from asyncwait.conformance.judging._observe import (
+    NEVER,
+    Call,
+    Facts,
+    Item,
+    Output,
+    Seen,
+    identity_of,
+    key_of,
+)
+from asyncwait.conformance.judging._rest import Rest, rests
+from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
+from asyncwait.spec import InvalidConfig, Record, Snapshot
+from asyncwait.spec.scenario import (
+    Ending,
+    Event,
+    Scenario,
+    SourceEnded,
+    Trace,
+    identity,
+)
+
+_T = TypeVar("_T")
+
+
+class LegHistory(Struct, frozen=True, eq=False, dict=True):
+    """One leg, indexed.
+
+    Args:
+        facts: what was observed.
+        items: what the operator had to deal with and what became of it, in input order.
+        outputs: what the consumer took, in order, and what each belongs to.
+        extra_calls: calls that belong to no record.
+        untimely_handlers: requests to the handler for which no record is due.
+        overloaded_at: ms, when there were too many abandoned calls; NEVER if the leg did not fail
+            by them.
+    """
+
+    facts: Facts
+    items: tuple[Item, ...]
+    outputs: tuple[Output, ...]
+    extra_calls: tuple[Call, ...]
+    untimely_handlers: tuple[Asked, ...]
+    overloaded_at: float
+
+    @property
+    def scenario(self) -> Scenario:
+        """Whose leg it is."""
+        return self.facts.scenario
+
+    @property
+    def began_at(self) -> float:
+        """When the leg begins, in ms of the scenario's time."""
+        return self.facts.began_at
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that was observed."""
+        return self.facts.leg.events
+
+    @property
+    def seen(self) -> Seen:
+        """The events of a kind, each with its number: `leg.seen(Closed)`."""
+        return self.facts.seen
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls, in the order of their start."""
+        return self.facts.calls
+
+    @property
+    def ending(self) -> Ending:
+        """How the leg ended."""
+        return self.facts.leg.ending
+
+    @property
+    def end_at(self) -> float:
+        """When it ended, in ms."""
+        return self.facts.leg.ending.at
+
+    @property
+    def ran_to_its_end(self) -> bool:
+        """Whether the consumer saw the end of the stream."""
+        return self.ending.how == "finished"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the operator is in ordered mode."""
+        return self.facts.leg.mode == "ordered"
+
+    @property
+    def key_ordered(self) -> bool:
+        """Whether it is in key-ordered mode."""
+        return self.facts.leg.mode == "key-ordered"
+
+    @property
+    def went_on_wrongly(self) -> bool:
+        """Whether it was opened with an argument that is none, and that was not refused."""
+        refused = (self.ending.how, self.ending.error) == ("failed", InvalidConfig.__name__)
+        return bool(self.scenario.wrong_argument) and not refused
+
+    @property
+    def capacity(self) -> int:
+        """The operator's own in this leg."""
+        return self.facts.leg.capacity
+
+    @property
+    def room(self) -> int:
+        """How many elements may be in flight: finished ones may need no room."""
+        return self.capacity + (self.scenario.max_held or 0)
+
+    @property
+    def timeout(self) -> float:
+        """The operator's own, in ms; NEVER for none."""
+        return NEVER if self.scenario.timeout is None else self.scenario.timeout
+
+    @property
+    def restored(self) -> Snapshot | None:
+        """What the leg was given to start from."""
+        return self.facts.leg.restored
+
+    @property
+    def tasks_left(self) -> int:
+        """Tasks that are alive after leaving, beyond those before."""
+        return self.facts.leg.tasks_left
+
+    @property
+    def timers_left(self) -> int:
+        """Timers likewise."""
+        return self.facts.leg.timers_left
+
+    @property
+    def abandoned(self) -> int:
+        """How many abandoned calls the operator's statistics count."""
+        return self.facts.leg.abandoned
+
+    @property
+    def refused(self) -> str:
+        """What a completion in callback form raised at the user; empty for nothing."""
+        return self.facts.leg.refused
+
+    @property
+    def kept(self) -> int:
+        """How many objects the operator was found to know without need."""
+        return self.facts.leg.kept
+
+    @property
+    def kept_keys(self) -> int:
+        """How many keys likewise."""
+        return self.facts.leg.kept_keys
+
+    @property
+    def grown(self) -> float:
+        """How many bytes it has grown by for each element that has come out, at least."""
+        return self.facts.leg.grown
+
+    @property
+    def company(self) -> str:
+        """What went wrong with another operator on the loop; empty for nothing."""
+        return self.facts.leg.company
+
+    @cached_property
+    def overtaken(self) -> Mapping[Call, float]:
+        """The calls that ran when the next attempt at their record began, and when that was, in ms.
+
+        So they were abandoned by then: their operator knows, however soon it is. In callback form
+        nothing can end a call.
+        """
+        if self.scenario.retry is None or self.scenario.form == "callback":
+            return {}
+        both = (pair for item in self.records for pair in pairwise(item.attempts))
+        return {before: call.at for before, call in both if before.runs_before(call.seq)}
+
+    def deadline(self, item: Item) -> float:
+        """Return when the time of `item` is over, in ms."""
+        return self.facts.deadline(item.call)
+
+    def due(self, item: Item) -> float:
+        """Return when `item` has to be decided at the latest, in ms; later where a block ends."""
+        return self.facts.due(item.call)
+
+    def outcomes(self, call: Call, number: int) -> tuple[Outcome, ...]:
+        """Return what an attempt may have come to by itself.
+
+        Args:
+            call: the attempt.
+            number: how many calls of its record that makes.
+        """
+        return outcomes(self.facts, call, number)
+
+    @property
+    def records(self) -> Sequence[Item]:
+        """The records among the items."""
+        return self.of(Record)
+
+    @cached_property
+    def _by_kind(self) -> Mapping[type, Sequence[Item]]:
+        by_kind: dict[type, list[Item]] = defaultdict(list)
+        for item in self.items:
+            by_kind[type(item.element)].append(item)
+        return by_kind
+
+    def of(self, kind: type) -> Sequence[Item]:
+        """Return the items of a kind, in input order: `leg.of(Watermark)`."""
+        return self._by_kind.get(kind, ())
+
+    @cached_property
+    def pairs_of_keys(self) -> Sequence[tuple[Item, Item]]:
+        """Each record behind the one before it that has the same key; in key-ordered mode."""
+        last: dict[Hashable, Item] = {}
+        pairs = []
+        for item in self.records if self.key_ordered else ():
+            key = key_of(item)
+            if key in last:
+                pairs.append((last[key], item))
+            last[key] = item
+        return pairs
+
+    @cached_property
+    def behind_of_key(self) -> frozenset[Item]:
+        """The records that have one with the same key before them; in key-ordered mode."""
+        return frozenset(item for _, item in self.pairs_of_keys)
+
+    @cached_property
+    def _fences(self) -> tuple[Sequence[int], Sequence[Item]]:
+        fences = [item for item in self.items if item.is_fence]
+        return [item.pos for item in fences], fences
+
+    def fence_before(self, item: Item) -> Item | None:
+        """Return the last fence before `item`; None for none."""
+        places, fences = self._fences
+        number = bisect_left(places, item.pos)
+        return fences[number - 1] if number else None
+
+    @cached_property
+    def barriers(self) -> Sequence[Item]:
+        """The items that ask for a Snapshot."""
+        return [item for item in self.items if item.checkpoint_id is not None]
+
+    @cached_property
+    def named(self) -> frozenset[Item]:
+        """The records that the leg's error may mean: all that are the same as the one it names."""
+        if self.ending.record is None:
+            return frozenset()
+        named, number = identity_of(self.ending.record), self.ending.number
+        if number is not None and self.scenario.tells_apart:
+            return frozenset(self.records[number : number + 1])
+        return frozenset(item for item in self.records if item.identity == named)
+
+    @cached_property
+    def fail_at(self) -> float:
+        """When the first failure was decided, in ms; NEVER for none."""
+        return min((item.decided_at for item in self.records if item.wrong), default=NEVER)
+
+    @cached_property
+    def over_at(self) -> float:
+        """When the operator was through: it failed, or its consumer left. NEVER if it was not.
+
+        In that very instant everything else may have happened, or not.
+        """
+        gone = self.ending.how in {"failed", "left", "crashed"}
+        gone_at = self.end_at if gone else self.interrupted_at
+        return min(self.fail_at, self.overloaded_at, gone_at)
+
+    @cached_property
+    def interrupted_at(self) -> float:
+        """When something was raised that ended the program, in ms; NEVER if nothing was.
+
+        A call may do that long after its record was decided, if it is a coroutine; what completes
+        a record late raises nothing. All that follows is clean-up.
+        """
+        if self.ending.how != "interrupted":
+            return NEVER
+        ends = [c.ended for c in self.calls if c.step.error == self.ending.error]
+        if self.scenario.form == "callback":
+            ends = []
+        raised = [end.at for end in ends if end is not None and end.how == "raised"]
+        source = self.source_ended
+        if self.scenario.source_error == "interrupt" and source and source.raised:
+            raised.append(source.at)
+        return min(raised, default=self.end_at)
+
+    @cached_property
+    def may_be_over_at(self) -> float:
+        """When it may have been through at the earliest.
+
+        It may have noticed a deadline, or the limit of an attempt, before the loop was blocked in
+        that very instant.
+        """
+        wrong = [item for item in self.records if item.wrong]
+        failed = (self.deadline(item) for item in wrong if item.timed_out)
+        limits = (i.last.limit for i in wrong if i.last and i.last.limit <= i.decided_at)
+        return min(self.over_at, *failed, *limits, NEVER)
+
+    @property
+    def source_ended(self) -> SourceEnded | None:
+        """How and when the source ended, if it did."""
+        return next((event for _, event in reversed(self.seen(SourceEnded))), None)
+
+    @cached_property
+    def strays(self) -> Mapping[str, Sequence[Output]]:
+        """The records that came out and that no record gave, by the identity of their value."""
+        strays: dict[str, list[Output]] = defaultdict(list)
+        for output in self.outputs:
+            if output.item is None and isinstance(output.element, Record):
+                strays[identity(output.element.value)].append(output)
+        return strays
+
+    @cached_property
+    def untimely_at(self) -> Mapping[str, Sequence[float]]:
+        """When the handler was asked though no record was due, in ms, by the value's identity."""
+        asked: dict[str, list[float]] = defaultdict(list)
+        for request in self.untimely_handlers:
+            asked[identity(request.value)].append(request.at)
+        return asked
+
+    @cached_property
+    def snapshots(self) -> tuple[SnapshotOut, ...]:
+        """The Snapshots among the outputs."""
+        return snapshots_out(self.items, self.outputs)
+
+    @cached_property
+    def rests(self) -> tuple[Rest, ...]:
+        """The moments at which the clock moved."""
+        stopped_at = min(self.fail_at, self.interrupted_at)
+        return rests(self.facts, self.items, self.snapshots, stopped_at)
+
+    @cached_property
+    def _answers(self) -> dict[Callable[["LegHistory"], Any], Any]:
+        return {}
+
+    def once(self, question: "Callable[[LegHistory], _T]") -> _T:
+        """Return what a function says of the leg, which it is asked once, by whichever check."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return self._answers[question]  # type: ignore[no-any-return]
+
+
+class History(Struct, frozen=True, eq=False):
+    """A whole trace, indexed.
+
+    Args:
+        scenario: what was planned.
+        trace: what was observed.
+        legs: each under its part of the explanation.
+    """
+
+    scenario: Scenario
+    trace: Trace
+    legs: tuple[LegHistory, ...]

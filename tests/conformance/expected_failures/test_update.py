@@ -1,0 +1,337 @@
+"""A file of expected failures is written from a run; what stands in it stays as far as it holds."""
+
+from collections.abc import Mapping
+from datetime import date
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures.file import (
+    How,
+    Played,
+    Settled,
+    Terms,
+    Update,
+    entries_of,
+    settle,
+    settled_results,
+    updated,
+)
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
+
+TODAY = date(2026, 5, 1)
+CASE = Case("late", Scenario(), Scenario(), about=("END-4",))
+TRACE = Trace((Leg(Ending("finished")),))
+WRONG = 'said "no"\tat \\ all'
+HOW = r'how = [{ finding = "said _\tat \\ all", examples = ["late"] }]'
+
+
+def played(
+    text: str,
+    *broken: str,
+    backend: str = "mine",
+    generated: bool = False,
+    can: frozenset[Capability] = ALL_CAPABILITIES,
+    untested: tuple[str, ...] = (),
+    text_of_it: str = WRONG,
+) -> Played:
+    """A run in which some rules are broken, each in a scenario of its own."""
+    said: Any = SimpleNamespace(name=backend, capabilities=can, expected_failures={}, spec="")
+    terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
+    settled = settle(terms, said, rules(), rules())
+    tally = Tally(CHECKS, rules())
+    case = replace(CASE, generated=generated, about=() if generated else CASE.about)
+    tally.broken += [(case, {rule: Violation(text_of_it, 0)}) for rule in broken]
+    tally.applied += [(CASE.scenario, frozenset(broken))]
+    failure = Failure(case, TRACE, Violation(WRONG, 0))
+    failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
+    others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
+    return Played(verdict_of(failing + others, settled, backend), tally, settled, {})
+
+
+def verdict_of(failing: tuple[RuleResult, ...], settled: Settled, backend: str) -> Verdict:
+    """A verdict of which only what fails is of interest."""
+    return Verdict(backend, settled_results(failing, settled), 1, 1)
+
+
+def update(text: str, *broken: str) -> Update:
+    """What becomes of a file."""
+    return updated(text, "file.toml", [played(text, *broken)], TODAY)
+
+
+FIRST = """\
+# Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
+# kind: "regression" is to be mended, "unsupported" stays, "future" comes with a later version.
+
+[[expected-failure]]
+rule = "ORD-1"
+kind = "regression"
+reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
+expires = 2026-07-30  # or a link, where it is followed
+how = [
+    { finding = "said _\\tat \\\\ all", examples = ["late"] },
+]
+"""
+
+
+def test_a_file_that_is_not_there_is_begun() -> None:
+    """What was seen is the reason, and it counts for a while only."""
+    first = update("", "ORD-1")
+
+    assert first.text.replace(CASE.id, "ID") == FIRST
+    assert first.lines == (f"ORD-1 added: seen in 1 scenario: {WRONG}, in {CASE.label}",)
+    assert entries_of(first.text, "file.toml")[0].reason.startswith(f"seen in 1 scenario: {WRONG}")
+
+
+def test_what_it_has_written_needs_no_change() -> None:
+    """The same run asks for the same file."""
+    text = update("", "ORD-1", "END-4").text
+
+    assert update(text, "ORD-1", "END-4") == Update(text, ())
+
+
+OLD = f"""\
+# Our expected failures.
+
+# The queue, again.
+[[expected-failure]]   # first
+rule = 'ORD-1'
+kind = "unsupported"
+reason = '''
+by design:
+[[expected-failure]]
+'''
+{HOW}
+
+# To be mended next week.
+# Really.
+[[expected-failure]]
+rule = "CAP-1"   # five
+kind = "future"
+reason = "with 2.0"
+{HOW}  # so far
+
+[[expected-failure]]
+rule = "END-4"
+kind = "future"
+reason = "with 3.0"
+{HOW}
+# The end.
+"""
+
+
+def test_entries_that_are_needed_keep_their_text_and_their_comments() -> None:
+    """To the letter."""
+    assert update(OLD, "ORD-1", "CAP-1", "END-4") == Update(OLD, ())
+
+
+def test_a_comment_on_the_first_line_belongs_to_the_entry_below_it() -> None:
+    """A file that is there has its beginning already."""
+    text = OLD.removeprefix("# Our expected failures.\n\n")
+
+    assert update(text, "ORD-1", "CAP-1", "END-4") == Update(text, ())
+
+
+def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
+    """Those directly above it, and in it; what stands around it stays."""
+    found = update(OLD, "ORD-1", "END-4")
+
+    begin, end = OLD.index("# To be mended"), OLD.index('[[expected-failure]]\nrule = "END-4"')
+    assert found.text == OLD[:begin] + OLD[end:]
+    assert found.lines == ("CAP-1 dropped: nothing shows it any more",)
+
+
+def test_a_new_entry_comes_last() -> None:
+    """Behind whatever stands there."""
+    found = update(OLD, "ORD-1", "CAP-1", "END-4", "SNAP-4")
+
+    assert found.text.startswith(OLD)
+    assert entries_of(found.text, "file.toml")[-1].rule == "SNAP-4"
+
+
+def test_an_entry_whose_rule_was_not_judged_stays() -> None:
+    """Nothing is known of it; the line says why. What was seen besides is written."""
+    run = played(OLD, "ORD-1", "SNAP-4", untested=("CAP-1",))
+
+    found = updated(OLD, "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == [
+        "ORD-1",
+        "CAP-1",
+        "SNAP-4",
+    ]
+    assert (
+        '# To be mended next week.\n# Really.\n[[expected-failure]]\nrule = "CAP-1"' in found.text
+    )
+    assert found.lines == (
+        "CAP-1 kept: it was not judged (untested: never)",
+        "END-4 dropped: nothing shows it any more",
+        f"SNAP-4 added: seen in 1 scenario: {WRONG}, in {CASE.label}",
+        "mine stays inconclusive, as nothing shows these rules: CAP-1",
+    )
+
+
+def test_an_entry_that_was_not_judged_for_one_of_two_stays_for_that_one() -> None:
+    """The other has shown that it does not need it."""
+    mine = played(OLD, "ORD-1", "END-4", backend="mine", untested=("CAP-1",))
+    yours = played(OLD, "ORD-1", "END-4", backend="yours")
+
+    found = updated(OLD, "file.toml", [mine, yours], TODAY)
+
+    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["mine"], "END-4": [""]}
+    assert found.lines == (
+        "CAP-1 kept for mine only",
+        "CAP-1 kept for mine: it was not judged (untested: never)",
+        "mine stays inconclusive, as nothing shows these rules: CAP-1",
+    )
+
+
+def test_an_entry_stays_for_a_backend_that_could_not_be_verified() -> None:
+    """It is not known whether that one needs it."""
+    found = updated(
+        OLD, "file.toml", [played(OLD, "ORD-1", "END-4")], TODAY, {"theirs": "not installed"}
+    )
+
+    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["theirs"], "END-4": [""]}
+    assert found.lines[1:3] == (
+        "CAP-1 kept for theirs only",
+        "CAP-1 kept for theirs: it was not judged (not installed)",
+    )
+
+
+def test_what_only_generated_scenarios_show_is_seldom() -> None:
+    """Others may not, and then the expected failure is none that is out of date."""
+    seldom = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
+
+    assert entries_of(seldom, "file.toml")[0].seldom
+    assert updated(seldom, "file.toml", [played(seldom)], TODAY) == Update(seldom, ())
+
+
+def test_an_entry_that_matches_nothing_goes() -> None:
+    """It speaks against the backend."""
+    few = ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT}
+    text = OLD.replace("CAP-1", "SNAP-8")
+
+    found = updated(text, "file.toml", [played(text, "ORD-1", "END-4", can=few)], TODAY)
+
+    assert found.lines == ("SNAP-8 dropped: nothing shows it any more",)
+
+
+def test_an_entry_that_has_expired_is_left_to_its_author() -> None:
+    """To prolong it is a decision."""
+    text = update("", "ORD-1").text.replace("2026-07-30", "2026-04-30")
+
+    assert update(text, "ORD-1") == Update(text, ("ORD-1 left as it is: it expired on 2026-04-30",))
+
+
+def test_a_rule_that_does_not_bind_needs_no_entry() -> None:
+    """It does not decide without one either."""
+    assert rules()["CAP-5"].level == "SHOULD"
+    assert update(OLD, "ORD-1", "CAP-1", "END-4", "CAP-5") == Update(OLD, ())
+
+
+def of_two(text: str, **broken: tuple[str, ...]) -> Update:
+    """What becomes of a file after a run of several backends."""
+    each = [played(text, *ids, backend=name) for name, ids in broken.items()]
+    return updated(text, "file.toml", each, TODAY)
+
+
+def backends_of(update: Update) -> Mapping[str, list[str]]:
+    """The backends of the entries of each rule."""
+    entries = entries_of(update.text, "file.toml")
+    return {
+        entry.rule: [each.backend for each in entries if each.rule == entry.rule]
+        for entry in entries
+    }
+
+
+def test_new_entries_of_several_backends_name_theirs() -> None:
+    """Each was seen of one of them."""
+    found = of_two("", mine=("ORD-1",), yours=("ORD-1", "END-4"))
+
+    assert backends_of(found) == {"ORD-1": ["mine", "yours"], "END-4": ["yours"]}
+    assert found.lines[1].startswith("ORD-1 added for yours: ")
+
+
+def test_an_entry_that_only_some_need_becomes_theirs() -> None:
+    """Its text stays."""
+    found = of_two(OLD, mine=("ORD-1", "CAP-1"), yours=("CAP-1", "END-4"))
+
+    assert backends_of(found) == {"ORD-1": ["mine"], "CAP-1": [""], "END-4": ["yours"]}
+    assert '# The queue, again.\n[[expected-failure]]   # first\nbackend = "mine"\n' in found.text
+    assert found.lines == ("ORD-1 kept for mine only", "END-4 kept for yours only")
+
+
+def test_entries_of_a_backend_that_was_not_played_stay() -> None:
+    """Nothing is known of them."""
+    text = OLD.replace("rule = 'ORD-1'", "rule = 'ORD-1'\nbackend = 'theirs'")
+
+    assert update(text, "CAP-1", "END-4") == Update(text, ())
+
+
+def test_entries_in_another_form_are_not_touched() -> None:
+    """They mean the same, and can't be cut out."""
+    text = "expected-failure = [{rule = 'ORD-1', kind = 'future', reason = 'with 2.0'}]\n"
+
+    with pytest.raises(
+        InvalidConfig,
+        match=r"^file\.toml: to be updated, each entry has to be a table \[\[expected-failure\]\]$",
+    ):
+        update(text, "ORD-1")
+
+
+@given(
+    st.integers(0, len(OLD)), st.integers(0, 30), st.sampled_from(["\n", "#", "'", '"""', "\r\n"])
+)
+def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> None:
+    """And then needs no further change."""
+    text = OLD[:at] + put + OLD[at + lost :]
+    try:
+        first = update(text, "CAP-1", "SNAP-4")
+    except InvalidConfig:
+        return
+
+    assert update(first.text, "CAP-1", "SNAP-4") == Update(first.text, ())
+    assert {"CAP-1", "SNAP-4"} == {entry.rule for entry in entries_of(first.text, "file.toml")}
+
+
+def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
+    """Nothing is known of it: no entry may make it green."""
+    run = played("", "ORD-1", "END-4")
+    run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
+
+    found = updated("", "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == ["ORD-1"]
+    assert found.lines[-1].endswith("nothing shows these rules: END-4")
+
+
+def test_an_entry_that_does_not_say_how_says_so_from_then_on() -> None:
+    """Its text stays, and so do its comments."""
+    without = OLD.replace(f"{HOW}\n", "", 1)
+
+    found = update(without, "ORD-1", "CAP-1", "END-4")
+
+    assert found.lines == ("ORD-1 says how it fails: in 1 way",)
+    assert entries_of(found.text, "file.toml") == entries_of(OLD, "file.toml")
+    assert "# To be mended next week.\n# Really.\n[[expected-failure]]" in found.text
+
+
+def test_a_way_that_shows_is_added_and_one_that_does_not_is_dropped() -> None:
+    """So an entry hides no other bug of its rule, nor one that was mended."""
+    run = played(OLD, "ORD-1", "CAP-1", "END-4", text_of_it="another way")
+
+    found = updated(OLD, "file.toml", [run], TODAY)
+
+    ways = [entry.how for entry in entries_of(found.text, "file.toml")]
+    assert ways == [(How("another way", examples=("late",)),)] * 3
+    assert len(found.lines) == 6
