@@ -46,8 +46,8 @@ _SHOWN = 5
 @click.option(
     "--no-shrink",
     is_flag=True,
-    help="Show the first unexplained difference as it is. Otherwise the command looks for a smaller "
-    f"scenario, for {SHRINK_SECONDS:g} seconds at most.",
+    help="Show the first unexplained difference as it is. The command otherwise looks for "
+    f"a smaller scenario, for {SHRINK_SECONDS:g} seconds at most.",
 )
 @patience_option
 @jobs_option

@@ -95,9 +95,9 @@ MOST_GENERATED = 1_000_000
 @click.option(
     "--exhaustive",
     is_flag=True,
-    help="Play every scenario of a small scope instead: up to three elements, one or two slots, one or "
-    "two keys, calls of up to two ticks, which may fail once or twice, and a deadline of one tick "
-    "or none.",
+    help="Play every scenario of a small scope instead: up to three elements, one or two slots, "
+    "one or two keys, calls of up to two ticks, which may fail once or twice, and a deadline of "
+    "one tick or none.",
 )
 @click.option(
     "--rule",
@@ -134,8 +134,8 @@ MOST_GENERATED = 1_000_000
 @click.option(
     "--no-shrink",
     is_flag=True,
-    help="Show failures of generated scenarios as they are. Otherwise the command looks for smaller "
-    f"ones, for {SHRINK_SECONDS:g} seconds at most.",
+    help="Show failures of generated scenarios as they are. The command otherwise looks "
+    f"for smaller ones, for {SHRINK_SECONDS:g} seconds at most.",
 )
 @patience_option
 @jobs_option
