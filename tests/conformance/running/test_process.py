@@ -121,7 +121,7 @@ def test_nothing_survives_whoever_started_the_child(mark: str, number: int) -> N
 
 
 @linux
-def test_a_child_that_kills_its_keeper_hides_nothing(mark: str, start: Start) -> None:
+def test_a_child_that_kills_its_supervisor_hides_nothing(mark: str, start: Start) -> None:
     """What is left is found by its environment."""
     child = start(python(f"{HIDES}\nos.kill(os.getppid(), 9)\ntime.sleep(600)"))
     assert child.wait_for_line(SECONDS) == b"hidden"
