@@ -121,7 +121,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item of each rule that the backend's abilities let apply."""
+    """Make one item of each rule that the backend's capabilities let apply."""
     if "asyncwait_rule" in metafunc.fixturenames:
         from asyncwait.spec.rules import rules
 
