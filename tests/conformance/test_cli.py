@@ -360,7 +360,7 @@ def test_playing_judges_as_verifying_does_should(tmp_path: Path) -> None:
         ("expected_failures={'SNAP-5': 'it drains'}", 0, "(an expected failure: it drains)"),
         ("capabilities=ALL_CAPABILITIES - {'in-flight-snapshot'}", 0, "no rule is broken"),
     ],
-    ids=["a fault", "an expected failure", "no ability"],
+    ids=["a fault", "an expected failure", "no capability"],
 )
 def test_playing_judges_as_verifying_does_what_a_backend_declares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: str, code: int, said: str

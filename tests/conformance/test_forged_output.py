@@ -34,10 +34,18 @@ from asyncwait.conformance.mailbox import (
 )
 from asyncwait.conformance.mailbox._verify import MailboxCase, MailboxFailure
 from asyncwait.conformance.mailbox.checks import MailboxViolation
-from asyncwait.conformance.report import print_report, rule_lines
-from asyncwait.conformance.report_files import Report, merged, read_lines, report_to_lines
-from asyncwait.conformance.report_files._badge import to_badge, to_row
-from asyncwait.conformance.report_files._data import (
+from asyncwait.conformance.report import (
+    Report,
+    merged,
+    print_report,
+    read_lines,
+    report_to_lines,
+    rule_lines,
+)
+from asyncwait.conformance.report._json_lines import readable
+from asyncwait.conformance.report._junit import to_junit
+from asyncwait.conformance.report._markdown import to_badge, to_row, to_summary
+from asyncwait.conformance.report._model import (
     Evidence,
     Header,
     Played,
@@ -47,10 +55,7 @@ from asyncwait.conformance.report_files._data import (
     RunFooter,
     RunHeader,
 )
-from asyncwait.conformance.report_files._junit import to_junit
-from asyncwait.conformance.report_files._readable import readable
-from asyncwait.conformance.report_files._summary import to_summary
-from asyncwait.conformance.report_files.page import html_of
+from asyncwait.conformance.report.page import html_of
 from asyncwait.conformance.running import Broken
 from asyncwait.conformance.timeline import draw_lanes, draw_svg
 from asyncwait.conformance.vectors import Found

@@ -170,7 +170,8 @@ def test_an_expected_failure_for_no_backend_of_the_project_is_wrong_usage(gate: 
     """All of them are to be verified, so nobody would ever show it; no report is written."""
     gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:bakend'\nrule"))
     gate.write(
-        "pyproject.toml", "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\n"
+        "pyproject.toml",
+        "[tool.asyncwait]\nbackend = 'gate:backend'\nexpected-failures = 'known.toml'\n",
     )
 
     done = verify(gate, "--rule", "END-8", "--report", "report")
@@ -220,7 +221,8 @@ def test_single_runs_are_judged_with_the_expected_failures_of_the_project(
     """As they are where it is verified: the file counts where it is there, and has to be right."""
     gate.write("one.json", OUT_OF_ORDER)
     gate.write(
-        "pyproject.toml", "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\n"
+        "pyproject.toml",
+        "[tool.asyncwait]\nbackend = 'gate:backend'\nexpected-failures = 'known.toml'\n",
     )
 
     before = gate.asyncwait("play", *where, "gate:backend", "one.json")
@@ -398,7 +400,7 @@ def test_pytest_holds_the_backend_of_the_project(gate: Folder) -> None:
     """With its expected failures, which have to match."""
     gate.write(
         "pyproject.toml",
-        "[tool.asyncwait]\nbackend = 'gate:backend'\nexceptions = 'known.toml'\ncount = 1\n",
+        "[tool.asyncwait]\nbackend = 'gate:backend'\nexpected-failures = 'known.toml'\ncount = 1\n",
     )
     gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "COPY-1"))
 

@@ -1,4 +1,4 @@
-"""With an ability less, or with the core alone, the suite still says something of every rule."""
+"""With a capability less, or with the core alone, the suite still says something of every rule."""
 
 from collections.abc import Callable
 from functools import cache
@@ -32,7 +32,7 @@ def core_with(mode: str) -> StreamBackend:
     return stream_backend(refusing(*lacked), profiles=[mode])
 
 
-# On real time a run takes as long as it says. No rule needs that ability, and the tests of the
+# On real time a run takes as long as it says. No rule needs that capability, and the tests of the
 # threads play so; see `tests/threads/test_in_real_time.py`.
 PARTIAL: dict[str, Callable[[], StreamBackend]] = {
     **{name: each for name, each in family().items() if not name.endswith("-virtual-time")},
@@ -120,12 +120,12 @@ REFUSED = {
 """What an operator can refuse, and how: the rest is a matter of the way in which it is run."""
 
 
-@pytest.mark.parametrize(("ability", "error"), REFUSED.items())
-def test_the_refusing_operator_does_refuse(ability: Capability, error: str) -> None:
+@pytest.mark.parametrize(("capability", "error"), REFUSED.items())
+def test_the_refusing_operator_does_refuse(capability: Capability, error: str) -> None:
     """What the test above plays would not get through if it had been left in a scenario."""
-    scenario = next(e.scenario for e in EXAMPLES if ability in needs(e.scenario))
+    scenario = next(e.scenario for e in EXAMPLES if capability in needs(e.scenario))
 
-    leg = play(refusing(ability), scenario).legs[-1]
+    leg = play(refusing(capability), scenario).legs[-1]
 
     assert (leg.ending.how, leg.ending.error) == ("failed", error)
 

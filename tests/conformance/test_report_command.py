@@ -11,7 +11,7 @@ from outside import SOUND, Folder
 from reports import LATER, THEN, caused, report, verdict
 
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance.report_files import FORMS, read_lines, report_to_lines, write_lines
+from asyncwait.conformance.report import FORMS, read_lines, report_to_lines, write_lines
 
 
 def run(*arguments: str | Path) -> Result:

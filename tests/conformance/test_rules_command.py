@@ -53,7 +53,7 @@ def test_a_rule_is_shown_whole() -> None:
 
 
 def test_what_a_rule_needs_is_shown() -> None:
-    """Profiles and finer abilities; most need neither."""
+    """Profiles and finer capabilities; most need neither."""
     done = run("rules", "CAP-6", "ORD-5", "CAP-6")
 
     assert done.stdout.count("\nNeeds: event-time or snapshots\n") == 1

@@ -1,4 +1,4 @@
-"""What the shipped backends can do: abilities are no way out of a rule."""
+"""What the shipped backends can do: capabilities are no way out of a rule."""
 
 import pytest
 from outside import Folder

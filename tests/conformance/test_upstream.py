@@ -84,9 +84,9 @@ def test_all_tests_are_there_once() -> None:
 
 
 def test_tests_ask_for_what_they_ask_for() -> None:
-    """34 can be played on any operator, 87 where there is an ability, 12 nowhere but in Flink."""
-    assert Counter(test.kind for test in TESTS) == {"any": 34, "ability": 87, "inside": 12}
-    assert Counter(test.asks for test in TESTS if test.kind == "ability") == {
+    """34 can be played on any operator, 87 where there is a capability, 12 nowhere but in Flink."""
+    assert Counter(test.kind for test in TESTS) == {"any": 34, "capability": 87, "inside": 12}
+    assert Counter(test.asks for test in TESTS if test.kind == "capability") == {
         "mailbox": 37,
         "retry": 17,
         "batch": 12,

@@ -51,7 +51,7 @@ async def test_the_public_face_is_sorted_and_complete() -> None:
 
 
 async def test_results_are_what_the_contract_says(feed: Any) -> None:
-    """The protocol, and the further ability of the pool."""
+    """The protocol, and the further capability of the pool."""
 
     async def once(value: str) -> list[str]:
         return [value]

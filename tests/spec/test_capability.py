@@ -298,7 +298,7 @@ def test_without_requests_barriers_are_left() -> None:
 
 
 def test_who_declares_nothing_has_everything() -> None:
-    """Abilities are taken away by name."""
+    """Capabilities are taken away by name."""
     assert declared() == ALL_CAPABILITIES
     assert declared(lacks=["timeouts"]) == ALL_CAPABILITIES - {"timeouts"}
 

@@ -32,9 +32,8 @@ from asyncwait.conformance.expected_failures.file import read_entries
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import draw
-from asyncwait.conformance.report_files import read_lines, report_to_lines
-from asyncwait.conformance.report_files._junit import to_junit
+from asyncwait.conformance.report import draw, read_lines, report_to_lines
+from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.running import Broken, checked
 from asyncwait.conformance.running._speech import Program, told_from, trace_of
 from asyncwait.conformance.verdict import USAGE_ERROR

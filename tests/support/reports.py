@@ -6,7 +6,7 @@ import msgspec
 
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report_files import Report, report_of
+from asyncwait.conformance.report import Report, report_of
 from asyncwait.conformance.verdict import Case, Cause, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record

@@ -13,7 +13,7 @@ from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, WITNESSES
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
-from asyncwait.conformance.report_files import Report, read_lines, report_of
+from asyncwait.conformance.report import Report, read_lines, report_of
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record

@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     with _usage_errors():
         with importing_the_suite():
             from asyncwait.conformance.expected_failures.file import settle
-            from asyncwait.conformance.report_files import clear_folder
+            from asyncwait.conformance.report import clear_folder
             from asyncwait.conformance.running import open_backend
             from asyncwait.spec.rules import rules
 
@@ -121,7 +121,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item of each rule that the backend's abilities let apply."""
+    """Make one item of each rule that the backend's capabilities let apply."""
     if "asyncwait_rule" in metafunc.fixturenames:
         from asyncwait.spec.rules import rules
 
@@ -142,7 +142,7 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance._verify import verify_served
     from asyncwait.conformance.replay import FOLDER, keep
-    from asyncwait.conformance.report_files import now, report_of, write_report
+    from asyncwait.conformance.report import now, report_of, write_report
 
     gate, backend = config.stash[_GATE], config.stash[_BACKEND]
     verdict = verify_served(backend, config.stash[_PLAN], terms=gate.terms(backend.name))
@@ -159,7 +159,7 @@ def pytest_terminal_summary(
     """Close with the verdict in one line."""
     verdict = config.stash.get(_VERDICT, None)
     if verdict is not None:
-        from asyncwait.conformance.report_files import FORMS
+        from asyncwait.conformance.report import FORMS
 
         if taken := config.stash[_GATE].taken():
             terminalreporter.write_line(joined([taken]))

@@ -100,7 +100,7 @@ def test_a_must_explains_a_should() -> None:
 
 
 def test_rules_that_do_not_count_explain_nothing() -> None:
-    """Those that the backend is known to break, or lacks the ability for."""
+    """Those that the backend is known to break, or lacks the capability for."""
     assert causes("SNAP-5 ORD-4", "SNAP-5") == (Cause("ORD-4"),)
 
 

@@ -151,7 +151,7 @@ def test_a_rule_that_is_broken_in_a_part_of_the_scenarios_is_broken() -> None:
 
 
 def test_a_rule_whose_ability_is_missing_does_not_apply() -> None:
-    """The note names the ability, whatever was counted."""
+    """The note names the capability, whatever was counted."""
     some = ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT}
 
     found = status_of(tally_of(ON_DEMAND, 1, FAILURE), ON_DEMAND, capabilities=some)

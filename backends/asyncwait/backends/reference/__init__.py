@@ -1,4 +1,4 @@
-"""The reference operator as a backend, on either loop, and without each of its abilities."""
+"""The reference operator as a backend, on either loop, and without each of its capabilities."""
 
 from asyncwait.backends.reference._without import Refused, family, refusing
 from asyncwait.conformance import StreamBackend, stream_backend

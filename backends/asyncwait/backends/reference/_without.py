@@ -1,4 +1,4 @@
-"""The reference without an ability: it refuses for real what it is not asked for any more.
+"""The reference without a capability: it refuses for real what it is not asked for any more.
 
 So a scenario that was not adapted to what is missing shows. What can't be refused by an operator is
 only not declared: on which clock and in which process it runs, and who watches it.
@@ -92,7 +92,7 @@ def refusing(*lacked: Capability) -> OpenOperator:
 
 
 def family() -> Mapping[str, Callable[[], StreamBackend]]:
-    """Return a factory of the reference without each ability by its name."""
+    """Return a factory of the reference without each capability by its name."""
     return {f"reference-asyncio-without-{each}": partial(_without, each) for each in Capability}
 
 

@@ -12,9 +12,9 @@ from rich.text import Text
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import console, say_written, usage_errors
 from asyncwait.conformance._say import say
-from asyncwait.conformance.report import STYLES
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     NOT_THERE,
+    STYLES,
     Report,
     Run,
     besides_lines,

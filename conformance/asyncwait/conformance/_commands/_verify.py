@@ -36,11 +36,11 @@ from asyncwait.conformance.expected_failures.file import KINDS, settle
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
 from asyncwait.conformance.replay import keep
-from asyncwait.conformance.report import print_report
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     add_step_summary,
     clear_folder,
     now,
+    print_report,
     report_of,
     write_report,
 )

@@ -80,15 +80,15 @@ TRAIT_NAMES = (*Capability, *TRAITS)
 
 
 def has(scenario: Scenario, names: frozenset[str]) -> bool:
-    """Whether a scenario needs, or holds, each of `names`: abilities and traits."""
-    abilities = names - TRAITS.keys()
+    """Whether a scenario needs, or holds, each of `names`: capabilities and traits."""
+    capabilities = names - TRAITS.keys()
     return all(TRAITS[name](scenario) for name in names & TRAITS.keys()) and (
-        not abilities or needs(scenario).issuperset(map(Capability, abilities))
+        not capabilities or needs(scenario).issuperset(map(Capability, capabilities))
     )
 
 
 def traits_of(scenario: Scenario) -> frozenset[str]:
-    """Return the names of all abilities that a scenario needs, and of all that it holds."""
+    """Return the names of all capabilities that a scenario needs, and of all that it holds."""
     held = (name for name, is_held in TRAITS.items() if is_held(scenario))
     return frozenset({*map(str, needs(scenario)), *held})
 
@@ -102,8 +102,8 @@ class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
 
     Args:
         reason: why it is.
-        needs: names of abilities that a scenario asks for, and of what is planned in it, wherever
-            the rule is broken: in any other scenario it holds.
+        needs: names of capabilities that a scenario asks for, and of what is planned in it,
+            wherever the rule is broken: in any other scenario it holds.
         seldom: so few scenarios show it that a verification may come across none. Else a rule that
             is not broken at all speaks against the backend: the expected failure is out of date.
         kind: what becomes of it; None where that is not said. The verdict counts them.

@@ -1,37 +1,124 @@
-"""Verdicts and failures for people."""
+"""Reports: what a verification found, as data, for people, and in forms that other tools read."""
 
-from asyncwait.conformance.report._again import again_anywhere, again_here
-from asyncwait.conformance.report._besides import besides, printed
-from asyncwait.conformance.report._excerpt import excerpt
-from asyncwait.conformance.report._failures import failure_lines, rule_lines, rule_text_lines
-from asyncwait.conformance.report._report import (
+from asyncwait.conformance.report._json_lines import (
+    read_lines,
+    report_to_lines,
+    write_lines,
+)
+from asyncwait.conformance.report._merge import (
+    NOT_THERE,
+    Changed,
+    changes,
+    count_of,
+    merged,
+    repeated,
+    titles,
+)
+from asyncwait.conformance.report._model import (
+    FORMAT,
+    Evidence,
+    Footer,
+    Header,
+    Played,
+    Report,
+    Result,
+    RuleText,
+    Run,
+    RunFooter,
+    RunHeader,
+)
+from asyncwait.conformance.report._of_verdicts import (
+    header_of,
+    report_of,
+)
+from asyncwait.conformance.report._terminal import (
     STYLES,
     area_cell,
     area_table,
     backend_table,
+    failure_lines,
     print_report,
+    rule_lines,
 )
-from asyncwait.conformance.report._timeline import HEAD, describe_scenario, draw, event_line
+from asyncwait.conformance.report._timeline import (
+    HEAD,
+    describe_scenario,
+    draw,
+    event_line,
+)
+from asyncwait.conformance.report._words import (
+    again_anywhere,
+    again_here,
+    besides,
+    besides_lines,
+    change_lines,
+    evidence_lines,
+    excerpt,
+    printed,
+    result_lines,
+    rule_text_lines,
+    timeline_lines,
+)
+from asyncwait.conformance.report._write import (
+    FORMS,
+    add_step_summary,
+    clear_folder,
+    now,
+    write_report,
+)
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "FORMAT",
+    "FORMS",
     "HEAD",
+    "NOT_THERE",
     "STYLES",
+    "Changed",
+    "Evidence",
+    "Footer",
+    "Header",
+    "Played",
+    "Report",
+    "Result",
+    "RuleText",
+    "Run",
+    "RunFooter",
+    "RunHeader",
+    "add_step_summary",
     "again_anywhere",
     "again_here",
     "area_cell",
     "area_table",
     "backend_table",
     "besides",
+    "besides_lines",
+    "change_lines",
+    "changes",
+    "clear_folder",
+    "count_of",
     "describe_scenario",
     "draw",
     "event_line",
+    "evidence_lines",
     "excerpt",
     "failure_lines",
+    "header_of",
+    "merged",
+    "now",
     "print_report",
     "printed",
+    "read_lines",
+    "repeated",
+    "report_of",
+    "report_to_lines",
+    "result_lines",
     "rule_lines",
     "rule_text_lines",
+    "timeline_lines",
+    "titles",
+    "write_lines",
+    "write_report",
 ]
 
 claim_exports(__name__)

@@ -16,15 +16,14 @@ the same user can kill the command itself, which then has no verdict. And the op
 process with the harness that observes it: one that sets out to forge its own traces can.
 """
 
-from asyncwait.conformance.running._adapt import adapted
 from asyncwait.conformance.running._backend import (
     Backend,
     PlaysFurther,
     StreamBackend,
     stream_backend,
 )
+from asyncwait.conformance.running._capabilities import Lacking, Lacks, adapted, missing_text
 from asyncwait.conformance.running._imports import imported
-from asyncwait.conformance.running._lacks import Lacking, Lacks, missing_text
 from asyncwait.conformance.running._names import (
     Fault,
     UnknownBackend,

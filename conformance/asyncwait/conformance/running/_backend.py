@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.expected_failures import GivenFailures, expected_failures_of
 from asyncwait.conformance.harness import LoopName, play, play_in_real_time
-from asyncwait.conformance.running._lacks import Lacking, Lacks, lacking_of
+from asyncwait.conformance.running._capabilities import Lacking, Lacks, lacking_of
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
 from asyncwait.spec.rules import version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, declared
@@ -60,7 +60,7 @@ class StreamBackend(Struct, frozen=True):
 
     Attributes:
         spec: the version of the specification that it claims; empty for the newest.
-        lacking: what is said of abilities that it does not have.
+        lacking: what is said of capabilities that it does not have.
     """
 
     open_operator: OpenOperator

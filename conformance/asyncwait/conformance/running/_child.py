@@ -15,7 +15,7 @@ import msgspec
 from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.harness import line_of, shown
 from asyncwait.conformance.running._backend import Backend, PlaysFurther, StreamBackend
-from asyncwait.conformance.running._lacks import Lacks
+from asyncwait.conformance.running._capabilities import Lacks
 from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from asyncwait.conformance.harness import play, play_in_real_time, shown
-from asyncwait.conformance.running._adapt import adapted
 from asyncwait.conformance.running._backend import StreamBackend
+from asyncwait.conformance.running._capabilities import adapted
 from asyncwait.spec import Element, InvalidConfig, Record
 from asyncwait.spec.scenario import Capability, Plan, Scenario, Step, Timed
 

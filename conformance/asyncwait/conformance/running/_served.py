@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import msgspec
 
 from asyncwait.conformance.expected_failures import ExpectedFailures
+from asyncwait.conformance.running._capabilities import Lacking
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
-from asyncwait.conformance.running._lacks import Lacking
 from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._runs import Broken, checked
@@ -40,7 +40,7 @@ class Served:
         expected_failures: rules that it is known to break, each with why and where.
         batch: whether it plays many scenarios in about the time of one.
         spec: the version of the specification that it claims; empty for the newest.
-        lacking: what it says of abilities that it does not have.
+        lacking: what it says of capabilities that it does not have.
     """
 
     def __init__(self, name: str, crew: Crew) -> None:

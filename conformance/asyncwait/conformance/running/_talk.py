@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec import Raw, Struct
 
 from asyncwait.conformance.expected_failures import ExpectedFailures
-from asyncwait.conformance.running._lacks import Lacks
+from asyncwait.conformance.running._capabilities import Lacks
 from asyncwait.conformance.running._names import Fault, UnknownBackend
 from asyncwait.spec import AsyncWaitError, MissingExtra
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario
@@ -25,7 +25,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
         batch: it is given all scenarios at once.
         further: it plays some of the scenarios in other ways, too.
         spec: the version of the specification that it claims; empty for the newest.
-        lacking: what it says of abilities that it does not have.
+        lacking: what it says of capabilities that it does not have.
         protocol: the version of JSON lines that a foreign program speaks.
         owes: the answer to what a foreign program was sent first is still to come.
     """

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-Kind: TypeAlias = Literal["any", "ability", "inside"]
-"""What a test can be played on: any operator, one that has an ability, or Flink's own alone."""
+Kind: TypeAlias = Literal["any", "capability", "inside"]
+"""What a test can be played on: any operator, one that has a capability, or Flink's own alone."""
 
 
 class UpstreamTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,7 +45,7 @@ class UpstreamTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """What it can be played on."""
         if self.asks == "inside":
             return "inside"
-        return "ability" if self.asks else "any"
+        return "capability" if self.asks else "any"
 
 
 def upstream_tests() -> tuple[UpstreamTest, ...]:

@@ -30,7 +30,7 @@ COLUMNS = "| test | needs | rules | examples | |\n|---|---|---|---|---|\n"
 TOTALS = """
 ## Totals
 
-| class | tests | on any operator | with an ability | inside | to come |
+| class | tests | on any operator | with a capability | inside | to come |
 |---|---|---|---|---|---|
 """
 
@@ -63,15 +63,15 @@ def _listed(words: Iterable[str]) -> str:
 def _sum(owner: str, tests: tuple[UpstreamTest, ...]) -> str:
     kinds = Counter(test.kind for test in tests)
     to_come = sum(bool(test.to_come) for test in tests)
-    figures = (len(tests), kinds["any"], kinds["ability"], kinds["inside"], to_come)
+    figures = (len(tests), kinds["any"], kinds["capability"], kinds["inside"], to_come)
     return f"| {owner} | {' | '.join(map(str, figures))} |\n"
 
 
 def _summary(tests: tuple[UpstreamTest, ...]) -> str:
-    asked = Counter(test.asks for test in tests if test.kind == "ability")
-    abilities = _listed(f"{ability} {number}" for ability, number in asked.most_common())
+    asked = Counter(test.asks for test in tests if test.kind == "capability")
+    capabilities = _listed(f"{capability} {number}" for capability, number in asked.most_common())
     runs = sum(test.runs for test in tests)
     return (
-        f"\nWith their parameters they are run {runs} times. Abilities, and how many tests need "
-        f"them: {abilities}.\n"
+        f"\nWith their parameters they are run {runs} times. Capabilities, and how many tests need "
+        f"them: {capabilities}.\n"
     )

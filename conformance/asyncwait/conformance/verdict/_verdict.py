@@ -289,7 +289,7 @@ def conclude(
         capabilities: of the backend.
         expected_failures: what the backend is known to break, by the id of the rule.
         missing: why not everything was judged; empty if everything was.
-        lacking: what the backend says of abilities that it does not have.
+        lacking: what the backend says of capabilities that it does not have.
     """
     return tuple(
         RuleResult(rule, "not-applicable", note=needs)

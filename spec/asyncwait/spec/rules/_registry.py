@@ -63,7 +63,7 @@ class Rule(Struct, frozen=True, kw_only=True):
         title: what holds, in a few words.
         level: how binding it is.
         since: the version that brought it.
-        needs: abilities of a backend without which it can't be judged: one of each group.
+        needs: capabilities of a backend without which it can't be judged: one of each group.
         source: where it comes from, as plain text.
         sentence: what holds, in one sentence; Markdown in one line.
         why: the reason; Markdown, paragraphs apart by an empty line.

@@ -6,13 +6,9 @@ from asyncwait.spec.scenario._capability import (
     CORE,
     PROFILES,
     Capability,
-    needs,
-)
-from asyncwait.spec.scenario._declaration import (
-    declaration_from_json,
     declared,
+    needs,
     profiles_of,
-    protocol_from_json,
 )
 from asyncwait.spec.scenario._files import scenarios_from_json, scenarios_to_json
 from asyncwait.spec.scenario._identity import ID_DIGITS, id_of, key_of, size_of
@@ -72,6 +68,8 @@ from asyncwait.spec.scenario._wire import (
     Declaration,
     Reply,
     Request,
+    declaration_from_json,
+    protocol_from_json,
     reply_from_json,
     request_from_json,
 )

@@ -1,15 +1,19 @@
 """What a backend may be unable to do, and what a scenario is without it.
 
-This is the one place that defines a capability: its name, what it brings, and how a scenario is
-changed for a backend that lacks it. The large ones are *profiles*: with a mode, `core` alone is an
-operator already, and each profile is a further part of the specification that it may have.
+This is the one place that defines a capability: its name, what it brings, how a scenario is changed
+for a backend that lacks it, and how a backend declares it. The large ones are *profiles*: with a
+mode, `core` alone is an operator already, and each profile is a further part of the specification
+that it may have.
 """
 
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Self
 
 from msgspec import Struct
 
+from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._without import (
     Without,
@@ -53,13 +57,13 @@ def _profile(name: str, brings: str, without: Without) -> _Definition:
 
 
 class Capability(StrEnum):
-    """An ability that a backend declares; each is present unless it is taken away by name.
+    """A capability that a backend declares; each is present unless it is taken away by name.
 
     Attributes:
         brings: what it is, in a few words.
         without: what a scenario is for a backend that lacks it.
         is_profile: whether it is a part of the specification that an operator may do without;
-            else it is a fine ability, of a part or of the way in which the backend is run.
+            else it is a fine capability, of a part or of the way in which the backend is run.
         part_of: name of the profile without which it means nothing; empty for none.
     """
 
@@ -154,5 +158,56 @@ PROFILES = tuple(capability for capability in Capability if capability.is_profil
 
 
 def needs(scenario: Scenario) -> frozenset[Capability]:
-    """Return the abilities without which `scenario` can't be played as planned."""
+    """Return the capabilities without which `scenario` can't be played as planned."""
     return frozenset(each for each in Capability if each.without(scenario) is not scenario)
+
+
+_MODES = {Capability.ORDERED, Capability.UNORDERED, Capability.KEY_ORDERED}
+
+
+def declared(
+    profiles: Iterable[str] | None = None, lacks: Iterable[str] = ()
+) -> frozenset[Capability]:
+    """Return the capabilities of a backend.
+
+    Args:
+        profiles: names of those that it has, with or without "core", which all have; at least
+            one of them is a mode. None for every profile.
+        lacks: names of further capabilities that it does not have.
+
+    Raises:
+        InvalidConfig: a name is unknown, the nearest one is told; or there is no mode.
+    """
+    known = [CORE, *(profile.value for profile in PROFILES)]
+    has = {CORE, *(known if profiles is None else _names("profiles", profiles, known))}
+    missing = set(_names("lacks", lacks, [each.value for each in Capability]))
+    if profiles is not None and (both := sorted(has & missing)):
+        raise InvalidConfig.of("lacks", both[0], "no name that is among the profiles")
+    has -= missing
+    if not has & _MODES:
+        got = [name for name in known if name in has]
+        modes = "a list with 'ordered', 'unordered' or 'key-ordered'"
+        raise InvalidConfig.of("profiles", got, modes)
+    return frozenset(
+        each
+        for each in ALL_CAPABILITIES - missing
+        if (each if each.is_profile else each.part_of or CORE) in has
+    )
+
+
+def _names(argument: str, given: Iterable[str], known: Sequence[str]) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidConfig.of(argument, given, "a list of names")
+    names = list(given)
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            wrong = InvalidConfig.of(argument, name, f"among {', '.join(known)}")
+            raise InvalidConfig(f"{wrong}{hint}")
+    return names
+
+
+def profiles_of(capabilities: Iterable[Capability]) -> tuple[str, ...]:
+    """Return the names of the profiles among `capabilities`, core first."""
+    return (CORE, *(profile.value for profile in PROFILES if profile in set(capabilities)))

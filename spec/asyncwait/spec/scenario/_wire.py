@@ -8,11 +8,20 @@ version of this protocol the program speaks. In version 1, which is that of a pr
 say, nothing has a number. Until its first line a program is given more time.
 """
 
+from importlib.metadata import version
 from typing import Annotated, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
 
-from asyncwait.spec.scenario._capability import CORE, PROFILES, Capability
+from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.scenario._capability import (
+    ALL_CAPABILITIES,
+    CORE,
+    PROFILES,
+    Capability,
+    declared,
+)
 from asyncwait.spec.scenario._json import decoded
 from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._trace import Trace, require_flat_trace
@@ -35,7 +44,7 @@ def _one_of(*names: str) -> Meta:
 
 
 _Profile: TypeAlias = Annotated[str, _one_of(CORE, *PROFILES)]
-_Ability: TypeAlias = Annotated[str, _one_of(*Capability)]
+_Capability: TypeAlias = Annotated[str, _one_of(*Capability)]
 
 
 class Declaration(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -43,12 +52,12 @@ class Declaration(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
     Args:
         profiles: names of those that it has; left out, or null, for every profile.
-        lacks: names of further abilities that it does not have.
+        lacks: names of further capabilities that it does not have.
         protocol: the version of these lines that it speaks.
     """
 
     profiles: tuple[_Profile, ...] | None = None
-    lacks: tuple[_Ability, ...] = ()
+    lacks: tuple[_Capability, ...] = ()
     protocol: Annotated[int, Meta(ge=OLDEST_PROTOCOL, le=PROTOCOL)] = 1
 
 
@@ -98,3 +107,56 @@ def reply_from_json(data: bytes) -> Reply:
     if reply.trace is not None:
         require_flat_trace(reply.trace)
     return reply
+
+
+class _Spoken(Struct):
+    """The version of a first line, whatever else there is in it."""
+
+    protocol: int = 1
+
+
+def declaration_from_json(line: bytes) -> frozenset[Capability] | None:
+    """Return the capabilities that the first line of a program declares; an empty one has all.
+
+    None says that it is an answer already, so that nothing is declared.
+
+    Raises:
+        InvalidConfig: it is no line that can be the first, or what it declares is wrong.
+    """
+    if not line.strip():
+        return ALL_CAPABILITIES
+    if _is_answer(line):
+        return None
+    example = '{"profiles": ["ordered", "timeouts"]}'
+    wrong = f"the first line must be empty or say what the program has, like {example}"
+    said: Declaration = decoded(line, Declaration, wrong, wrong)
+    return declared(said.profiles, said.lacks)
+
+
+def protocol_from_json(line: bytes) -> int:
+    """Return the version of the lines that a program speaks, by its first line.
+
+    What else stands there is not looked at: another version may have other words.
+
+    Raises:
+        InvalidConfig: it is none that is spoken here.
+    """
+    try:
+        spoken = msgspec.json.decode(line, type=_Spoken).protocol
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return OLDEST_PROTOCOL  # It declares nothing, or what can't be read, which is told then.
+    if OLDEST_PROTOCOL <= spoken <= PROTOCOL:
+        return spoken
+    who = "the program is too old" if spoken < OLDEST_PROTOCOL else "asyncwait is too old for it"
+    raise InvalidConfig(
+        f"the program speaks version {spoken} of JSON lines, and asyncwait {version('asyncwait')} "
+        f"speaks versions {OLDEST_PROTOCOL} to {PROTOCOL}: {who}"
+    )
+
+
+def _is_answer(line: bytes) -> bool:
+    try:
+        fields = decoded(line, dict[str, msgspec.Raw], "", "")
+    except InvalidConfig:
+        return False
+    return not fields or not fields.keys().isdisjoint(Reply.__struct_fields__)

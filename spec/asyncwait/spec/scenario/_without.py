@@ -25,7 +25,7 @@ from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
-"""Makes a scenario that needs no such ability; gives back that very one if it needs none."""
+"""Makes a scenario that needs no such capability; gives back that very one if it needs none."""
 
 _ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
 """How a call in coroutine form answers: these fields mean nothing there."""

@@ -13,7 +13,7 @@ class Vector(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         name: unique among all vectors.
         sentence: what it shows.
         rules: ids of the rules that it is about.
-        needs: names of the profiles and abilities without which it can't be played as it stands.
+        needs: names of the profiles and capabilities without which it can't be played as it stands.
         scenario: what is played.
         outcome: what it comes to, if all that keep the rules come to the same; null otherwise,
             where a run can only be judged.

@@ -1,19 +1,63 @@
-"""A report as a page of Markdown: what a build server shows beside a run."""
+"""A report in Markdown, as a page and as a row; and in one word, as a badge that shields.io draws.
 
-from collections.abc import Iterator, Sequence
+Texts of others must mean nothing but themselves in it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
-from asyncwait.conformance.report import rule_text_lines
-from asyncwait.conformance.report_files._data import Report, Result, Run
-from asyncwait.conformance.report_files._markdown import LONGEST, fenced, plain, with_code
-from asyncwait.conformance.report_files._merge import changes, titles
-from asyncwait.conformance.report_files._words import (
+import msgspec
+
+from asyncwait.conformance.report._merge import changes, count_of, titles
+from asyncwait.conformance.report._model import Report, Result, Run
+from asyncwait.conformance.report._words import (
     besides_lines,
     change_lines,
     evidence_lines,
+    rule_text_lines,
 )
 from asyncwait.conformance.verdict import Word
-from asyncwait.spec.texts import one_line
+from asyncwait.spec.texts import lines_of, one_line
+
+_SPECIAL = re.compile(r"[\\`*_~\[\]<>&|#$@]|:(?=//)|(?<=www)\.|^[-+=]")
+_NUMBER = re.compile(r"^(\d+)([.)])(?= )")
+LONGEST = 2_000
+"""Characters of a text in a sentence or a cell."""
+
+_FENCE = re.compile("`{3,}")
+
+
+def plain(text: str) -> str:
+    """Return `text` in one line, for a sentence or the cell of a table."""
+    said = one_line(" ".join(text.split()), LONGEST)
+    return _NUMBER.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", said))
+
+
+def with_code(text: str) -> str:
+    """Return a text of a rule in one line: as it is between backticks, else plain."""
+    parts = " ".join(text.split()).split("`")
+    if len(parts) % 2 == 0:
+        return plain(text)
+    return "".join(
+        f"`{one_line(part, LONGEST)}`" if number % 2 and part.strip() else _spaced(part)
+        for number, part in enumerate(parts)
+    )
+
+
+def _spaced(part: str) -> str:
+    """Return a part plain, with the space at its ends."""
+    before, after = " " * part.startswith(" "), " " * part.endswith(" ")
+    return f"{before}{plain(part)}{after}" if part.strip() else part
+
+
+def fenced(given: Iterable[str]) -> list[str]:
+    """Return lines of ours as a block of code, whatever fences are in them."""
+    lines = [each for line in given for each in lines_of(line)]
+    longest = max((len(f) for line in lines for f in _FENCE.findall(line)), default=2)
+    fence = "`" * (longest + 1)
+    return [f"{fence}text", *lines, fence]
+
 
 _SIGNS: dict[Word, str] = {
     "conformant": "✅",
@@ -143,3 +187,60 @@ def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
         yield ""
         yield "</details>"
         yield ""
+
+
+_COLORS: Mapping[Word, str] = {
+    "conformant": "brightgreen",
+    "conformant with expected failures": "yellow",
+    "not conformant": "red",
+    "inconclusive": "lightgrey",
+}
+
+_COLUMNS = ("operator", "verdict", "rules passed / applicable", "scenarios", "asyncwait", "when")
+
+
+def to_badge(report: Report) -> bytes:
+    """Return the badge: the worst verdict, and what it is about."""
+    badge = {
+        "schemaVersion": 1,
+        "label": "asyncwait",
+        "message": _message(report),
+        "color": "lightgrey" if _is_partial(report) else _COLORS[report.word],
+    }
+    return msgspec.json.encode(badge) + b"\n"
+
+
+def _message(report: Report) -> str:
+    if len(report.newest) == 1 and report.word == report.newest[0].word:
+        return one_line(report.newest[0].claim)
+    of = len(report.newest)
+    same = sum(run.word == report.word for run in report.newest)
+    part = " as to some rules" if _is_partial(report) else ""
+    return f"{same} of {of} {report.word}{part}" if same else report.word
+
+
+def _is_partial(report: Report) -> bool:
+    """Whether it is green about a part of the rules only: no badge is for that."""
+    is_green = report.word in {"conformant", "conformant with expected failures"}
+    return is_green and any(run.header.only for run in report.newest)
+
+
+def to_row(report: Report) -> str:
+    """Return a row of Markdown for each backend, below a comment that says what the columns are."""
+    head = f"<!-- | {' | '.join(_COLUMNS)} | -->"
+    return "\n".join([head, *(_row(report, run) for run in report.newest), ""])
+
+
+def _row(report: Report, run: Run) -> str:
+    scenarios = f"{run.footer.scenarios:,}" if run.footer else "unknown"
+    passed = f"{run.count('pass')}/{run.applicable}"
+    cells = (run.name, run.claim, passed, scenarios, run.header.asyncwait, _when(report, run))
+    return f"| {' | '.join(map(plain, cells))} |"
+
+
+def _when(report: Report, run: Run) -> str:
+    """Return the day of a run; where there are several of its backend, the moment, in UTC."""
+    count = count_of(report, run.name)
+    if count == 1:
+        return run.header.created.partition("T")[0]
+    return f"{run.header.created}, the newest of {count:,} runs"

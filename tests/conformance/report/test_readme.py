@@ -6,7 +6,7 @@ from importlib import resources
 import msgspec
 import pytest
 
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     Footer,
     Header,
     Played,
@@ -17,7 +17,7 @@ from asyncwait.conformance.report_files import (
     _of_verdicts,
 )
 
-TEXT = (resources.files("asyncwait.conformance.report_files") / "README.md").read_text("utf-8")
+TEXT = (resources.files("asyncwait.conformance.report") / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("line", [Header, RuleText, RunHeader, Played, Result, RunFooter, Footer])

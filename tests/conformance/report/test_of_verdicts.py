@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 from reports import CASE, FAILURE, SCENARIO, THEN, report, result, verdict
 
-from asyncwait.conformance.report import draw
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     Evidence,
     besides_lines,
+    draw,
     header_of,
     merged,
     read_lines,

@@ -6,9 +6,9 @@ from itertools import groupby
 from markupsafe import Markup
 from msgspec import Struct
 
-from asyncwait.conformance.report_files._data import Played, Report, Result, RuleText, Run
-from asyncwait.conformance.report_files._merge import titles
-from asyncwait.conformance.report_files.page._evidence import Drawn
+from asyncwait.conformance.report._merge import titles
+from asyncwait.conformance.report._model import Played, Report, Result, RuleText, Run
+from asyncwait.conformance.report.page._evidence import Drawn
 
 
 class RunView(Struct):

@@ -1,4 +1,4 @@
-"""Why a backend lacks an ability, as its author says."""
+"""What a backend lacks: how far away that is, as its author says, and scenarios without it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias, get_args
@@ -7,14 +7,14 @@ from msgspec import Struct
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule
-from asyncwait.spec.scenario import Capability
+from asyncwait.spec.scenario import Capability, Scenario
 
 Level: TypeAlias = Literal["unknown", "impossible", "not yet"]
-"""How far an ability is away: nobody has said, it can't be had, it is to come."""
+"""How far a capability is away: nobody has said, it can't be had, it is to come."""
 
 
 class Lacks(Struct, frozen=True, omit_defaults=True):
-    """How far away an ability is that a backend does not have.
+    """How far away a capability is that a backend does not have.
 
     Args:
         level: "impossible", "not yet" or "unknown".
@@ -39,11 +39,11 @@ class Lacks(Struct, frozen=True, omit_defaults=True):
 
 
 Lacking: TypeAlias = Mapping[Capability, Lacks]
-"""By the ability; of one that is missing without a word nothing is known."""
+"""By the capability; of one that is missing without a word nothing is known."""
 
 
 def lacking_of(lacks: Iterable[str] | Mapping[str, Lacks]) -> dict[str, Lacks]:
-    """Return what the author says of abilities that are missing, by their names.
+    """Return what the author says of capabilities that are missing, by their names.
 
     Args:
         lacks: names, or a mapping of names to `Lacks`.
@@ -72,6 +72,15 @@ def missing_text(rule: Rule, capabilities: frozenset[Capability], lacking: Lacki
 
 
 def _known(capability: Capability, lacking: Lacking) -> Capability | None:
-    """Return the ability of which something is said: this, or the profile that it is a part of."""
+    """Return the capability of which something is said: this, or the profile that it is part of."""
     whole = [Capability(capability.part_of)] if capability.part_of else []
     return next((each for each in (capability, *whole) if each in lacking), None)
+
+
+def adapted(scenario: Scenario, capabilities: frozenset[Capability]) -> Scenario:
+    """Return `scenario` as a backend with `capabilities` can play it; see `Capability`."""
+    lacking = [capability for capability in Capability if capability not in capabilities]
+    # In two rounds: the mode that takes the place of one may be lacking, too.
+    for capability in lacking * 2:
+        scenario = capability.without(scenario)
+    return scenario

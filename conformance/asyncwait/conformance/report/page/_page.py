@@ -14,12 +14,12 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.report_files._data import Report
-from asyncwait.conformance.report_files._merge import Changed, changes
-from asyncwait.conformance.report_files._words import besides_lines, change_lines
-from asyncwait.conformance.report_files.page._evidence import Drawn, draw_within
-from asyncwait.conformance.report_files.page._rows import by_area, causes_first, rows_of, runs_of
-from asyncwait.conformance.report_files.page._texts import paragraphs, shown, sign_of
+from asyncwait.conformance.report._merge import Changed, changes
+from asyncwait.conformance.report._model import Report
+from asyncwait.conformance.report._words import besides_lines, change_lines
+from asyncwait.conformance.report.page._evidence import Drawn, draw_within
+from asyncwait.conformance.report.page._rows import by_area, causes_first, rows_of, runs_of
+from asyncwait.conformance.report.page._texts import paragraphs, shown, sign_of
 from asyncwait.conformance.timeline import PATTERNS, STYLE
 from asyncwait.spec.texts import printable
 
@@ -86,9 +86,7 @@ def _style() -> str:
 
 @functools.cache
 def _asset(name: str) -> str:
-    return (
-        files("asyncwait.conformance.report_files.page").joinpath(name).read_text(encoding="utf-8")
-    )
+    return files("asyncwait.conformance.report.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _seen(value: object) -> object:

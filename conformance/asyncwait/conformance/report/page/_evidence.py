@@ -6,9 +6,9 @@ import msgspec
 from markupsafe import Markup
 from msgspec import Struct, field
 
-from asyncwait.conformance.report_files._data import Evidence, Played, Report, Result, Run
-from asyncwait.conformance.report_files._words import timeline_lines
-from asyncwait.conformance.report_files.page._texts import escaped, lines_shown
+from asyncwait.conformance.report._model import Evidence, Played, Report, Result, Run
+from asyncwait.conformance.report._words import timeline_lines
+from asyncwait.conformance.report.page._texts import escaped, lines_shown
 from asyncwait.conformance.timeline import lay_out, svg_of
 from asyncwait.spec.scenario import scenarios_to_json
 from asyncwait.spec.texts import json_text

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from reports import LATER, report, result, verdict
 
-from asyncwait.conformance.report_files import FORMS, Report, header_of, merged
+from asyncwait.conformance.report import FORMS, Report, header_of, merged
 from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import declared

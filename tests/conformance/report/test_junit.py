@@ -8,8 +8,8 @@ import msgspec
 from reports import FAILURE, THEN, caused, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report_files import FORMS, Report, report_of
-from asyncwait.conformance.report_files._junit import OUTCOMES
+from asyncwait.conformance.report import FORMS, Report, report_of
+from asyncwait.conformance.report._junit import OUTCOMES
 from asyncwait.conformance.verdict import Status, Verdict
 from asyncwait.spec.rules import rules
 

@@ -5,7 +5,7 @@ import pytest
 from reports import FAILURE, LATER, caused, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report_files import FORMS, Report, _summary, header_of, merged
+from asyncwait.conformance.report import FORMS, Report, _summary, header_of, merged
 from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec.rules import areas, rules
 

@@ -13,7 +13,7 @@ from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     Report,
     _of_verdicts,
     read_lines,

@@ -5,17 +5,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from asyncwait.conformance.report_files._badge import to_badge, to_row
-from asyncwait.conformance.report_files._data import Report
-from asyncwait.conformance.report_files._junit import to_junit
-from asyncwait.conformance.report_files._lines import report_to_lines
-from asyncwait.conformance.report_files._summary import to_summary
+from asyncwait.conformance.report._json_lines import report_to_lines
+from asyncwait.conformance.report._junit import to_junit
+from asyncwait.conformance.report._markdown import to_badge, to_row, to_summary
+from asyncwait.conformance.report._model import Report
 from asyncwait.spec import InvalidConfig
 
 
 def _html(report: Report) -> bytes:
     # Templates take a while to load, and most commands write no page.
-    from asyncwait.conformance.report_files.page import html_of
+    from asyncwait.conformance.report.page import html_of
 
     return _encoded(html_of(report))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from reports import report, verdict
 
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     FORMS,
     add_step_summary,
     clear_folder,

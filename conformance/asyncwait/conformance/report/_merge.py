@@ -6,7 +6,7 @@ from itertools import pairwise
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance.report_files._data import Header, Report, Run
+from asyncwait.conformance.report._model import Header, Report, Run
 from asyncwait.spec.rules import rules
 from asyncwait.spec.texts import name_of, one_line
 

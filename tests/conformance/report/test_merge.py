@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from reports import LATER, THEN, report, result, verdict
 
-from asyncwait.conformance.report_files import (
+from asyncwait.conformance.report import (
     FORMS,
     NOT_THERE,
     Report,

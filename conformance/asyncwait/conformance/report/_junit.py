@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
-from asyncwait.conformance.report_files._data import Report, Result, Run
-from asyncwait.conformance.report_files._merge import titles
-from asyncwait.conformance.report_files._words import result_lines
+from asyncwait.conformance.report._merge import titles
+from asyncwait.conformance.report._model import Report, Result, Run
+from asyncwait.conformance.report._words import result_lines
 from asyncwait.conformance.verdict import Status
 from asyncwait.spec.texts import joined, one_line
 

@@ -6,8 +6,8 @@ import re
 import msgspec
 from reports import LATER, caused, report, verdict
 
-from asyncwait.conformance.report_files import Report, merged
-from asyncwait.conformance.report_files.page import MOST, html_of
+from asyncwait.conformance.report import Report, merged
+from asyncwait.conformance.report.page import MOST, html_of
 from asyncwait.spec.rules import rules
 
 

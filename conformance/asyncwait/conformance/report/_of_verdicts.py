@@ -9,15 +9,8 @@ from types import MappingProxyType
 import msgspec
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.report import (
-    again_anywhere,
-    again_here,
-    besides,
-    describe_scenario,
-    draw,
-    excerpt,
-)
-from asyncwait.conformance.report_files._data import (
+from asyncwait.conformance.report._json_lines import readable, size_of
+from asyncwait.conformance.report._model import (
     FORMAT,
     Evidence,
     Header,
@@ -29,7 +22,8 @@ from asyncwait.conformance.report_files._data import (
     RunFooter,
     RunHeader,
 )
-from asyncwait.conformance.report_files._readable import readable, size_of
+from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.report._words import again_anywhere, again_here, besides, excerpt
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Failure,

@@ -1,0 +1,227 @@
+"""The words of every report: of a rule, of a run that breaks it, and of how it is had again.
+
+A timeline is shown as far as a person reads it: how it begins, what led to the violation, its end.
+A scenario of thousands of elements that can't be made smaller would bury everything else.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import pairwise
+
+from asyncwait.conformance._counted import counted
+from asyncwait.conformance.report._merge import Changed
+from asyncwait.conformance.report._model import Evidence, Played, Report, Result, Run
+from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.timeline import MARK
+from asyncwait.conformance.verdict import Case
+from asyncwait.spec.rules import Level
+from asyncwait.spec.scenario import Trace, scenarios_to_json
+from asyncwait.spec.texts import block, json_text, name_of, shortened
+
+LONGEST_JSON = 4_000
+"""Characters of a scenario that stand in a report; a longer one would bury it."""
+
+HINT = (
+    "asyncwait play --here plays in the process of the command: print and breakpoint() work; "
+    "--trace prints each event, --json - writes the scenario as JSON"
+)
+
+
+def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[str]:
+    """Yield the command that plays a case again.
+
+    Where its scenario is kept under its id, the id does. An example is known everywhere. Of any
+    other the JSON follows: a log is read on another machine than it was written on.
+
+    Args:
+        backend: its name.
+        case: what was played.
+        kept: ids of scenarios that whoever reads this can play by their id.
+    """
+    if not case.repeatable:
+        yield "played in a way of the backend's own, which a verification alone repeats"
+        return
+    yield f"again: {again_here(backend, case)}"
+    if not case.generated or case.id in kept:
+        return
+    if anywhere := again_anywhere(backend, case):
+        yield f"anywhere: {anywhere}"
+    else:
+        yield f"anywhere: verify again, then as above: its JSON has {len(_json(case)):,} characters"
+
+
+def again_here(backend: str, case: Case) -> str:
+    """Return the command that plays a case again where its id is known; nothing if none does."""
+    return f"asyncwait play {shlex.quote(backend)} {case.id}" if case.repeatable else ""
+
+
+def again_anywhere(backend: str, case: Case) -> str:
+    """Return the command that plays a case again on any machine; nothing if it would be too long.
+
+    An example has its id everywhere.
+    """
+    if not case.repeatable or not case.generated:
+        return again_here(backend, case)
+    text = shlex.quote(_json(case))
+    return f"asyncwait play {shlex.quote(backend)} {text}" if len(text) <= LONGEST_JSON else ""
+
+
+def _json(case: Case) -> str:
+    return json_text(scenarios_to_json((case.planned,)))
+
+
+LINES = 20
+"""Of a traceback and of what was printed, each; of the former the first, of the latter the last."""
+
+
+def besides(trace: Trace) -> Iterator[str]:
+    """Yield where unexpected errors come from, and the last of what was printed."""
+    errors = dict.fromkeys(leg.ending.traceback for leg in trace.legs if leg.ending.traceback)
+    for error in errors:
+        yield "raised by the operator, innermost place first:"
+        yield from (f"  {line}" for line in block("\n".join(error.splitlines()[:LINES])))
+    yield from printed(trace.output)
+
+
+def printed(output: str) -> Iterator[str]:
+    """Yield the last lines of what a run has printed."""
+    lines = output.rstrip().splitlines()
+    if lines:
+        yield "printed:" if len(lines) <= LINES else f"printed, the last {LINES} lines:"
+    yield from (f"  {line}" for line in block("\n".join(lines[-LINES:])))
+
+
+FIRST_LINES, LINES_BEFORE, LINES_AFTER, LAST_LINES = 8, 30, 6, 2
+"""Lines that are shown: of the beginning, up to the violation, behind it, and of the end."""
+
+GAP = "   ...  "
+
+LONGEST_LINE = 240
+"""Characters of a line: a snapshot may hold hundreds of elements."""
+
+
+def excerpt(lines: Sequence[str]) -> Iterator[str]:
+    """Yield `lines`, a timeline or a plan, or what matters of them with the gaps counted."""
+    marked = next((n for n, line in enumerate(lines) if MARK in line), len(lines))
+    shown = [n for n in range(len(lines)) if _matters(n, marked, len(lines))]
+    for before, number in pairwise([-1, *shown]):
+        if gap := number - before - 1:
+            yield f"{GAP}({gap:,} more)" if gap > 1 else _short(lines[number - 1])
+        yield _short(lines[number])
+
+
+def _matters(number: int, marked: int, count: int) -> bool:
+    is_at_an_end = number < FIRST_LINES or number >= count - LAST_LINES
+    return is_at_an_end or marked - LINES_BEFORE <= number <= marked + LINES_AFTER
+
+
+def _short(line: str) -> str:
+    return shortened(line, LONGEST_LINE)
+
+
+DRAWN, LONGEST_DRAWN = 200, 300
+"""Lines of a drawing that stands in a file, and characters of each."""
+
+
+def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
+    """Yield what was found of a rule: what it says, where it was broken, and what to do.
+
+    Args:
+        report: it is from.
+        run: the same.
+        result: that of the rule.
+    """
+    rule = report.by_rule[result.rule]
+    where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
+    yield f"{name_of(rule.id)} {rule.title}: {result.status}{where}"
+    for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
+        yield f"  {line}"
+    if result.note:
+        yield f"  note: {result.note}"
+    for piece in result.evidence[:1]:
+        for line in evidence_lines(run.played[piece.played], piece):
+            yield f"  {line}".rstrip()
+    if result.explains:
+        explained = ", ".join(result.explains)
+        yield f"  broken only where {rule.id}, or a rule above it, is broken too: {explained}"
+    if result.explained_by:
+        yield f"  {follows_line(result)}"
+
+
+def follows_line(result: Result) -> str:
+    """Return what a broken rule most likely follows from."""
+    cause = result.explained_by
+    return f"most likely follows from {cause}: broken only where that, or a cause above it, is"
+
+
+def besides_lines(run: Run) -> Iterator[str]:
+    """Yield what there is to say of expected failures, and of rules that are too new to decide."""
+    if (footer := run.footer) is None:
+        return
+    if footer.kinds:
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(footer.kinds.items()))
+        yield f"broken as expected, by kind of expected failure: {counts}"
+    for rule, why in footer.stale.items():
+        yield f"expected failure that matches nothing: {rule}: {why}"
+    for rule, day in footer.expired.items():
+        yield f"expected failure that ended on {day}: {rule}"
+    if footer.newer:
+        newer = ", ".join(footer.newer)
+        yield f"newer than spec {run.header.spec}, so they do not decide: {newer}"
+
+
+def evidence_lines(played: Played, piece: Evidence) -> Iterator[str]:
+    """Yield one scenario in which a rule was broken, and how it is played again.
+
+    Args:
+        played: the scenario.
+        piece: where in it the rule was broken.
+    """
+    yield f"{played.label}: {piece.text} (at {piece.at:g} ms)"
+    yield from timeline_lines(played, piece)
+    if played.left_out:
+        yield f"left out: {played.left_out}"
+    if played.replay:
+        yield f"again: {played.replay}"
+    if played.anywhere not in {"", played.replay}:
+        yield f"anywhere: {played.anywhere}"
+
+
+def timeline_lines(played: Played, piece: Evidence) -> Iterator[str]:
+    """Yield scenario and timeline, as much of it as a person reads."""
+    if played.as_played is None or played.trace is None:
+        yield from block("\n".join(played.drawn), DRAWN, LONGEST_DRAWN)
+        return
+    yield from excerpt(describe_scenario(played.as_played))
+    yield from excerpt(draw(played.as_played, played.trace, piece.violation))
+    yield from besides(played.trace)
+
+
+def change_lines(changed: Changed) -> Iterator[str]:
+    """Yield what changed between two runs of a backend, a line for each."""
+    before, after = changed.before, changed.after
+    yield f"from {before.header.created} to {after.header.created}"
+    if before.claim != after.claim:
+        yield f"verdict: {before.claim} -> {after.claim}"
+    for rule, was, now in changed.rules:
+        yield f"{name_of(rule)}: {was} -> {now}"
+    if before.footer and after.footer and before.footer.scenarios != after.footer.scenarios:
+        yield f"scenarios: {before.footer.scenarios:,} -> {after.footer.scenarios:,}"
+    if changed.is_nothing:
+        yield "no rule and no verdict"
+
+
+def rule_text_lines(level: Level, sentence: str, why: str, hint: str) -> Iterator[str]:
+    """Yield what a rule says to somebody whose operator breaks it.
+
+    Args:
+        level: how binding it is.
+        sentence: what holds.
+        why: the reason.
+        hint: what to look for in the operator; may be empty.
+    """
+    yield f"{level}: {sentence}"
+    yield f"why it matters: {' '.join(why.split())}"
+    if hint:
+        yield f"if it fails: {hint}"
