@@ -1,7 +1,6 @@
 """Context variables on every shipped operator: who sees what was set where."""
 
-import threading
-from collections.abc import AsyncIterator, Awaitable, Generator
+from collections.abc import AsyncIterator, Generator
 from contextvars import ContextVar, copy_context
 from typing import Any
 
@@ -11,7 +10,7 @@ import anyio.to_thread
 import pytest
 from operators import Source
 
-from asyncwait.spec import OpenOperator, OperatorConfig, Record, ResultFuture, Retry
+from asyncwait.spec import OpenOperator, OperatorConfig, Record, ResultFuture
 
 pytestmark = pytest.mark.anyio
 
@@ -27,14 +26,9 @@ def _opened() -> Generator[None]:
 
 
 class Looking:
-    """Notes what each call sees, and sets something else.
+    """Notes what each call sees, and sets something else."""
 
-    Args:
-        takes: seconds of each call.
-    """
-
-    def __init__(self, takes: float = 1) -> None:
-        self.takes = takes
+    def __init__(self) -> None:
         self.seen: list[str] = []
 
     def look(self, value: Any) -> None:
@@ -45,7 +39,7 @@ class Looking:
     async def __call__(self, value: Any) -> list[Any]:
         """Look, wait, and give what is set then."""
         self.look(value)
-        await anyio.sleep(self.takes)
+        await anyio.sleep(1)
         return [REQUEST.get()]
 
 
@@ -62,40 +56,6 @@ async def out_of(results: AsyncIterator[Any]) -> list[Any]:
         values.append(element.value)
 
 
-@pytest.mark.parametrize("capacity", [1, 2, 5])
-@pytest.mark.parametrize("takes", [0, 1])
-async def test_each_call_sees_what_was_set_when_the_operator_was_opened(
-    open_operator: OpenOperator, capacity: int, takes: float
-) -> None:
-    """Not what another call, the consumer or the source has set; then what it has set itself."""
-    fn = Looking(takes)
-
-    async def elements() -> AsyncIterator[Record]:
-        for value in "abcdef":
-            REQUEST.set("source")
-            yield Record(value)
-
-    async with open_operator(OperatorConfig("ordered", capacity), fn, elements()) as results:
-        assert await out_of(results) == list("abcdef")
-
-    assert fn.seen == ["opened"] * 6
-
-
-async def test_what_open_has_set_is_seen_too(open_operator: OpenOperator) -> None:
-    """`open` belongs to opening: whatever it sets up there is for all calls."""
-    fn: Any = Looking()
-
-    async def opening() -> None:
-        await anyio.sleep(1)
-        REQUEST.set("by open")
-
-    fn.open = opening
-    async with open_operator(OperatorConfig(), fn, Source("a", "b")) as results:
-        assert await out_of(results) == ["a", "b"]
-
-    assert fn.seen == ["by open"] * 2
-
-
 async def test_it_is_entering_that_counts(open_operator: OpenOperator) -> None:
     """An operator may be made in one place and entered in another."""
     fn = Looking()
@@ -107,35 +67,6 @@ async def test_it_is_entering_that_counts(open_operator: OpenOperator) -> None:
         assert await out_of(results) == ["a"]
 
     assert fn.seen == ["entered"]
-
-
-async def test_callbacks_see_what_was_set_when_the_operator_was_opened(
-    open_operator: OpenOperator,
-) -> None:
-    """Wherever and by whom they are completed: in the call, in another task, in a thread."""
-    fn: Any = Looking()
-
-    def invoke(value: str, future: ResultFuture) -> None:
-        fn.look(value)
-        match value:
-            case "a":
-                future.complete([value])
-            case "b":
-                thread = threading.Thread(target=future.complete, args=([value],))
-                thread.start()
-                thread.join()
-            case _:
-                future.complete_with(lambda: supply(value))
-
-    def supply(value: str) -> list[str]:
-        REQUEST.set("supplier")
-        return [value]
-
-    fn.async_invoke = invoke
-    async with open_operator(OperatorConfig(capacity=1), fn, Source(*"cabcab")) as results:
-        assert await out_of(results) == list("cabcab")
-
-    assert fn.seen == ["opened"] * 6
 
 
 async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
@@ -160,35 +91,6 @@ async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
     assert fn.seen == ["opened"] * 4
 
 
-class _Awaitable:
-    """What is no coroutine, and looks when it is awaited."""
-
-    def __init__(self, answer: Awaitable[Any]) -> None:
-        self._answer = answer
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._answer.__await__()
-
-
-async def test_awaitables_that_are_no_coroutines_have_contexts_of_their_own(
-    open_operator: OpenOperator,
-) -> None:
-    """Whether something is set by the plain function or while it is awaited."""
-    fn = Looking()
-    seen: list[str] = []
-
-    def plain(value: str) -> _Awaitable:
-        seen.append(REQUEST.get())
-        REQUEST.set("plain")
-        return _Awaitable(fn(value))
-
-    async with open_operator(OperatorConfig(capacity=1), plain, Source(*"abc")) as results:
-        assert await out_of(results) == list("abc")
-
-    assert seen == ["opened"] * 3
-    assert fn.seen == ["plain"] * 3
-
-
 async def test_a_thread_sees_what_its_call_has_set(open_operator: OpenOperator) -> None:
     """It begins in a copy of the context of the call, as always."""
 
@@ -199,42 +101,6 @@ async def test_a_thread_sees_what_its_call_has_set(open_operator: OpenOperator) 
 
     async with open_operator(OperatorConfig(capacity=1), fn, Source("a", "b")) as results:
         assert await out_of(results) == ["opened", "a", "opened", "b"]
-
-
-async def test_handlers_and_predicates_see_what_was_set_when_the_operator_was_opened(
-    open_operator: OpenOperator,
-) -> None:
-    """Not what a call, or one of them, has set; each of them sets something."""
-    seen: list[tuple[str, str]] = []
-
-    def look(name: str, *given: Any) -> Any:
-        seen.append((name, REQUEST.get()))
-        REQUEST.set(name)
-        return given[0] if given else None
-
-    async def fn(value: str) -> list[str]:
-        REQUEST.set("call")
-        await anyio.sleep(100 if value == "late" else 1)
-        if value == "raises":
-            raise ValueError
-        return [value]
-
-    together: Any = fn
-    together.timeout = lambda _: look("timeout")
-    together.failure = lambda *_: look("failure", ["!"])
-    retry = Retry(
-        max_attempts=2,
-        initial=1,
-        on_error=lambda _: look("on_error", True),
-        on_result=lambda _: look("on_result", False),
-    )
-    config = OperatorConfig("ordered", 2, 10, retry)
-    source = Source("late", "raises", "fine", "late", "raises", "fine")
-    async with open_operator(config, together, source) as results:
-        assert await out_of(results) == ["!", "!", "fine"] * 2
-
-    assert {name for name, _ in seen} == {"timeout", "failure", "on_error", "on_result"}
-    assert {what for _, what in seen} == {"opened"}
 
 
 async def test_what_is_set_while_results_are_read_is_seen_by_nobody(

@@ -17,6 +17,8 @@ from asyncwait.spec import (
     OperatorConfig,
     Record,
     ResultFuture,
+    Retry,
+    RetryAfter,
     Snapshot,
     Watermark,
 )
@@ -72,79 +74,53 @@ async def drop(results: Any, count: int) -> None:
         await anext(results)
 
 
+async def fed(watched: Watched, *script: Any) -> AsyncIterator[Element]:
+    """Give a record for each number, whose call takes so many seconds; pause for a text."""
+    for item in script:
+        if isinstance(item, str):
+            await anyio.sleep(float(item))
+        else:
+            made = item if isinstance(item, Watermark) else None
+            yield made or Record(watched.make(item), 1, watched.make())
+    await anyio.sleep(500)
+
+
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
-@pytest.mark.parametrize("seconds", [0, 1], ids=["at once", "later"])
-async def test_what_was_emitted_dies_while_the_source_is_silent(
-    open_operator: OpenOperator, mode: Mode, limit: float | None, seconds: float
+@pytest.mark.parametrize(
+    ("script", "limit", "alive"),
+    [
+        ([0] * 20, None, 0),
+        ([1] * 20, 99, 0),
+        ([3, Watermark(1), *[1] * 9], None, 0),
+        ([0, "1", 10**6], None, 2),
+    ],
+    ids=["silent source", "deadlines", "behind a fence", "while a later call runs"],
+)
+async def test_what_was_emitted_dies(
+    open_operator: OpenOperator, mode: Mode, script: list[Any], limit: float | None, alive: int
 ) -> None:
-    """Values, results and keys; the operator waits, and has nothing any more."""
+    """Values, results and keys; a call that runs keeps its own value and key."""
     watched = Watched()
+    gone = sum(item in {0, 1, 3} for item in script if not isinstance(item, Watermark))
+    fences = sum(isinstance(item, Watermark) for item in script)
 
-    async def source() -> AsyncIterator[Element]:
-        for number in range(20):
-            yield Record(watched.make(seconds), number, watched.make())
-        await anyio.sleep(50)
-
-    async with open_operator(OperatorConfig(mode, 7, limit), watched, source()) as results:
-        await drop(results, 40)
-        await turns(20)
-        assert len(watched.references) == 80
-        assert watched.alive() == 0
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_what_was_emitted_dies_behind_fences(open_operator: OpenOperator, mode: Mode) -> None:
-    """What was finished early and parked is let go when its segment has come."""
-    watched = Watched()
-
-    async def source() -> AsyncIterator[Element]:
-        yield Record(watched.make(3))
-        yield Watermark(1)
-        for _ in range(9):
-            yield Record(watched.make(1))
-        await anyio.sleep(50)
-
-    async with open_operator(OperatorConfig(mode), watched, source()) as results:
-        await drop(results, 21)
-        await turns(20)
-        assert watched.alive() == 0
+    config = OperatorConfig(mode, 7, limit)
+    async with open_operator(config, watched, fed(watched, *script)) as results:
+        await drop(results, 2 * gone + fences)
+        await anyio.sleep(2)
+        assert len(watched.references) == 4 * gone + alive
+        assert watched.alive() == alive
 
 
 async def test_what_was_emitted_dies_while_others_run(open_operator: OpenOperator) -> None:
     """A call that takes for ever keeps its own record, and no other."""
     watched = Watched()
+    source = fed(watched, 10**6, *[1] * 30)
 
-    async def source() -> AsyncIterator[Element]:
-        yield Record(watched.make(10**6))
-        for _ in range(30):
-            yield Record(watched.make(1))
-        await anyio.sleep(50)
-
-    async with open_operator(OperatorConfig("unordered", 5, 10**7), watched, source()) as results:
+    async with open_operator(OperatorConfig("unordered", 5, 10**7), watched, source) as results:
         await drop(results, 60)
         await turns(20)
-        assert watched.alive() == 1
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_what_was_emitted_dies_while_a_later_call_runs(
-    open_operator: OpenOperator, mode: Mode
-) -> None:
-    """Whatever the two calls share, a task for example."""
-    watched = Watched()
-
-    async def source() -> AsyncIterator[Element]:
-        yield Record(watched.make())
-        await anyio.sleep(1)
-        yield Record(watched.make(10**6))
-        await anyio.sleep(50)
-
-    async with open_operator(OperatorConfig(mode), watched, source()) as results:
-        await drop(results, 2)
-        await anyio.sleep(2)
-        assert len(watched.references) == 4
-        assert watched.alive() == 1
+        assert watched.alive() == 2
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -155,12 +131,7 @@ async def test_records_without_results_die(open_operator: OpenOperator, mode: Mo
     async def fn(value: Value) -> list[Any]:
         return []
 
-    async def source() -> AsyncIterator[Element]:
-        for _ in range(20):
-            yield Record(watched.make())
-        await anyio.sleep(50)
-
-    async with open_operator(OperatorConfig(mode, 3), fn, source()) as results:
+    async with open_operator(OperatorConfig(mode, 3), fn, fed(watched, *[0] * 20)) as results:
         with anyio.move_on_after(5):
             await anext(results)
         assert watched.alive() == 0
@@ -180,12 +151,9 @@ async def test_records_decided_by_their_deadlines_die_when_their_calls_have_ende
 
     watched.timeout = handler  # type: ignore[attr-defined]
 
-    async def source() -> AsyncIterator[Element]:
-        for _ in range(9):
-            yield Record(watched.make(50))
-        await anyio.sleep(500)
-
-    async with open_operator(OperatorConfig("ordered", 3, 1), watched, source()) as results:
+    async with open_operator(
+        OperatorConfig("ordered", 3, 1), watched, fed(watched, *[50] * 9)
+    ) as results:
         await drop(results, 9)
         await anyio.sleep(1)
         assert watched.alive() == 0
@@ -199,12 +167,9 @@ async def test_the_callback_form_keeps_nothing(open_operator: OpenOperator) -> N
         def async_invoke(self, value: Value, result: ResultFuture) -> None:
             result.complete([watched.make()])
 
-    async def source() -> AsyncIterator[Element]:
-        for _ in range(20):
-            yield Record(watched.make())
-        await anyio.sleep(50)
-
-    async with open_operator(OperatorConfig("ordered", 3, 99), Client(), source()) as results:
+    async with open_operator(
+        OperatorConfig("ordered", 3, 99), Client(), fed(watched, *[0] * 20)
+    ) as results:
         await drop(results, 20)
         await turns(20)
         assert watched.alive() == 0
@@ -214,14 +179,32 @@ async def test_what_was_restored_and_emitted_dies(open_operator: OpenOperator) -
     """The snapshot is the user's to keep, not the operator's."""
     watched = Watched()
 
-    async def source() -> AsyncIterator[Element]:
-        await anyio.sleep(50)
-        yield Watermark(1)
-
     def stored() -> Snapshot:
         return Snapshot(1, tuple(Record(watched.make()) for _ in range(20)))
 
-    async with open_operator(OperatorConfig("ordered", 3), watched, source(), stored()) as results:
+    async with open_operator(
+        OperatorConfig("ordered", 3), watched, fed(watched), stored()
+    ) as results:
         await drop(results, 40)
         await turns(20)
+        assert watched.alive() == 0
+
+
+async def test_a_record_that_was_decided_is_not_kept_by_its_back_off(
+    open_operator: OpenOperator,
+) -> None:
+    """However long that would last."""
+    watched = Watched()
+
+    class Late:
+        async def __call__(self, value: Value) -> list[Any]:
+            raise RetryAfter(99)
+
+        def timeout(self, value: Value) -> list[Value]:
+            return [watched.make()]
+
+    config = OperatorConfig("ordered", timeout=1, retry=Retry())
+    async with open_operator(config, Late(), fed(watched, 0)) as results:
+        await drop(results, 1)
+        await anyio.sleep(1)
         assert watched.alive() == 0

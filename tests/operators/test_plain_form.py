@@ -8,16 +8,86 @@ import anyio
 import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, seconds_now
 
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Retry
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    Mode,
+    OperatorConfig,
+    OperatorError,
+    Retry,
+)
 from asyncwait.toolkit import PlainWait
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=OPERATORS)
-def ordered_wait(request: pytest.FixtureRequest) -> PlainWait:
+def operator(request: pytest.FixtureRequest) -> str:
+    """The name of every shipped operator."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def ordered_wait(operator: str) -> PlainWait:
     """The plain form of every shipped operator."""
-    return PLAIN_FORMS[request.param]["ordered"]
+    return PLAIN_FORMS[operator]["ordered"]
+
+
+async def after(seconds: float) -> float:
+    """Give the seconds that were waited for."""
+    await anyio.sleep(seconds)
+    return seconds
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("ordered", [5, 1, 2]), ("unordered", [1, 2, 5]), ("key-ordered", [2, 5, 1])],
+)
+async def test_one_result_for_each_value_comes_in_the_order_of_the_mode(
+    operator: str, mode: Mode, expected: list[int]
+) -> None:
+    """With at most as many calls at a time as there is capacity."""
+    by_key: dict[str, Any] = {"key": lambda value: value % 2} if mode == "key-ordered" else {}
+    async with PLAIN_FORMS[operator][mode]([5, 1, 2], after, capacity=3, **by_key) as results:
+        assert [result async for result in results] == expected
+
+
+async def test_a_result_may_be_anything(ordered_wait: PlainWait) -> None:
+    """None, text and lists are results like others where there is one per value."""
+    values: list[Any] = [None, "text", [], {"a": 1}, b""]
+    async with ordered_wait(values, skipping) as results:
+        assert [value async for value in results] == values
+
+
+async def test_many_results_are_a_collection_and_no_dict(ordered_wait: PlainWait) -> None:
+    """Its values would be lost."""
+
+    async def up_to(number: int) -> Any:
+        await anyio.sleep(3 - number)
+        return range(number) if number else {number: 1}
+
+    async with ordered_wait([2, 1, 0], up_to, many=True) as results:
+        assert [await anext(results) for _ in range(3)] == [0, 1, 0]
+        with pytest.raises(InvalidResult) as caught:
+            await anext(results)
+
+    assert str(caught.value) == (
+        "value 0: expected an iterable of results, got {0: 1} (dict); "
+        "return [] for none and [result] for one"
+    )
+
+
+async def test_errors_are_plain_and_name_the_value(ordered_wait: PlainWait) -> None:
+    """No exception group is seen."""
+    async with ordered_wait([9], after, timeout=1) as results:
+        with pytest.raises(CallTimedOut, match=r"^value 9: no results after 1 s"):
+            await anext(results)
+    with pytest.raises(CallFailed, match=r"^value 7: the call failed: ValueError\(7\)$"):
+        async with ordered_wait([7], halve) as results:
+            await anext(results)
 
 
 class Iterated:
@@ -112,7 +182,8 @@ async def test_a_plain_source_that_fails_fails_last(ordered_wait: PlainWait) -> 
 
 
 @pytest.mark.parametrize(
-    "error", [KeyError("body"), StopIteration(), StopAsyncIteration(), RuntimeError("body")]
+    "error",
+    [KeyError("body"), StopIteration(), ExceptionGroup("x", [KeyError()])],
 )
 async def test_the_error_of_the_body_comes_out_plainly(
     ordered_wait: PlainWait, error: Exception
@@ -172,21 +243,6 @@ async def test_what_a_handler_gives_stands_for_what_the_function_gives(
             else:
                 with pytest.raises(expected):
                     await anext(results)
-
-
-async def test_one_behind_the_other(ordered_wait: PlainWait) -> None:
-    """Results are a source like any other."""
-
-    async def shout(value: str) -> str:
-        await anyio.sleep(1)
-        return value.upper()
-
-    async with (
-        ordered_wait(["a1", "b2"], Sleeper(), many=True) as first,
-        ordered_wait(first, shout) as second,
-    ):
-        assert [value async for value in second] == ["A1", "B2"]
-    assert seconds_now() == 3
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -282,13 +338,6 @@ async def test_a_context_is_entered_once(ordered_wait: PlainWait) -> None:
         await wait.__aenter__()
 
 
-@pytest.fixture(params=OPERATORS)
-def operator(request: pytest.FixtureRequest) -> str:
-    """The name of every shipped operator."""
-    name: str = request.param
-    return name
-
-
 async def test_coroutine_functions_are_refused_where_nothing_awaits_them(operator: str) -> None:
     """A key would be another one each time, and a copy none."""
 
@@ -320,3 +369,98 @@ def test_a_stream_that_its_loop_has_closed_is_no_empty_stream(
     for _ in range(2):
         with pytest.raises(RuntimeError, match="left by another task"):
             anyio.run(results.__anext__, backend=name, backend_options=options)
+
+
+async def halve(value: int) -> int:
+    """Halve an even number."""
+    if value % 2:
+        raise ValueError(value)
+    return value // 2
+
+
+@pytest.mark.parametrize(
+    ("on_error", "expected"),
+    [
+        ("skip", [1, 3]),
+        (lambda value, _: -value, [1, -3, 3]),
+        (lambda value, error: (value, repr(error.__cause__)), [1, (3, "ValueError(3)"), 3]),
+        (lambda *_: None, [1, None, 3]),
+    ],
+)
+async def test_in_plain_form_failures_are_skipped_or_replaced(
+    ordered_wait: PlainWait, on_error: Any, expected: list[Any]
+) -> None:
+    """By one result for each value, whatever it is."""
+    async with ordered_wait([2, 3, 6], halve, on_error=on_error) as results:
+        assert [each async for each in results] == expected
+
+
+async def test_in_plain_form_many_results_may_take_the_place(ordered_wait: PlainWait) -> None:
+    """As the function gives them, then."""
+
+    async def both(value: int) -> list[int]:
+        return [await halve(value), value]
+
+    def instead(value: int, _: OperatorError) -> list[int]:
+        return [value] * 3
+
+    async with ordered_wait([2, 3], both, on_error=instead, many=True) as results:
+        assert [each async for each in results] == [1, 2, 3, 3, 3]
+
+
+async def test_in_plain_form_a_failure_ends_the_stream_unless_one_says_otherwise(
+    ordered_wait: PlainWait,
+) -> None:
+    """With "fail" even where the function has a handler of its own."""
+
+    async def fn(value: int) -> int:
+        return await halve(value)
+
+    with pytest.raises(CallFailed):
+        async with ordered_wait([3], fn) as results:
+            await anext(results)
+    fn.failure = lambda value, _: -value  # type: ignore[attr-defined]
+    async with ordered_wait([3], fn) as results:
+        assert [each async for each in results] == [-3]
+    with pytest.raises(CallFailed):
+        async with ordered_wait([3], fn, on_error="fail") as results:
+            await anext(results)
+
+
+@pytest.mark.parametrize("wrong", ["ignore", 3, halve])
+async def test_what_on_error_can_not_be_is_refused(ordered_wait: PlainWait, wrong: Any) -> None:
+    """Nothing waits for a coroutine function there."""
+    with pytest.raises(InvalidConfig, match=r'^on_error must be "fail", "skip" or a plain funct'):
+        async with ordered_wait([3], halve, on_error=wrong):
+            pass
+
+
+async def test_the_plain_form_makes_copies(operator: str) -> None:
+    """For each attempt."""
+
+    async def fail_once(values: list[int]) -> int:
+        values.append(1)
+        if len(values) > 1:
+            return len(values)
+        raise AssertionError
+
+    shared: list[int] = []
+    async with PLAIN_FORMS[operator]["ordered"](
+        [shared], fail_once, retry=Retry(max_attempts=3, initial=1), on_error="skip", copy=list
+    ) as results:
+        apart = [value async for value in results]
+    async with PLAIN_FORMS[operator]["ordered"](
+        [shared], fail_once, retry=Retry(max_attempts=3, initial=1)
+    ) as results:
+        together = [value async for value in results]
+
+    assert apart == []
+    assert together == [2]
+
+
+def test_what_makes_copies_is_a_function() -> None:
+    """Not a flag."""
+    with pytest.raises(InvalidConfig) as caught:
+        OperatorConfig(copy=True)  # type: ignore[arg-type]
+
+    assert str(caught.value) == "copy must be a plain function of a value, or None, got True (bool)"

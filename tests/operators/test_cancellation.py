@@ -1,0 +1,194 @@
+"""Calls, consumers and their tasks are cancelled as their loop does it, and of no more."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from operators import Sleeper, Source, read_all, read_timed, seconds_now, virtual_loop
+
+from asyncwait.spec import CallFailed, OpenOperator, OperatorConfig, Record, Retry
+
+pytestmark = pytest.mark.anyio
+
+on_asyncio = pytest.mark.parametrize("anyio_backend", [virtual_loop("asyncio")], ids=["asyncio"])
+"""For what trio does not have."""
+
+
+def present_task() -> asyncio.Task[Any]:
+    """The task that runs."""
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+@on_asyncio
+async def test_structured_constructs_work_in_a_clean_up(open_operator: OpenOperator) -> None:
+    """A time limit that fires, a task group that comes to its end, and one that fails."""
+    seen: list[str] = []
+
+    async def failing() -> None:
+        raise ValueError
+
+    async def clean_up() -> None:
+        try:
+            async with asyncio.timeout(1):
+                await asyncio.sleep(9)
+        except TimeoutError:
+            seen.append("limit")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.sleep(1))
+        seen.append(f"{present_task().cancelling()}")
+        try:  # The last, because since Python 3.13 one that fails cancels its task again.
+            async with asyncio.TaskGroup() as group:
+                group.create_task(failing())
+                await asyncio.sleep(9)
+        except* ValueError:
+            seen.append("group")
+
+    async def fn(value: str) -> list[str]:
+        if value == "late":
+            try:
+                await anyio.sleep_forever()
+            finally:
+                await clean_up()
+        return [value]
+
+    fn.timeout = lambda value: [f"{value}?"]  # type: ignore[attr-defined]
+    source = Source("late", 5, "b", 5)
+    async with open_operator(OperatorConfig(timeout=1, capacity=1), fn, source) as results:
+        assert await read_all(results) == ["late?", "b"]
+
+    assert seen == ["limit", "1", "group"]
+
+
+@on_asyncio
+async def test_structured_constructs_work_in_a_call(open_operator: OpenOperator) -> None:
+    """In calls one after the other, and behind one that was cancelled."""
+    counts: list[int] = []
+
+    async def fn(value: str) -> list[str]:
+        counts.append(present_task().cancelling())
+        if value == "late":
+            await asyncio.sleep(100)
+        try:
+            async with asyncio.timeout(1), asyncio.TaskGroup() as group:
+                answer = group.create_task(asyncio.sleep(0.5, value))
+                _ = group.create_task(asyncio.sleep(2 if value == "slow" else 0))
+        except TimeoutError:
+            return [f"{value}: too late"]
+        return [answer.result()]
+
+    config = OperatorConfig("ordered", 1, 10, Retry(max_attempts=2, initial=1, attempt_timeout=4))
+    fn_with_handler: Any = fn
+    fn_with_handler.timeout = lambda value: [f"{value}?"]
+    source = Source("a", "slow", "late", "a", "slow")
+    async with open_operator(config, fn_with_handler, source) as results:
+        with pytest.raises(CallFailed, match="no results after 4 s"):
+            assert await read_all(results) == []
+    assert counts == [0] * 4
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 5])
+@pytest.mark.parametrize("number", range(0, 40, 6))
+async def test_a_scope_that_is_cancelled_while_results_are_there_is_left_by_its_cancellation(
+    open_operator: OpenOperator, capacity: int, number: int
+) -> None:
+    """Although the operator's tasks are cancelled by it as well, and may be gone first."""
+
+    async def fn(value: int) -> list[int]:
+        if value == number:
+            scope.cancel()
+        if value % 3:
+            await anyio.lowlevel.checkpoint()
+        return [value]
+
+    source = Source(*map(Record, range(60)))
+    with anyio.CancelScope() as scope:
+        async with open_operator(OperatorConfig("ordered", capacity), fn, source) as results:
+            async for _ in results:
+                pass
+
+    assert scope.cancelled_caught
+    assert source.log == ["closed"]
+
+
+async def test_an_error_beside_the_operator_is_the_only_one(open_operator: OpenOperator) -> None:
+    """Where a task group ends because another task of it has failed."""
+    reached = anyio.Event()
+
+    async def fn(value: int) -> list[int]:
+        if value == 20:
+            reached.set()
+        await anyio.lowlevel.checkpoint()
+        return [value]
+
+    async def read() -> None:
+        source = Source(*map(Record, range(60)))
+        async with open_operator(OperatorConfig("ordered", 3), fn, source) as results:
+            async for _ in results:
+                pass
+
+    async def fail() -> None:
+        await reached.wait()
+        raise ValueError("beside")
+
+    async def both() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read)
+            group.start_soon(fail)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await both()
+
+    assert [repr(error) for error in caught.value.exceptions] == ["ValueError('beside')"]
+
+
+@on_asyncio
+@pytest.mark.parametrize("times", [1, 2, 3])
+async def test_each_cancellation_of_its_task_is_counted(
+    open_operator: OpenOperator, times: int
+) -> None:
+    """As often as somebody asked for it, so that a time limit round the operator knows its own."""
+    fn = Sleeper()
+    fn.clean_up = 3.0
+    counts: list[int] = []
+
+    async def use() -> None:
+        try:
+            async with open_operator(OperatorConfig(), fn, Source("a99")) as results:
+                await read_all(results)
+        finally:
+            counts.append(present_task().cancelling())
+
+    user = asyncio.create_task(use())
+    await asyncio.sleep(1)
+    for _ in range(times):
+        user.cancel()
+        await asyncio.sleep(0.5)
+    with pytest.raises(asyncio.CancelledError):
+        await user
+
+    assert counts == [times]
+    assert seconds_now() == 4
+
+
+async def test_a_cancelled_call_that_makes_up_a_cancellation_ends_nothing_else(
+    open_operator: OpenOperator,
+) -> None:
+    """On asyncio no scope takes such an error for its own; the operator goes on."""
+
+    class Stubborn(Sleeper):
+        async def __call__(self, value: str) -> list[str]:
+            with suppress(anyio.get_cancelled_exc_class()):
+                return await super().__call__(value)
+            raise asyncio.CancelledError(value)
+
+        def timeout(self, value: str) -> list[str]:
+            return [f"no {value}"]
+
+    config = OperatorConfig(timeout=2)
+    async with open_operator(config, Stubborn(), Source("a9", 5, "b1")) as results:
+        assert await read_timed(results) == [(2, "no a9"), (6, "b1")]
