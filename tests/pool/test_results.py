@@ -1,0 +1,73 @@
+"""Batches of results, which only the pool has, and its public face."""
+
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from operators import Sleeper, Source
+
+import asyncwait.backends.pool
+from asyncwait.backends.pool import PoolResults, open_operator
+from asyncwait.spec import OperatorConfig, Record, Statistics
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_public_face_is_sorted_and_complete() -> None:
+    """What the package says it has."""
+    names = asyncwait.backends.pool.__all__
+
+    assert names == sorted(names)
+    waits = ["key_ordered_wait", "open_operator", "open_plain", "ordered_wait", "unordered_wait"]
+    assert names == ["PoolResultFuture", "PoolResults", "RunningCall", *waits]
+    assert asyncwait.backends.pool.ordered_wait.__name__ == "ordered_wait"  # type: ignore[attr-defined]
+
+
+async def test_calls_that_wait_begin_together() -> None:
+    """Fifty tasks that have run a call each are not woken one by one, a turn of the loop each."""
+    source = Source(*["a2"] * 100)
+
+    async with open_operator(OperatorConfig("unordered", 50), Sleeper(), source) as results:
+        await anyio.sleep(3)
+        for _ in range(50):
+            await anext(results)
+        for _ in range(10):
+            await anyio.lowlevel.checkpoint()
+        assert results.statistics().calls == 100
+
+
+async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots() -> None:
+    """What it takes counts as emitted; what it leaves comes next."""
+    source = Source(*[f"{name}1" for name in "abcdef"])
+
+    async with open_operator(OperatorConfig("ordered", 4), Sleeper(), source) as results:
+        assert isinstance(results, PoolResults)
+        first = await anext(results)
+        batch = [first, *results.take_ready(2)]
+        none_of_these = results.take_ready(0)
+        await anyio.sleep(0.5)
+        figures = results.statistics()
+        rest = results.take_ready(99)
+
+    assert batch == [Record("a1"), Record("b1"), Record("c1")]
+    assert none_of_these == []
+    assert figures == Statistics(
+        in_flight=3, held=1, calls=6, max_in_flight=4, max_held=4, oldest=1.5
+    )
+    assert rest == [Record("d1")]
+
+
+async def test_take_ready_leaves_the_end_and_failures_to_the_next_read() -> None:
+    """It raises nothing: what it has taken can't be lost."""
+
+    async def fails(value: str) -> Any:
+        raise ValueError(value)
+
+    async with open_operator(OperatorConfig(), fails, Source("a")) as results:
+        await anyio.sleep(1)
+        batch = results.take_ready(5)
+        with pytest.raises(Exception, match=r"^Record 'a': the call failed: ValueError\('a'\)$"):
+            await anext(results)
+
+    assert batch == []
