@@ -1,9 +1,14 @@
-"""The mailbox, mail by mail."""
+"""Mailbox, executor and processor, as far as no program of the mailbox suite goes.
+
+That is threads that come where they must not, a loop that is gone, and what errors say.
+"""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from asyncwait.reference import (
@@ -12,216 +17,180 @@ from asyncwait.reference import (
     Mail,
     MailboxClosedError,
     MailboxExecutor,
-    MailboxState,
+    MailboxProcessor,
     TaskMailbox,
 )
-from asyncwait.spec.mailbox import Loop
+from asyncwait.spec.mailbox import Controller, Loop, MailboxMetrics
 from asyncwait.toolkit import running_loop
 
 
 @pytest.fixture
 def mailbox() -> TaskMailbox:
-    """A mailbox whose taker never waits, so it needs no loop."""
-    return TaskMailbox(Loop(lambda: 0.0, lambda function: function(), None))
+    """A mailbox with a mail in it, whose taker never waits, so it needs no loop."""
+    filled = TaskMailbox(Loop(lambda: 0.0, lambda function: function(), None))
+    filled.put(Mail(nothing))
+    return filled
 
 
 def nothing() -> None:
     """Do nothing."""
 
 
-def put(mailbox: TaskMailbox, *mails: Mail) -> tuple[Mail, ...]:
-    """Put all `mails` and return them."""
-    for mail in mails:
-        mailbox.put(mail)
-    return mails
+def never(_: Controller) -> None:
+    """Fail: this action must not run."""
+    pytest.fail("the default action ran")
 
 
-def test_mails_are_taken_in_the_order_in_which_they_were_put(mailbox: TaskMailbox) -> None:
-    """A mailbox is a queue."""
-    first, second = put(mailbox, Mail(nothing), Mail(nothing))
+def in_thread(function: Callable[[], Any]) -> str:
+    """Return what `function` raises in another thread, or "" if nothing."""
+    raised: list[str] = []
 
-    assert len(mailbox) == 2
-    assert [mailbox.try_take(MAIN), mailbox.try_take(MAIN)] == [first, second]
-    assert mailbox.try_take(MAIN) is None
-
-
-def test_priority_is_a_filter_and_not_an_order(mailbox: TaskMailbox) -> None:
-    """A higher priority does not overtake; it is only visible to more takers."""
-    low, high = put(mailbox, Mail(nothing, MAIN), Mail(nothing, OPERATOR))
-
-    assert mailbox.try_take(MAIN) is low
-    assert mailbox.try_take(MAIN) is high
-
-
-def test_a_taker_does_not_see_mails_below_its_priority(mailbox: TaskMailbox) -> None:
-    """What the operator must not run now stays, in its place, for whoever may run it."""
-    low, high = put(mailbox, Mail(nothing, MAIN), Mail(nothing, OPERATOR))
-
-    assert mailbox.try_take(OPERATOR) is high
-    assert mailbox.try_take(OPERATOR) is None
-    assert mailbox.try_take(MAIN) is low
-
-
-def test_urgent_mails_go_ahead_and_keep_their_own_order(mailbox: TaskMailbox) -> None:
-    """An urgent mail overtakes all that are not urgent, but none that is."""
-    late, first, second = put(
-        mailbox, Mail(nothing), Mail(nothing, urgent=True), Mail(nothing, urgent=True)
-    )
-
-    assert [mailbox.try_take(MAIN) for _ in range(3)] == [first, second, late]
-
-
-def test_an_urgent_mail_is_visible_to_no_more_takers_than_before(mailbox: TaskMailbox) -> None:
-    """Urgency changes the order, not the filter."""
-    urgent, plain = put(mailbox, Mail(nothing, MAIN, urgent=True), Mail(nothing, OPERATOR))
-
-    assert mailbox.try_take(OPERATOR) is plain
-    assert mailbox.try_take(MAIN) is urgent
-
-
-def test_a_quiesced_mailbox_still_gives_but_no_longer_takes_in(mailbox: TaskMailbox) -> None:
-    """Quiescing lets the mails inside come to their end."""
-    (mail,) = put(mailbox, Mail(nothing))
-    mailbox.quiesce()
-
-    assert mailbox.state is MailboxState.QUIESCED
-    with pytest.raises(MailboxClosedError) as caught:
-        mailbox.put(Mail(nothing))
-    assert str(caught.value) == (
-        "putting a mail needs a mailbox that is open, this one is quiesced"
-    )
-    assert mailbox.try_take(MAIN) is mail
-
-
-def test_a_closed_mailbox_gives_back_what_nobody_took(mailbox: TaskMailbox) -> None:
-    """Nothing is lost in silence: urgent mails first, then the others."""
-    plain, urgent = put(mailbox, Mail(nothing), Mail(nothing, urgent=True))
-
-    assert mailbox.close() == [urgent, plain]
-    assert mailbox.close() == []
-    assert len(mailbox) == 0
-
-
-def test_a_closed_mailbox_refuses_everything(mailbox: TaskMailbox) -> None:
-    """There is no way back, not even to quiesced."""
-    mailbox.close()
-    mailbox.quiesce()
-
-    with pytest.raises(MailboxClosedError, match="this one is closed"):
-        mailbox.put(Mail(nothing))
-    with pytest.raises(MailboxClosedError) as caught:
-        mailbox.try_take(MAIN)
-    assert str(caught.value) == (
-        "taking a mail needs a mailbox that is open or quiesced, this one is closed"
-    )
-
-
-def test_another_thread_can_not_take_mails(mailbox: TaskMailbox) -> None:
-    """Mails run in one thread, so what they touch needs no lock."""
-    put(mailbox, Mail(nothing))
-    raised: list[BaseException] = []
-
-    def take() -> None:
+    def run() -> None:
         try:
-            mailbox.try_take(MAIN)
+            function()
         except RuntimeError as error:
-            raised.append(error)
+            raised.append(str(error))
 
-    thread = threading.Thread(target=take)
+    thread = threading.Thread(target=run)
     thread.start()
     thread.join()
+    return "".join(raised)
 
-    assert [str(error) for error in raised] == [
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda mailbox: mailbox.try_take(MAIN),
+        TaskMailbox.create_batch,
+        TaskMailbox.try_take_from_batch,
+        TaskMailbox.drain,
+        TaskMailbox.quiesce,
+        TaskMailbox.close,
+    ],
+    ids=["try_take", "create_batch", "try_take_from_batch", "drain", "quiesce", "close"],
+)
+def test_another_thread_can_not_do_what_is_the_owners(
+    mailbox: TaskMailbox, use: Callable[[TaskMailbox], Any]
+) -> None:
+    """Only sending is for any thread."""
+    assert in_thread(lambda: use(mailbox)) == (
         "mails are taken in the thread of the mailbox's loop, not elsewhere"
-    ]
+    )
+    assert len(mailbox) == 1
 
 
-def test_running_a_mail_raises_what_the_mail_raises(mailbox: TaskMailbox) -> None:
-    """An error leaves the mail for whoever runs it, and the mail is gone."""
-    executor = MailboxExecutor(mailbox, OPERATOR)
-    executor.execute(lambda: 1 / 0)
+def test_what_is_not_open_says_what_is_needed(mailbox: TaskMailbox) -> None:
+    """Of what is quiesced, and of what is closed."""
 
-    with pytest.raises(ZeroDivisionError):
-        executor.try_run_one()
-    assert executor.try_run_one() is False
+    def refused(action: Callable[[], object]) -> str:
+        with pytest.raises(MailboxClosedError) as caught:
+            action()
+        return str(caught.value)
 
-
-def test_an_executor_sends_and_runs_with_its_own_priority(mailbox: TaskMailbox) -> None:
-    """The main loop runs everybody's mails, the operator only its own."""
-    main, own = MailboxExecutor(mailbox, MAIN), MailboxExecutor(mailbox, OPERATOR)
-    ran: list[str] = []
-    main.execute(lambda: ran.append("main"))
-    own.execute(lambda: ran.append("own"))
-    own.execute(lambda: ran.append("urgent"), urgent=True)
-
-    while own.try_run_one():
-        pass
-    assert ran == ["urgent", "own"]
-    assert main.try_run_one() is True
-    assert ran == ["urgent", "own", "main"]
+    taking = "taking a mail needs a mailbox that is open or quiesced, this one is closed"
+    putting = "putting a mail needs a mailbox that is open, this one is "
+    mailbox.quiesce()
+    assert refused(lambda: mailbox.put(Mail(nothing))) == f"{putting}quiesced"
+    mailbox.close()
+    assert refused(lambda: mailbox.put(Mail(nothing))) == f"{putting}closed"
+    assert refused(lambda: mailbox.try_take(MAIN)) == taking
+    assert refused(mailbox.try_take_from_batch) == taking
 
 
-@pytest.mark.anyio
-async def test_a_waiting_taker_gets_the_first_mail_that_it_may_see() -> None:
-    """A hidden mail wakes nobody for good."""
-    mailbox = TaskMailbox(running_loop())
-    hidden, visible = Mail(nothing, MAIN), Mail(nothing, OPERATOR)
-    taken: list[Any] = []
+def test_whether_there_is_mail_is_told_without_the_lock(mailbox: TaskMailbox) -> None:
+    """The loop asks between any two mails (FLINK-14747)."""
+    held, done = threading.Event(), threading.Event()
 
-    async def take() -> None:
-        taken.append(await mailbox.take(OPERATOR))
-        taken.append(anyio.current_time())
+    def hold() -> None:
+        held.set()
+        done.wait(60)
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(take)
-        await anyio.sleep(1)
-        mailbox.put(hidden)
-        await anyio.sleep(1)
-        mailbox.put(visible)
+    thread = threading.Thread(target=mailbox.run_exclusively, args=[hold])
+    thread.start()
+    held.wait(60)
 
-    assert taken == [visible, 2.0]
-    assert mailbox.try_take(MAIN) is hidden
+    assert (mailbox.has_mail, len(mailbox)) == (True, 1)
+    done.set()
+    thread.join()
 
 
 @pytest.mark.anyio
-async def test_closing_wakes_a_waiting_taker_with_an_error() -> None:
-    """Nobody waits for mail that can't come any more."""
-    mailbox = TaskMailbox(running_loop())
-
-    async with anyio.create_task_group() as tasks:
-
-        async def take() -> None:
-            with pytest.raises(MailboxClosedError, match="this one is closed"):
-                await mailbox.take(MAIN)
-
-        tasks.start_soon(take)
-        await anyio.sleep(1)
-        mailbox.close()
-
-
-@pytest.mark.anyio
-async def test_a_mail_from_another_thread_wakes_the_taker() -> None:
-    """Whoever completes a call in a thread of a client sends a mail."""
+async def test_a_second_taker_is_refused_while_one_waits() -> None:
+    """It would take the other's wake-up, which a mail from any thread may be."""
     mailbox = TaskMailbox(running_loop())
     mail = Mail(nothing)
-    thread = threading.Thread(target=lambda: mailbox.put(mail))
+    taken: list[Mail] = []
 
-    thread.start()
+    async def take() -> None:
+        taken.append(await mailbox.take(MAIN))
 
-    assert await mailbox.take(OPERATOR) is mail
-    thread.join()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(take)
+        await anyio.sleep(1)
+        with pytest.raises(RuntimeError, match=r"^another task waits for a mail already; a mail"):
+            await mailbox.take(MAIN)
+        in_thread(lambda: mailbox.put(mail))
+
+    assert taken == [mail]
 
 
-def test_a_mail_to_a_loop_that_is_closed_wakes_nobody_and_raises_nothing() -> None:
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_mail_to_a_loop_that_is_closed_wakes_nobody_and_raises_nothing(backend: str) -> None:
     """A thread that answers after the program's loop has ended has done nothing wrong."""
 
     async def make() -> TaskMailbox:
         return TaskMailbox(running_loop())
 
-    for backend in ("asyncio", "trio"):
-        mailbox = anyio.run(make, backend=backend)
-        thread = threading.Thread(target=mailbox.put, args=[Mail(nothing)])
-        thread.start()
-        thread.join()
+    mailbox = anyio.run(make, backend=backend)
 
-        assert len(mailbox) == 1
+    assert in_thread(lambda: mailbox.put(Mail(nothing))) == ""
+    assert len(mailbox) == 1
+
+
+def test_what_is_for_the_whole_program_is_in_the_future_and_passes(mailbox: TaskMailbox) -> None:
+    """KeyboardInterrupt is nobody's result."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    executor = MailboxExecutor(mailbox, OPERATOR)
+    executor.try_run_one()
+    future = executor.submit(interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        executor.try_run_one()
+    assert isinstance(future.exception(0), KeyboardInterrupt)
+
+
+def test_a_priority_below_that_of_the_main_loop_is_refused(mailbox: TaskMailbox) -> None:
+    """Nobody would see its mails."""
+    with pytest.raises(ValueError, match=r"^priority must be -1 \(MAIN\) or more, got -2$"):
+        MailboxExecutor(mailbox, -2)
+
+
+@pytest.mark.anyio
+async def test_what_suspends_or_runs_too_late_or_elsewhere_is_told() -> None:
+    """Nobody could say which of two has to be resumed; the action might just be running."""
+    processor = MailboxProcessor(running_loop(), never)
+
+    with pytest.raises(RuntimeError, match=r"^the default action is suspended in the thread of"):
+        await anyio.to_thread.run_sync(processor.suspend_default_action)
+    processor.suspend_default_action()
+    with pytest.raises(RuntimeError, match=r"^the default action is suspended already; resume t"):
+        processor.suspend_default_action()
+    processor.close()
+    with pytest.raises(MailboxClosedError, match=r"^running needs a mailbox that is open, this"):
+        await processor.run()
+
+
+@pytest.mark.anyio
+async def test_the_metrics_tell_how_long_a_mail_waits() -> None:
+    """The latency is that of a mail which goes through the queue."""
+    processor = MailboxProcessor(running_loop(), lambda loop: loop.all_actions_completed())
+    processor.measure_latency()
+    await anyio.sleep(2)
+    assert processor.metrics() == MailboxMetrics(0, None, 1)
+
+    await processor.run()
+
+    assert processor.metrics() == MailboxMetrics(2, 2.0, 0)

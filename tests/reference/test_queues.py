@@ -88,42 +88,6 @@ def either(request: pytest.FixtureRequest) -> Driven:
     return Driven(request.param)
 
 
-def test_ordered_gives_nothing_while_its_head_is_undecided(ordered: Driven) -> None:
-    """A record that is decided early waits for its turn."""
-    ordered.put(Record("a"), Record("b"), Record("c"))
-    ordered.complete("c", "b")
-
-    assert ordered.take() == []
-    ordered.complete("a")
-    assert ordered.take() == ["a0", "b0", "c0"]
-
-
-def test_unordered_gives_records_as_they_are_decided(unordered: Driven) -> None:
-    """The order of decision is the order of output."""
-    unordered.put(Record("a"), Record("b"), Record("c"))
-    unordered.complete("c", "a")
-
-    assert unordered.take() == ["c0", "a0"]
-    assert unordered.inside == ["b"]
-
-
-def test_nothing_crosses_a_fence(either: Driven) -> None:
-    """Neither a watermark nor a status, and in neither direction."""
-    either.put(Record("a"), Watermark(1), Record("b"), WatermarkStatus(idle=True), Record("c"))
-    either.complete("c", "b")
-
-    assert either.take() == []
-    either.complete("a")
-    assert either.take() == ["a0", 1, "b0", "idle", "c0"]
-
-
-def test_a_fence_with_nothing_before_it_may_come_out_at_once(either: Driven) -> None:
-    """A fence is decided from birth."""
-    either.put(Watermark(1), Watermark(2), Record("a"))
-
-    assert either.take() == [1, 2]
-
-
 def test_a_segment_that_ran_empty_can_still_grow(unordered: Driven) -> None:
     """Records that come later join no segment before a fence."""
     unordered.put(Record("a"))
@@ -176,15 +140,6 @@ def test_it_is_full_of_what_is_not_gone(either: Driven) -> None:
 
     assert either.take() == [1]
     assert not either.queue.is_full
-
-
-def test_everything_inside_is_listed_in_input_order(either: Driven) -> None:
-    """Decided or not: this is what a snapshot holds."""
-    either.put(Record("a"), Record("b"), Watermark(1), Record("c"), Record("d"))
-    either.complete("d", "b")
-
-    assert either.inside == ["a", "b", 1, "c", "d"]
-    assert len(either.queue) == 5
 
 
 def test_equal_records_are_told_apart(either: Driven) -> None:

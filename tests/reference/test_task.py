@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from operators import Source
 
 from asyncwait.reference import (
     REFERENCE,
@@ -34,19 +35,19 @@ def opened(config: OperatorConfig, elements: AsyncIterator[Element], *stored: An
     return ResultStream(REFERENCE, config, wait_a_second, elements, restore)
 
 
-async def test_the_time_without_input_is_told_from_that_without_room(feed: Any) -> None:
+async def test_the_time_without_input_is_told_from_that_without_room() -> None:
     """The source is silent for 3 s, then the second record waits 1 s for the slot of the first."""
     config = OperatorConfig("ordered", capacity=1)
-    async with opened(config, feed(3, Record("a"), Record("b"))) as results:
+    async with opened(config, Source(3, Record("a"), Record("b"))) as results:
         assert [element.value async for element in results] == ["a", "b"]
         metrics = results.task.metrics()
 
     assert (metrics.idle, metrics.back_pressured) == (4, 1)  # the last call takes 1 s, too
 
 
-async def test_mails_are_counted(feed: Any) -> None:
+async def test_mails_are_counted() -> None:
     """One for the end of each call is among them."""
-    async with opened(OperatorConfig("ordered"), feed(Record("a"), Record("b"))) as results:
+    async with opened(OperatorConfig("ordered"), Source(Record("a"), Record("b"))) as results:
         assert len([element async for element in results]) == 2
         await anyio.sleep(0.1)
         metrics = results.task.metrics()
@@ -56,7 +57,7 @@ async def test_mails_are_counted(feed: Any) -> None:
     assert metrics == TaskMetrics(idle=1, back_pressured=0, completed=None, mailbox=mails)
 
 
-async def test_a_snapshot_is_taken_while_every_call_hangs(feed: Any) -> None:
+async def test_a_snapshot_is_taken_while_every_call_hangs() -> None:
     """Whoever waits for room is not in the middle of an element, and is in the snapshot."""
 
     async def hang(_: Any) -> tuple[Any, ...]:
@@ -65,18 +66,18 @@ async def test_a_snapshot_is_taken_while_every_call_hangs(feed: Any) -> None:
 
     config = OperatorConfig("ordered", capacity=2)
     inputs = (Record("a"), Record("b"), Watermark(1))
-    async with open_operator(config, hang, feed(*inputs)) as results:
+    async with open_operator(config, hang, Source(*inputs)) as results:
         await anyio.sleep(1)
         assert isinstance(results, Output)
         results.request_snapshot(7)
         assert await anext(results) == Snapshot(7, inputs, read=3)
 
 
-async def test_what_is_stored_waits_for_room_like_input(feed: Any) -> None:
+async def test_what_is_stored_waits_for_room_like_input() -> None:
     """The source is not asked before the last stored element has found room."""
     config = OperatorConfig("ordered", capacity=1)
     stored = (Record("a"), Record("b"))
-    async with opened(config, feed(Record("c")), *stored) as results:
+    async with opened(config, Source(Record("c")), *stored) as results:
         await anyio.sleep(0.5)
         assert (len(results.task.queue), results.task.read) == (1, 0)
         values = [(round(anyio.current_time(), 6), e.value) async for e in results]
@@ -85,9 +86,9 @@ async def test_what_is_stored_waits_for_room_like_input(feed: Any) -> None:
     assert [time - values[0][0] for time, _ in values] == [0, 1, 2]
 
 
-async def test_a_checkpoint_is_triggered_from_another_thread(feed: Any) -> None:
+async def test_a_checkpoint_is_triggered_from_another_thread() -> None:
     """The trigger is a mail: the snapshot holds what is in flight when the loop comes to it."""
-    async with opened(OperatorConfig("ordered"), feed(Record("a"), 9)) as results:
+    async with opened(OperatorConfig("ordered"), Source(Record("a"), 9)) as results:
         await anyio.sleep(0.5)
         thread = Thread(target=results.task.trigger_checkpoint, args=[5], kwargs={"urgent": True})
         thread.start()
@@ -96,9 +97,9 @@ async def test_a_checkpoint_is_triggered_from_another_thread(feed: Any) -> None:
         assert await anext(results) == Record("a")
 
 
-async def test_an_aborted_checkpoint_is_withdrawn(feed: Any) -> None:
+async def test_an_aborted_checkpoint_is_withdrawn() -> None:
     """Its snapshot was not taken yet; that of the other one comes out."""
-    async with opened(OperatorConfig("ordered"), feed(Record("a"), 9)) as results:
+    async with opened(OperatorConfig("ordered"), Source(Record("a"), 9)) as results:
         await anyio.sleep(0.5)
         for number in (5, 6):
             results.task.trigger_checkpoint(number)
@@ -108,17 +109,17 @@ async def test_an_aborted_checkpoint_is_withdrawn(feed: Any) -> None:
         assert await anext(results) == Record("a")
 
 
-async def test_a_completed_checkpoint_is_known(feed: Any) -> None:
+async def test_a_completed_checkpoint_is_known() -> None:
     """The task tells which was the last."""
-    async with opened(OperatorConfig("ordered"), feed(9)) as results:
+    async with opened(OperatorConfig("ordered"), Source(9)) as results:
         results.task.checkpoint_completed(5)
         await anyio.sleep(0.1)
         assert results.task.metrics().completed == 5
 
 
-async def test_stopped_without_drain_it_ends_behind_a_last_snapshot(feed: Any) -> None:
+async def test_stopped_without_drain_it_ends_behind_a_last_snapshot() -> None:
     """What is in flight is in there, comes out in no other way, and its calls are cancelled."""
-    source = feed(Record("a"), 0.5, Record("b"), Record("c"), 9)
+    source = Source(Record("a"), 0.5, Record("b"), Record("c"), 9)
     async with opened(OperatorConfig("ordered"), source) as results:
         assert await anext(results) == Record("a")
         stopped = results.task.stop_without_drain(5)
@@ -127,16 +128,16 @@ async def test_stopped_without_drain_it_ends_behind_a_last_snapshot(feed: Any) -
         assert (stopped.done(), round(anyio.current_time(), 6) % 1) == (True, 0)
 
 
-async def test_who_coordinates_too_late_is_told(feed: Any) -> None:
+async def test_who_coordinates_too_late_is_told() -> None:
     """The mailbox is closed when the operator is over."""
-    async with opened(OperatorConfig("ordered"), feed(Record("a"))) as results:
+    async with opened(OperatorConfig("ordered"), Source(Record("a"))) as results:
         assert [element async for element in results] == [Record("a")]
         await anyio.sleep(0.1)
         with pytest.raises(MailboxClosedError, match="this one is closed"):
             results.task.trigger_checkpoint(5)
 
 
-async def test_the_loop_ends_when_it_is_known_which_calls_are_abandoned(feed: Any) -> None:
+async def test_the_loop_ends_when_it_is_known_which_calls_are_abandoned() -> None:
     """One that was cancelled ends, one goes on: after that there is nothing more to wait for."""
 
     class Stubborn:
@@ -153,7 +154,7 @@ async def test_the_loop_ends_when_it_is_known_which_calls_are_abandoned(feed: An
             return (f"{value} late",)
 
     config = OperatorConfig("ordered", timeout=1)
-    source = feed(Record("ends"), Record("goes on"))
+    source = Source(Record("ends"), Record("goes on"))
     stream = ResultStream(REFERENCE, config, Stubborn(), source)
     async with stream as results:
         assert [e.value async for e in results] == ["ends late", "goes on late"]
