@@ -61,34 +61,6 @@ async def run(case: Case, seconds: float) -> None:
         await case.timers.run()
 
 
-async def test_each_fires_at_its_deadline() -> None:
-    """Also one that is started while another one runs, or when none runs any more."""
-    case = Case()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(run, case, 20)
-        for name, pause in (("a", 1), ("b", 9), ("c", 9)):
-            case.start(name)
-            await anyio.sleep(pause)
-
-    assert case.log == [(3, "a"), (4, "b"), (13, "c")]
-
-
-async def test_one_that_was_cancelled_does_not_fire() -> None:
-    """Those behind it do, on time."""
-    case = Case()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(run, case, 20)
-        first = case.start("a")
-        await anyio.sleep(1)
-        case.start("b")
-        case.timers.cancel(first)
-        case.timers.cancel(first)
-
-    assert case.log == [(4, "b")]
-
-
 async def test_one_that_was_cancelled_is_not_kept() -> None:
     """Neither by the timers nor by a cycle that only the collector would find."""
     case = Case()
@@ -104,15 +76,6 @@ async def test_one_that_was_cancelled_is_not_kept() -> None:
     gc.enable()
 
     assert alive is None
-
-
-async def test_an_endless_timeout_starts_nothing() -> None:
-    """And there is no deadline to be late for."""
-    case = Case(math.inf)
-    entry = case.start("a")
-
-    assert entry.deadline is None
-    assert not entry.is_late(1e300)
 
 
 async def test_what_was_due_before_a_time_can_be_fired_by_hand() -> None:
@@ -131,17 +94,6 @@ async def test_what_was_due_before_a_time_can_be_fired_by_hand() -> None:
     assert case.log[2:] == [(11, "c")]
 
 
-async def test_answers_are_looked_at_before_a_deadline_decides() -> None:
-    """One that came in time cancels it."""
-    case = Case()
-    entry = case.start("a")
-    case.timers.before = lambda: case.timers.cancel(entry)
-
-    await run(case, 9)
-
-    assert case.log == []
-
-
 async def test_nothing_fires_when_the_operator_is_over() -> None:
     """Not even for those that were due in the same instant."""
     case = Case()
@@ -153,21 +105,6 @@ async def test_nothing_fires_when_the_operator_is_over() -> None:
     await run(case, 9)
 
     assert case.log == [(3, "a")]
-
-
-async def test_a_limit_fires_for_each_call_and_the_deadline_once() -> None:
-    """Also if the one begins while the other is waited for."""
-    case = Case(5, limit=2)
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(run, case, 20)
-        entry = case.start("a")
-        await anyio.sleep(2.5)
-        case.timers.start(entry)
-        await anyio.sleep(1)
-        case.timers.end_call(entry)
-
-    assert case.log == [(2, "a at 2"), (5, "a")]
 
 
 async def test_limits_and_deadlines_fire_in_one_order() -> None:
