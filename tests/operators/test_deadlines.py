@@ -19,7 +19,15 @@ from operators import (
     turns,
 )
 
-from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record, ResultFuture, Retry
+from asyncwait.spec import (
+    CallTimedOut,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    Record,
+    ResultFuture,
+    Retry,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -139,6 +147,28 @@ async def test_an_iterable_of_results_that_blocks_the_loop_was_given_in_time(
 
     async with open_operator(OperatorConfig(timeout=3), fn, Source("a")) as results:
         assert await read_all(results) == ["a"]
+
+
+async def test_a_failure_of_a_handler_that_blocks_is_the_only_one(
+    open_operator: OpenOperator,
+) -> None:
+    """The deadlines that pass meanwhile are no longer anybody's."""
+    asked: list[str] = []
+
+    def handler(value: str) -> None:
+        asked.append(value)
+        block(5)
+        raise ODD
+
+    fn: Any = Service()
+    fn.timeout = handler
+    async with open_operator(OperatorConfig(timeout=3), fn, Source("a", 0.5, "b")) as results:
+        error: Any = await failure_of(results)
+        assert await failure_of(results) is error
+
+    assert type(error) is CallTimedOut
+    assert error.record == Record("a")
+    assert asked == ["a"]
 
 
 def blocks(number: int) -> None:
