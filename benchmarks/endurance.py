@@ -33,9 +33,8 @@ from asyncwait.spec import (
     Record,
     Retry,
     Snapshot,
-    decode_snapshot,
-    encode_snapshot,
 )
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 
 OPERATORS: dict[str, OpenOperator] = {
     "reference": reference,

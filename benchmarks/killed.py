@@ -1,4 +1,4 @@
-"""Jobs that are killed: nothing is lost, nothing comes twice, and little is paid for twice.
+"""Jobs that are killed: nothing is lost, nothing comes twice, and little is called twice.
 
     python benchmarks/killed.py [--kills 20] [--rows 2000]
 

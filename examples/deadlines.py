@@ -11,15 +11,8 @@ import sliding_window
 from sliding_window import SlidingWindow
 
 from asyncwait.conformance import StreamBackend, stream_backend
-from asyncwait.spec import (
-    CallTimedOut,
-    FunctionParts,
-    OperatorConfig,
-    Record,
-    Statistics,
-    TooManyAbandonedCalls,
-    collect_results,
-)
+from asyncwait.spec import CallTimedOut, OperatorConfig, Record, Statistics, TooManyAbandonedCalls
+from asyncwait.toolkit import FunctionParts, collect_results
 
 GRACE = 0.01
 """Seconds in which a cancelled call may end, before it counts as abandoned."""

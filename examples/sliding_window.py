@@ -12,13 +12,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 
 from asyncwait.conformance import StreamBackend, stream_backend
-from asyncwait.spec import (
+from asyncwait.spec import OperatorConfig, OperatorError, Record, Snapshot, Statistics
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorConfig,
-    OperatorError,
-    Record,
-    Snapshot,
-    Statistics,
     awaitable_of,
     call_failed,
     check_arguments,

@@ -16,7 +16,7 @@ from chapters import (
 )
 from where import ROOT
 
-from asyncwait.backends.faulty import FAULTY, ODD, Faulty
+from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.harness import play
@@ -75,17 +75,14 @@ def fault_pages() -> Iterator[tuple[str, str]]:
 def _gallery(uri: str) -> Iterator[str]:
     yield f"# The gallery\n\n{counted(FAULTY, 'operator')} break one rule each, by one small "
     yield f"change to a sound one, and {counted(FAULTY_MAILBOXES, 'mailbox')[:-1]}es do. The "
-    yield f"suite convicts every one of them by that rule. {counted(ODD, 'other')} are odd, and "
-    yield "sound: they pass the suite. `asyncwait verify faulty-NAME` shows the verdict.\n\n"
+    yield "suite convicts every one of them by that rule. `asyncwait verify faulty-NAME` shows the "
+    yield "verdict.\n\n"
     yield "| operator | breaks | what it does | bug that had it |\n|---|---|---|---|\n"
     bugs = bugs_by_operator()
     for faulty in EVERY_FAULT:
         link = f"[{faulty.name}]({folder_of(faulty.rule)}.md#{faulty.name})"
         bug = bugs.get(faulty.name, ("", ""))[0]
         yield f"| {link} | {rule_link(faulty.rule, uri)} | {_cell(faulty.sentence)} | {bug} |\n"
-    yield "\n## Odd, and sound { #odd }\n\n| operator | what it does |\n|---|---|\n"
-    for odd in ODD:
-        yield f"| `odd-{odd.name}` | {_cell(odd.sentence)} |\n"
 
 
 def _faults(faults: Iterable[Faulty | FaultyMailbox], uri: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What MkDocs calls: brings in the pages that stand elsewhere, and those that are generated."""
 
 import re
+import sys
 from collections.abc import Iterator
 
 from chapters import EVIDENCE, RELATED, decorated, rule_link
@@ -14,8 +15,12 @@ from source_pages import source_pages
 from tables import capabilities_page, contract_page, rules_page
 from where import ELSEWHERE, ROOT
 
+from asyncwait.conformance.upstream import upstream_page
+from asyncwait.spec.rules._contract import contract_page as sentences_page
+
 CHAPTER = re.compile(r"spec/(\d\d-\w+|mailbox/\d\d-\w+)\.md")
-TABLES = ("spec/contract.md", "upstream.md", "bugs.md")
+TABLES_BUILT = {"spec/contract.md": sentences_page(), "upstream.md": upstream_page()}
+TABLES = (*TABLES_BUILT, "bugs.md")
 """Pages whose tables name rules in the third column, and examples or faulty operators behind it."""
 
 RULES_AT = 3
@@ -48,10 +53,20 @@ def _code_behind(files: Files, uri: str) -> Iterator[str]:
     yield from code_linked(file.content_string, uri)
 
 
+def peer_pages() -> Iterator[tuple[str, str]]:
+    """Yield the pages on peers: their folder holds what was measured, and plays it again."""
+    sys.path.append(str(ROOT / "examples" / "peers"))
+    from peer_pages import pages
+
+    yield from pages()
+
+
 def _generated() -> Iterator[tuple[str, str]]:
     yield "spec/rules.md", rules_page("spec/rules.md")
     yield "capabilities.md", capabilities_page("capabilities.md")
     yield "contract.md", contract_page()
+    yield from TABLES_BUILT.items()
+    yield from peer_pages()
     yield from example_pages()
     yield from fault_pages()
 
@@ -59,12 +74,16 @@ def _generated() -> Iterator[tuple[str, str]]:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Change what stands otherwise in the repository: links, and what belongs to rules."""
     uri = page.file.src_uri
-    if page.file.generated_by is not None and uri not in ELSEWHERE.values():
+    if page.file.generated_by is not None and not _has_links_of_the_repository(uri):
         return markdown
     text = relinked(markdown, uri)
     if CHAPTER.fullmatch(uri):
         text = decorated(text, uri)
     return "\n".join(_row(line, uri) for line in text.split("\n")) if uri in TABLES else text
+
+
+def _has_links_of_the_repository(uri: str) -> bool:
+    return uri in (*ELSEWHERE.values(), *TABLES) or uri.startswith("peers")
 
 
 def _row(line: str, uri: str) -> str:

@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 
-from where import ROOT, in_repository, on_site, source_uri
+from where import BUILT, ROOT, in_repository, on_site, source_uri
 
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 """In which nothing is a link."""
@@ -55,7 +55,7 @@ def relative(target: str, uri: str) -> str:
 
 def _target(target: str, uri: str) -> str:
     path = _path(target, uri)
-    if not (ROOT / path).exists():
+    if not (path.startswith(BUILT) or (ROOT / path).exists()):
         raise FileNotFoundError(f"{in_repository(uri)}: there is no {path}")
     return on_site(path) or source_uri(path)
 

@@ -1,5 +1,6 @@
 """What leads to the pages: a menu, made of the pages by hand and of the areas of rules."""
 
+import json
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -82,12 +83,18 @@ def _specification() -> list[Any]:
     ]
 
 
+def _peers() -> list[str]:
+    measured = (ROOT / "examples/peers/measured.json").read_text(encoding="utf-8")
+    return [each["name"] for each in json.loads(measured)]
+
+
 def _evidence() -> list[Any]:
     folders = {area.title: area.folder for area in areas().values()}
     folders["The task mailbox"] = folder_of("MBX-1")
     return [
         {"The gallery": "faults/index.md"},
         {"Bugs that operators have had": "bugs.md"},
+        {"Other libraries": ["peers.md", *(f"peers/{name}.md" for name in _peers())]},
         {"Faulty operators": [{title: f"faults/{name}.md"} for title, name in folders.items()]},
         {"Examples": [{title: f"spec/examples/{name}.md"} for title, name in folders.items()]},
     ]

@@ -19,10 +19,12 @@ ELSEWHERE = {
     f"{SCENARIO}/json-lines.md": "protocol/json-lines.md",
     f"{SCENARIO}/schema.json": "protocol/schema.json",
     f"{SUITE}/judging/README.md": "judging-steps.md",
-    f"{SUITE}/upstream/upstream.md": "upstream.md",
     "CHANGELOG.md": "changelog.md",
 }
 """What is brought in from outside of `docs`: its path in the repository, and on the site."""
+
+BUILT = ("docs/peers.md", "docs/peers/", "docs/spec/contract.md", "docs/upstream.md")
+"""How the paths begin of pages that stand in no folder, and are linked to all the same."""
 
 _BACK = {there: here for here, there in ELSEWHERE.items()}
 

@@ -60,7 +60,7 @@ class Run:
         return [call for call in self.log if call.status == status]
 
 
-def paid_twice(log: Sequence[Call]) -> int:
+def completed_twice(log: Sequence[Call]) -> int:
     """Count the answers for airports that had one."""
     paid = [call.icao for call in log if call.status == 200]
     return len(paid) - len(set(paid))
@@ -91,8 +91,8 @@ def mismatches(run: Run) -> list[str]:
         for what, found, right in _compared(run)
         if found != right
     ]
-    if (twice := paid_twice(run.log)) > run.job.capacity:
-        wrong.append(f"{run.on}: {twice} paid for twice, of {run.job.capacity} that may be")
+    if (twice := completed_twice(run.log)) > run.job.capacity:
+        wrong.append(f"{run.on}: {twice} completed twice, of {run.job.capacity} that may be")
     return wrong
 
 

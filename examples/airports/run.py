@@ -1,9 +1,9 @@
-"""Fetch the weather of 28,000 airports, be killed half-way, and pay for (almost) nothing twice.
+"""Fetch the weather of 28,000 airports, be killed half-way, and call (almost) nothing twice.
 
 python examples/airports/run.py
 
 It is done by the pool, and on Spark, each in a process that is killed (SIGKILL) and started again
-with the same journal. The service runs on this machine; its log says what was paid for.
+with the same journal. The service runs on this machine; its log says what was completed.
 """
 
 import argparse

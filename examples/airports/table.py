@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from figures import Run, paid_twice, under_way
+from figures import Run, completed_twice, under_way
 from rich.console import Console
 from rich.table import Table
 
@@ -28,7 +28,7 @@ def _column(run: Run) -> dict[str, str]:
         "calls answered by 429": f"{len(run.answered(429)):,}",
         "calls answered by 500": f"{len(run.answered(500)):,}",
         "at the service at the kill": f"{under_way(run.log, run.moments.killed):,}",
-        "answers paid for twice": f"{paid_twice(run.log):,}",
+        "answers completed twice": f"{completed_twice(run.log):,}",
         "found in the journal": f"{run.result.found:,}",
         "rows": f"{len(run.result.rows):,}",
         "errors": f"{run.errors:,}",

@@ -132,7 +132,7 @@ async def on_pool(job: Job, url: str, *, quiet: bool) -> Fetched:
 
 
 def in_threads(job: Job, url: str, *, quiet: bool) -> Fetched:
-    """Fetch everything in threads: nothing ends a call there, so the client gives up by itself."""
+    """Fetch everything in threads: nothing ends a call there, so the client has a time limit."""
     fetched = Fetched()
 
     def fetch(number: int) -> int:

@@ -35,7 +35,7 @@ class Run:
 
     @property
     def late(self) -> set[int]:
-        """The requests that were given up."""
+        """The requests that were cancelled."""
         return self.missing("deadline", "client")
 
     def answered(self, status: int) -> list[Call]:
@@ -94,7 +94,7 @@ def _compared(run: Run) -> Iterator[tuple[str, object, object]]:
 
 
 def _calls_by_request(run: Run) -> Counter[int]:
-    """Count those that the service saw, and those that were given up before they got there."""
+    """Count those that the service saw, and those that were cancelled before they got there."""
     seen = Counter(call.number for call in run.log)
     unseen = Counter(run.fetched.begun) - seen
     return seen + Counter({number: unseen[number] for number in unseen if number in run.late})

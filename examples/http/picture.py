@@ -11,7 +11,7 @@ KINDS = {
     200: ("answered", "tab:blue"),
     429: ("told to come again (429)", "tab:orange"),
     500: ("failed (500)", "tab:red"),
-    0: ("given up by the client", "black"),
+    0: ("cancelled by the client", "black"),
 }
 
 

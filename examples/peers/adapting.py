@@ -12,13 +12,9 @@ from functools import partial
 from typing import Any, Self, TypeAlias
 
 from asyncwait.conformance import StreamBackend, stream_backend
-from asyncwait.spec import (
-    CallTimedOut,
+from asyncwait.spec import CallTimedOut, OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorConfig,
-    Record,
-    Snapshot,
-    Statistics,
     awaitable_of,
     call_failed,
     check_arguments,

@@ -13,12 +13,9 @@ from typing import Any, Self, TypeAlias
 import aiostream
 
 from asyncwait.conformance import StreamBackend, stream_backend
-from asyncwait.spec import (
+from asyncwait.spec import OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorConfig,
-    Record,
-    Snapshot,
-    Statistics,
     awaitable_of,
     call_failed,
     check_arguments,

@@ -61,22 +61,13 @@ from asyncwait.conformance.timeline import draw_lanes, draw_svg
 from asyncwait.conformance.vectors import Found
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Verdict
 from asyncwait.reference import open_operator
-from asyncwait.spec import (
-    AsyncWaitError,
-    InvalidConfig,
-    InvalidResult,
-    NotPortable,
-    Record,
-    Snapshot,
-    call_failed,
-    collect_results,
-    encode_snapshot,
-    join_errors,
-)
+from asyncwait.spec import AsyncWaitError, InvalidConfig, InvalidResult, Record, Snapshot
 from asyncwait.spec.rules import mailbox_rules, rules
 from asyncwait.spec.scenario import Ending, Scenario, Timed, Trace, scenarios_from_json
+from asyncwait.spec.snapshots import NotPortable, encode_snapshot
 from asyncwait.spec.texts import joined
 from asyncwait.spec.vectors import Vector
+from asyncwait.toolkit import call_failed, collect_results, join_errors
 
 TEXTS = 10_000
 SEEDS = 5

@@ -1,4 +1,4 @@
-"""The run in `examples/airports`: real HTTP, a real kill, and next to nothing is paid for twice."""
+"""The run in `examples/airports`: real HTTP, a real kill, and hardly a call is completed twice."""
 
 import errno
 import importlib
@@ -58,10 +58,10 @@ def test_every_airport_has_its_row_once(made: Any) -> None:
         assert error or (temperature, wind) == (right["temperature"], right["wind"])
 
 
-def test_what_was_paid_for_is_found(made: Any) -> None:
-    """At most the calls under way at the kill are paid for twice, and the log says the same."""
+def test_what_was_completed_is_found(made: Any) -> None:
+    """At most the calls under way at the kill are completed twice, and the log says the same."""
     assert of("figures").mismatches(made) == []
-    assert of("figures").paid_twice(made.log) <= CAPACITY
+    assert of("figures").completed_twice(made.log) <= CAPACITY
     assert made.result.found >= AIRPORTS // 2 - CAPACITY
 
 
@@ -87,7 +87,7 @@ def test_no_more_calls_are_served_in_a_second_than_may_be(made: Any) -> None:
 
 
 def test_figures_of_a_log(example: Any) -> None:
-    """Only what was answered is paid for; a call is under way until it is answered."""
+    """Only what was answered is completed; a call is under way until it is answered."""
     figures, call = of("figures"), of("weather").Call
     log = [
         call("EDDF", 1.0, 4.0, 200),
@@ -97,7 +97,7 @@ def test_figures_of_a_log(example: Any) -> None:
         call("LFPG", 6.0, 6.0, 429),
     ]
 
-    assert figures.paid_twice(log) == 1
+    assert figures.completed_twice(log) == 1
     assert [figures.under_way(log, at) for at in (0.5, 2.5, 3.0, 5.0, 6.5)] == [0, 2, 2, 0, 1]
     assert figures.in_flight(log) == [
         (1.0, 1), (2.0, 2), (3.0, 2), (4.0, 1), (5.0, 0), (6.0, 1), (7.0, 0)
@@ -118,7 +118,7 @@ def test_a_difference_is_told(made: Any) -> None:
     assert rows[0] == f"pool: rows: {AIRPORTS - 1}, and not {AIRPORTS}"
     assert lost[0].startswith("pool: rows with an answer: ")
     assert found == [f"pool: found in the journal: {result.found + 1}, and not {result.found}"]
-    assert often[-1].endswith(f" paid for twice, of {CAPACITY} that may be")
+    assert often[-1].endswith(f" completed twice, of {CAPACITY} that may be")
 
 
 def test_the_command_prints_a_table(example: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,7 @@ def test_the_command_prints_a_table(example: Any, capfd: pytest.CaptureFixture[s
 
     shown = capfd.readouterr()
     assert code == 0, shown.err
-    assert "answers paid for twice" in shown.out
+    assert "answers completed twice" in shown.out
     assert "pool: killed half-way; it is started again" in shown.err
     assert "100 of 100 done" in shown.err
 

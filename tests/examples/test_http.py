@@ -52,7 +52,7 @@ def test_the_service_has_counted_the_same(on: str, runs: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("on", ONES)
 def test_everything_occurs(on: str, runs: dict[str, Any]) -> None:
-    """The comparison says something: there are retries, 429s, errors and requests given up."""
+    """The comparison says something: there are retries, 429s, errors and cancelled requests."""
     made, figures = runs[on], runs[on].fetched.statistics
 
     assert figures.retries > 0

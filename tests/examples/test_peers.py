@@ -1,45 +1,18 @@
 """The pages on peers: each failure on them is played again, and no rule is missing."""
 
-import re
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flink_runs import run_of
-from smallest_failures import EVIDENCE, drawn
 
 from asyncwait.conformance._verify import Coverage, verify
-from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import scenarios_from_json
 
-ROOT = Path(__file__).resolve().parents[2]
-PEERS = ROOT / "examples" / "peers"
-PAGES = sorted((ROOT / "docs" / "peers").glob("*.md"))
-OVERVIEW = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
-
-SECTION = re.compile(
-    r"^## (?P<rule>[A-Z]+-\d+): (?P<title>.*?)$.*?" + EVIDENCE, re.MULTILINE | re.DOTALL
-)
-
-TRIES = 20
-"""Of a scenario, until it shows what it shows now and then."""
+PEERS = Path(__file__).resolve().parents[2] / "examples" / "peers"
+NAMES = [each["name"] for each in json.loads((PEERS / "measured.json").read_bytes())]
 
 pytestmark = pytest.mark.timeout(300)
-
-
-def sections(page: Path) -> list[dict[str, str]]:
-    """What a page says of each rule."""
-    return [found.groupdict() for found in SECTION.finditer(page.read_text(encoding="utf-8"))]
-
-
-def broken_on(page: Path) -> dict[str, bool]:
-    """The rules that are broken by the table of the overview, and whether that was promised."""
-    _, table = OVERVIEW.split("## Rules")
-    heading, _, *rows = [line for line in table.splitlines() if line.startswith("|")]
-    place = next(n for n, cell in enumerate(heading.split("|")) if f"peers/{page.name}" in cell)
-    cells = [row.split("|") for row in rows]
-    return {c[1].split()[0]: "**" in c[place] for c in cells if "broken" in c[place]}
 
 
 @pytest.fixture(autouse=True)
@@ -50,46 +23,46 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listed() -> Any:
-    """The list of peers, which stands beside the adapters."""
+    """What was measured, by the name of the peer."""
+    import measured  # pyright: ignore[reportMissingImports]
+
+    return {each.name: each for each in measured.all_measured()}
+
+
+def test_every_peer_is_measured(listed: Any) -> None:
+    """In the order of the list."""
     import peers  # pyright: ignore[reportMissingImports]
 
-    return {f"{peer.name}.md": peer for peer in peers.PEERS}
+    assert list(listed) == [peer.name for peer in peers.PEERS] == NAMES
 
 
-def test_every_peer_has_a_page(listed: Any) -> None:
-    """And each page a peer, which the overview leads to."""
-    assert {page.name for page in PAGES} == set(listed)
-    assert set(re.findall(r"\(peers/(.*?)\)", OVERVIEW)) == set(listed)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_its_page_draws_happens(name: str, listed: Any) -> None:
+    """Each scenario breaks its rule, now and then at least, and the page draws it."""
+    import peer_pages  # pyright: ignore[reportMissingImports]
+
+    text = "\n".join(peer_pages.page(listed[name]))
+
+    for rule, scenario in listed[name].smallest.items():
+        assert f"## {rule}: {rules()[rule].title}" in text
+        assert f"asyncwait play {listed[name].peer.backend} '{scenario}'" in text
+    assert text.count(">>>") >= len(listed[name].smallest)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_is_drawn_is_what_happens(page: Path, listed: Any) -> None:
-    """Each scenario of the page breaks its rule as it stands there, or now and then at least."""
-    shown = sections(page)
-    backend = load_backend(shown[0]["name"])
-    assert isinstance(backend, StreamBackend)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_rule_is_missing(name: str, listed: Any) -> None:
+    """What the examples show broken was measured, and each has its cell in the overview."""
+    import peer_pages  # pyright: ignore[reportMissingImports]
 
-    for section in shown:
-        (scenario,) = scenarios_from_json(section["json"].encode())
-        runs = (run_of(backend, scenario).broken for _ in range(TRIES))
-        failure = next(broken[section["rule"]] for broken in runs if section["rule"] in broken)
-        exact = drawn(failure) == section["drawn"].splitlines()
-        assert exact or listed[page.name].varies
-        assert rules()[section["rule"]].title == section["title"]
+    measured = listed[name]
+    verdict = verify(measured.peer.backend, Coverage(1, shrinks=False))
 
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_no_rule_is_missing(page: Path, listed: Any) -> None:
-    """What the examples show broken has its section, and each section its cell in the table."""
-    shown = {section["rule"] for section in sections(page)}
-
-    verdict = verify(listed[page.name].backend, Coverage(1, shrinks=False))
-
-    assert {result.rule.id for result in verdict.failed} <= shown
-    assert {rule: rule in listed[page.name].promised for rule in shown} == broken_on(page)
+    assert {result.rule.id for result in verdict.failed} <= set(measured.smallest)
     assert not verdict.errors
+    rows = {rule.split()[0]: "**" in said for rule, said in peer_pages.rules_of([measured])}
+    assert rows == {rule: rule in measured.peer.promised for rule in measured.smallest}
 
 
 def test_what_is_promised_are_rules(listed: Any) -> None:
     """By their ids."""
-    assert all(peer.promised <= set(rules()) for peer in listed.values())
+    assert all(each.peer.promised <= set(rules()) for each in listed.values())

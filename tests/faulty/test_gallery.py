@@ -1,12 +1,15 @@
 """The gallery: what is faulty is convicted by its rule, what is only odd is not."""
 
 import inspect
+import subprocess
+import sys
 from functools import cache
 
 import pytest
+from odd import ODD
 from sweep import is_convicted
 
-from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation, gallery
+from asyncwait.backends.faulty import FAULTY, Faulty, Variation, gallery
 from asyncwait.backends.faulty._families import varied
 from asyncwait.conformance import Backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
@@ -89,7 +92,7 @@ def test_it_overrides_what_is_public(variation: Variation) -> None:
         for name in vars(one)
         if name.startswith("_") and not name.startswith("__")
         for base in one.__mro__[1:]
-        if not base.__module__.startswith("asyncwait.backends.faulty")
+        if not base.__module__.startswith(("asyncwait.backends.faulty", "odd."))
         and inspect.isfunction(vars(base).get(name))
     ]
 
@@ -111,19 +114,31 @@ def test_a_change_of_nothing_is_refused() -> None:
 
 def test_names_are_unique() -> None:
     """No operator hides another one."""
-    assert len(gallery()) == len(VARIATIONS)
+    assert len(gallery()) == len(FAULTY)
     assert len({variation.name for variation in VARIATIONS}) == len(VARIATIONS)
 
 
 def test_the_gallery_gives_backends_by_name() -> None:
-    """Each factory makes a backend, and its name says which kind of operator that is."""
-    assert list(gallery()) == [f"faulty-{f.name}" for f in FAULTY] + [f"odd-{o.name}" for o in ODD]
+    """Each factory makes a backend, and its name says that it is faulty."""
+    assert list(gallery()) == [f"faulty-{f.name}" for f in FAULTY]
     assert all(isinstance(factory(), Backend) for factory in gallery().values())
 
 
 def test_the_gallery_is_found_by_its_entry_point() -> None:
     """`asyncwait verify faulty-...` finds the operators without naming a module."""
     assert set(gallery()) <= set(known_backends())
+
+
+def test_without_trio_the_others_are_there() -> None:
+    """The gallery can be looked at, and whoever asks for one on trio is told what is missing."""
+    program = (
+        "import sys; sys.modules['trio'] = None\n"
+        "from asyncwait.backends.faulty import gallery\n"
+        "gallery()['faulty-checks-nothing'](), gallery()['faulty-tells-the-cancelled']()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+
+    assert b"MissingExtra: trio is not installed" in done.stderr
 
 
 def _examples() -> list[Scenario]:

@@ -3,7 +3,6 @@
 import ast
 import asyncio
 import inspect
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 import anyio
 import pytest
 import trio
+from odd import ODD
+from odd import sound as package
 
-from asyncwait.backends.faulty import ODD, Variation
-from asyncwait.backends.faulty import sound as package
+from asyncwait.backends.faulty import Variation
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play, run_virtual
 from asyncwait.conformance.judging import judge
@@ -355,23 +355,12 @@ def test_no_rule_convicts_it_where_one_did_once(odd: Variation, case: str) -> No
 
 @each_module
 def test_it_is_written_from_the_contract_alone(module: Path) -> None:
-    """No anyio, no reference, no pool: the standard library, trio, and `asyncwait.spec`."""
+    """No anyio, no reference, no pool: the standard library, trio, the contract and its toolkit."""
     allowed = {*sys.stdlib_module_names, "trio"}
     names = [name for name in _imports(module) if name.partition(".")[0] not in allowed]
 
-    assert [n for n in names if not n.startswith(("asyncwait.spec", package.__name__))] == []
-
-
-def test_without_trio_the_others_are_there() -> None:
-    """The gallery can be looked at, and whoever asks for one on trio is told what is missing."""
-    program = (
-        "import sys; sys.modules['trio'] = None\n"
-        "from asyncwait.backends.faulty import gallery\n"
-        "gallery()['odd-runs-on-callbacks'](), gallery()['odd-parks-each-record']()"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-
-    assert b"MissingExtra: trio is not installed" in done.stderr
+    own = ("asyncwait.spec", "asyncwait.toolkit", package.__name__)
+    assert [name for name in names if not name.startswith(own)] == []
 
 
 def _imports(module: Path) -> list[str]:

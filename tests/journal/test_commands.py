@@ -141,7 +141,7 @@ def test_what_can_not_be_merged_is_a_usage_error(mixed: str) -> None:
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         f"error: {mixed}/worse-{name_of(0)}.loose does not say whose it is: its header is damaged; "
-        "delete that file, and what is in there is paid for again\n"
+        "delete that file, and what is in there is called again\n"
     )
     assert summary(mixed) == before
 

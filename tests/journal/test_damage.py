@@ -266,7 +266,7 @@ def test_a_file_without_a_header_is_refused_by_name(
             use()
         assert str(caught.value) == (
             f"{on_disk.path}/{name} does not say whose it is: its header is damaged; delete that "
-            "file, and what is in there is paid for again"
+            "file, and what is in there is called again"
         )
 
 

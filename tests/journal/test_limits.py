@@ -94,7 +94,7 @@ def test_what_is_no_payload_is_refused(journal: Journal) -> None:
 
 @pytest.mark.parametrize(("job", "version"), [("other", "1"), ("job", "2")])
 def test_another_owner_is_refused(journal: Journal, job: str, version: str) -> None:
-    """Whatever was paid for stays his; it is an argument that is wrong."""
+    """Whatever was completed stays his; it is an argument that is wrong."""
     other = Journal(journal.path, job, version)
     for use in (other.prepare, lambda: other.attempt("part")):
         with pytest.raises(JournalMismatch) as caught:

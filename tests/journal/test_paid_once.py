@@ -20,7 +20,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 class Service:
-    """Counts what it is paid for."""
+    """Counts its calls."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []

@@ -18,6 +18,10 @@ from asyncwait.spec import Snapshot
 COLLECTED = re.compile(r"\.(__main__|conftest|test_\w+|areas\.\w+\.\w+)$")
 
 
+MOST_NAMES = 30
+"""Of `asyncwait.spec`: the contract, which one reads in a sitting."""
+
+
 @pytest.fixture(scope="session")
 def public(modules: dict[str, Module]) -> list[Module]:
     """The modules whose names users may import."""
@@ -66,6 +70,11 @@ def sort_key(name: str) -> tuple[int, list[tuple[int, str]]]:
 def test_every_public_module_says_what_it_exports(public: list[Module]) -> None:
     """A module that others import from lists its names in `__all__`."""
     assert [module.name for module in public if module.exports is None] == []
+
+
+def test_the_specification_exports_the_contract_alone(modules: dict[str, Module]) -> None:
+    """What only some read has a module of its own: snapshots as bytes, the toolkit, scenarios."""
+    assert len(modules["asyncwait.spec"].exports or []) <= MOST_NAMES
 
 
 def test_exports_are_sorted_and_unique(public: list[Module]) -> None:

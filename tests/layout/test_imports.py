@@ -7,26 +7,29 @@ import sys
 import pytest
 from package_modules import Module
 
-SUITE = {"spec", "scenario", "harness", "suite"}
+SUITE = {"spec", "toolkit", "scenario", "harness", "suite"}
 
 # Part -> the parts of ours that it may import besides itself.
 OURS = {
     "spec": {"scenario"},
     "scenario": {"spec"},
-    "reference": {"spec"},
+    "toolkit": {"spec"},
+    "reference": {"spec", "toolkit"},
     "harness": {"spec", "scenario"},
     "suite": SUITE,
     "backends": set[str](),
-    "backends.flink": {"spec", "reference", "backends.java"},
-    "backends.pyflink": {"spec", "reference", "backends.flink"},
+    "backends.flink": {"spec", "toolkit", "reference", "backends.java"},
+    "backends.pyflink": {"spec", "toolkit", "reference", "backends.flink"},
     "backends.spark": {
         "spec",
+        "toolkit",
         "backends.java",
         "backends.journal",
         "backends.pool",
         "backends.threads",
     },
-    "backends.threads": {"spec", "backends.pool"},
+    "backends.threads": {"spec", "toolkit", "backends.pool"},
+    "backends.journal": {"spec"},
     "adapter.chain": SUITE | {"reference", "backends.chain", "backends.emitter", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
     "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
@@ -39,6 +42,7 @@ OURS = {
 # Part -> the distributions of others that it may import; a part that is not named may import any.
 OTHERS = {
     "spec": {"msgspec"},
+    "toolkit": {"msgspec"},
     "scenario": {"msgspec"},
     "reference": {"anyio", "msgspec", "trio"},
     "harness": {"anyio", "msgspec", "trio"},
@@ -75,7 +79,7 @@ def part_of(name: str) -> str:
 def allowed(part: str) -> set[str]:
     """What a part may import of ours; a backend that the table does not name gets the rule."""
     kind, _, backend = part.partition(".")
-    default = {"spec"} if kind == "backends" else SUITE | {f"backends.{backend}"}
+    default = {"spec", "toolkit"} if kind == "backends" else SUITE | {f"backends.{backend}"}
     return OURS.get(part, default) | {part}
 
 
@@ -90,6 +94,7 @@ def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
 
     assert found >= {
         "spec",
+        "toolkit",
         "scenario",
         "reference",
         "harness",
@@ -151,6 +156,7 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
         ("asyncwait.spec.scenario", "scenario"),
         ("asyncwait.spec.scenario.trace", "scenario"),
         ("asyncwait.spec._config", "spec"),
+        ("asyncwait.toolkit._plain", "toolkit"),
         ("asyncwait.conformance.harness._clock", "harness"),
         ("asyncwait.conformance._guard", "suite"),
         ("asyncwait.backends", "backends"),

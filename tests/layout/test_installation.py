@@ -1,4 +1,4 @@
-"""The traps of the layout: one package in four portions, whole in the wheel."""
+"""The traps of the layout: one package in five portions, whole in the wheel."""
 
 import ast
 import importlib
@@ -11,7 +11,7 @@ import pytest
 from package_modules import Module
 from packaging.requirements import Requirement
 
-PARTS = ("backends", "conformance", "reference", "spec")
+PARTS = ("backends", "conformance", "reference", "spec", "toolkit")
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def is_editable(installed: Distribution) -> bool:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_no_portion_in_the_checkout_holds_a_root_module(checkout: Path, part: str) -> None:
-    """An `__init__.py` beside one part would hide the other three portions."""
+    """An `__init__.py` beside one part would hide the other four portions."""
     assert (checkout / part / "asyncwait" / part).is_dir()
     assert not (checkout / part / "asyncwait" / "__init__.py").exists()
 
@@ -52,7 +52,7 @@ def test_every_part_says_that_it_is_typed(portions: list[Path], part: str) -> No
 def test_the_package_is_whole_as_installed(
     checkout: Path, installed: Distribution, portions: list[Path], *, is_editable: bool
 ) -> None:
-    """A wheel holds each file of the four parts and the root; an editable one is the checkout."""
+    """A wheel holds each file of the five parts and the root; an editable one is the checkout."""
     if is_editable:
         assert set(portions) == {checkout / part / "asyncwait" for part in PARTS}
         return

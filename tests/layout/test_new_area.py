@@ -131,7 +131,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> dic
     """Variables with which Python finds a copy of the package that has one more area."""
     folder = tmp_path_factory.mktemp("copy")
     package = folder / "asyncwait"
-    for portion in ("spec", "reference", "conformance", "backends"):
+    for portion in ("spec", "toolkit", "reference", "conformance", "backends"):
         shutil.copytree(checkout / portion / "asyncwait", package, dirs_exist_ok=True)
     shutil.copy(checkout / "spec/_root/__init__.py", package)
     for name, text in NEW.items():

@@ -26,7 +26,10 @@ GENERATED = 100
 
 def write(file: Path) -> None:
     """Play, and keep for each operator its rule, if it breaks one, and its runs."""
-    from asyncwait.backends.faulty import FAULTY, ODD
+    sys.path.append(str(Path(__file__).parents[1] / "support"))
+    from odd import ODD
+
+    from asyncwait.backends.faulty import FAULTY
 
     faulty = [(f.rule, list(_convicting(f))) for f in FAULTY if not f.blocks]
     sound = [(None, list(_played(odd, GENERATED))) for odd in ODD]

@@ -31,7 +31,7 @@ from queue import SimpleQueue
 from mutate import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-PORTIONS = ("spec", "reference", "conformance", "backends")
+PORTIONS = ("spec", "toolkit", "reference", "conformance", "backends")
 LONGEST = 240
 """Seconds after which a mutant counts as killed: it hangs."""
 

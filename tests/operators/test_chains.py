@@ -400,16 +400,16 @@ async def test_figures_are_sums(open_operator: OpenOperator) -> None:
 
 async def test_a_chain_is_entered_and_left_once(open_operator: OpenOperator) -> None:
     """As every operator is, and read while it is open."""
-    visit = chain(open_operator, open_operator)(OperatorConfig(), (echo, echo), Source("x"))
+    context = chain(open_operator, open_operator)(OperatorConfig(), (echo, echo), Source("x"))
 
     with pytest.raises(RuntimeError, match=r"^the chain is not open: use `async with`$"):
-        await anext(visit)
-    async with visit as results:
+        await anext(context)
+    async with context as results:
         with pytest.raises(RuntimeError, match=r"^an operator is entered once: "):
-            await visit.__aenter__()
+            await context.__aenter__()
         assert await read_all(results) == ["x"]
     with pytest.raises(RuntimeError, match=r"^the operator was left before: "):
-        await visit.__aexit__(None, None, None)
+        await context.__aexit__(None, None, None)
 
 
 def test_what_is_no_chain_is_refused() -> None:

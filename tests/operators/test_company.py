@@ -15,9 +15,8 @@ from asyncwait.spec import (
     Record,
     Statistics,
     Watermark,
-    decode_snapshot,
-    encode_snapshot,
 )
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 
 pytestmark = pytest.mark.anyio
 

@@ -15,10 +15,10 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     OperatorError,
-    PlainWait,
     Record,
     Retry,
 )
+from asyncwait.toolkit import PlainWait
 
 pytestmark = pytest.mark.anyio
 

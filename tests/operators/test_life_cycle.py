@@ -29,7 +29,7 @@ async def test_a_context_that_was_left_is_not_entered_again(open_operator: OpenO
 
 @pytest.mark.anyio
 async def test_a_context_is_not_entered_inside_itself(open_operator: OpenOperator) -> None:
-    """The first visit goes on as if nothing had been."""
+    """The first entry goes on as if nothing had been."""
     operator = open_operator(OperatorConfig(), echo, Source("a", "b"))
 
     async with operator as results:

@@ -8,14 +8,8 @@ import anyio
 import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, seconds_now
 
-from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
-    InvalidConfig,
-    InvalidResult,
-    PlainWait,
-    Retry,
-)
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Retry
+from asyncwait.toolkit import PlainWait
 
 pytestmark = pytest.mark.anyio
 

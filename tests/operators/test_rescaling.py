@@ -20,9 +20,8 @@ from asyncwait.spec import (
     Record,
     Snapshot,
     Watermark,
-    merge_snapshots,
-    split_snapshot,
 )
+from asyncwait.spec.snapshots import merge_snapshots, split_snapshot
 
 KEYS = ("x", "y", "z")
 ELEMENTS = st.lists(

@@ -19,9 +19,8 @@ from asyncwait.spec import (
     Snapshot,
     Watermark,
     WatermarkStatus,
-    decode_snapshot,
-    encode_snapshot,
 )
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 
 pytestmark = pytest.mark.anyio
 

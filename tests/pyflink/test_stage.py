@@ -9,7 +9,7 @@ import pytest
 from asyncwait.backends.pyflink import open_operator
 from asyncwait.backends.pyflink._stage import Ended, Stage
 from asyncwait.backends.pyflink._threading import Condition, Lock
-from asyncwait.spec import plain_wait
+from asyncwait.toolkit import plain_wait
 
 
 class Clock:

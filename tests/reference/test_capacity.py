@@ -188,7 +188,7 @@ async def test_records_without_results_free_their_slots_with_nobody_reading(feed
 async def test_calls_never_exceed_the_capacity_and_use_all_of_it(
     feed: Any, service: Service, capacity: int
 ) -> None:
-    """The service sees exactly as many calls at once as it was said to bear."""
+    """The service sees exactly as many calls at once as its limit says."""
     source = feed(*(Record(1) for _ in range(20)))
 
     async with open_operator(OperatorConfig("unordered", capacity), service, source) as results:

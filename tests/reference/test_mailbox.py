@@ -15,7 +15,8 @@ from asyncwait.reference import (
     MailboxState,
     TaskMailbox,
 )
-from asyncwait.spec import Loop, running_loop
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import running_loop
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from asyncwait.reference import MAIN, OPERATOR, Mail, MailboxClosedError, TaskMailbox
-from asyncwait.spec import Loop, running_loop
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import running_loop
 
 
 @pytest.fixture

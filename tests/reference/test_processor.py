@@ -15,8 +15,8 @@ from asyncwait.reference import (
     MailboxState,
     TaskMailbox,
 )
-from asyncwait.spec import Loop, running_loop
-from asyncwait.spec.mailbox import Controller, DefaultAction, MailboxMetrics, Suspension
+from asyncwait.spec.mailbox import Controller, DefaultAction, Loop, MailboxMetrics, Suspension
+from asyncwait.toolkit import running_loop
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,8 @@ import pytest
 
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.reference import TimerService
-from asyncwait.spec import Loop, running_loop
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import running_loop
 
 Post = Callable[[Callable[[], object]], object]
 

@@ -20,12 +20,12 @@ from asyncwait.spec import (
     CallTimedOut,
     Element,
     InvalidConfig,
-    NotPortable,
     OperatorConfig,
     Record,
     Snapshot,
     Watermark,
 )
+from asyncwait.spec.snapshots import NotPortable
 
 ROWS = ElementRows()
 

@@ -8,12 +8,12 @@ from asyncwait.spec import (
     Barrier,
     Element,
     LatencyMarker,
-    NotPortable,
     Record,
     Snapshot,
     Watermark,
     WatermarkStatus,
 )
+from asyncwait.spec.snapshots import NotPortable
 
 ROWS = ElementRows()
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import asyncwait.spec
+import asyncwait.spec.snapshots
 from asyncwait.spec import (
     AsyncWaitError,
     CallFailed,
@@ -16,14 +17,11 @@ from asyncwait.spec import (
     InvalidConfig,
     InvalidResult,
     MissingExtra,
-    NotPortable,
     OperatorError,
     Record,
-    SnapshotCorrupt,
-    SnapshotVersionUnsupported,
     TooManyAbandonedCalls,
-    join_errors,
 )
+from asyncwait.spec.snapshots import NotPortable, SnapshotCorrupt, SnapshotVersionUnsupported
 
 
 def pickled(error: Any) -> Any:
@@ -152,20 +150,9 @@ def test_errors_are_the_builtin_kind_that_one_expects(
 
 def test_one_class_catches_them_all() -> None:
     """Whatever asyncwait raises of its own is an AsyncWaitError."""
-    exported = [getattr(asyncwait.spec, name) for name in asyncwait.spec.__all__]
+    modules = (asyncwait.spec, asyncwait.spec.snapshots)
+    exported = [getattr(module, name) for module in modules for name in module.__all__]
     errors = [item for item in exported if isinstance(item, type) and issubclass(item, Exception)]
 
     assert {CallFailed, MissingExtra, SnapshotCorrupt} < set(errors)
     assert [kind for kind in errors if not issubclass(kind, AsyncWaitError)] == []
-
-
-def test_the_first_of_several_errors_is_told_of_the_others() -> None:
-    """No error is lost, and one that is there twice is told once."""
-    first, second, third = LookupError("1"), OSError("2"), OSError("3")
-
-    assert join_errors(None, first, None, second, first, third) is first
-    assert first.__notes__ == [
-        "Closing the operator raised, too: OSError('2')",
-        "Closing the operator raised, too: OSError('3')",
-    ]
-    assert join_errors(None, None) is None

@@ -19,14 +19,16 @@ from hypothesis import strategies as st
 from asyncwait.spec import (
     Barrier,
     InvalidConfig,
-    NotPortable,
     Record,
     Snapshot,
-    SnapshotCorrupt,
-    SnapshotVersionUnsupported,
     Stored,
     Watermark,
     WatermarkStatus,
+)
+from asyncwait.spec.snapshots import (
+    NotPortable,
+    SnapshotCorrupt,
+    SnapshotVersionUnsupported,
     decode_snapshot,
     encode_snapshot,
 )

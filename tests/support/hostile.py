@@ -12,7 +12,7 @@ import msgspec
 
 from asyncwait.conformance import StreamBackend
 from asyncwait.reference import open_operator as sound
-from asyncwait.spec import check_arguments
+from asyncwait.toolkit import check_arguments
 from asyncwait.spec.scenario import Ending, Leg, Trace
 
 {module}

@@ -38,15 +38,7 @@ from asyncwait.conformance.running import Broken, checked
 from asyncwait.conformance.running._speech import Program, told_from, trace_of
 from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.reference import open_operator
-from asyncwait.spec import (
-    AsyncWaitError,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-    decode_snapshot,
-    encode_snapshot,
-)
+from asyncwait.spec import AsyncWaitError, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     Request,
     Scenario,
@@ -58,6 +50,7 @@ from asyncwait.spec.scenario import (
     scenarios_to_json,
     trace_from_json,
 )
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 from asyncwait.spec.vectors import shipped_vectors, vectors_from_json, vectors_to_json
 
 MEMORY = 1 << 30  # bytes

@@ -15,7 +15,8 @@ import asyncwait.backends.emitter
 import asyncwait.backends.pool
 import asyncwait.reference
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import Element, Mode, OpenOperator, PlainWait, Record, ResultFuture
+from asyncwait.spec import Element, Mode, OpenOperator, Record, ResultFuture
+from asyncwait.toolkit import PlainWait
 
 OPERATORS: dict[str, OpenOperator] = {
     "reference": asyncwait.reference.open_operator,

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from odd import ODD
 from recorded_commands import commands, names_listed, verified
 from suite import quick_cases
 from sweep import PATIENCE, verdict_on
 
-from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation
+from asyncwait.backends.faulty import FAULTY, Faulty, Variation
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.evidence import Example, Witness
@@ -48,7 +49,7 @@ MUTANTS = "RECORD_MUTANTS"
 PAIRS = ("chain-pool-reference-asyncio", "chain-emitter-pool-trio-as-the-first")
 """Of all pairs of operators in a chain."""
 
-LEFT_OUT = ("chain-", "faulty-", "odd-", "flink", "pyflink", "spark")
+LEFT_OUT = ("chain-", "faulty-", "flink", "pyflink", "spark")
 """How the names of backends begin that are in another part, or are not played in Python alone."""
 
 

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 from msgspec.structs import replace
+from odd import ODD
 from suite import quick_cases
 
-from asyncwait.backends.faulty import FAULTY, ODD, Faulty, Variation
+from asyncwait.backends.faulty import FAULTY, Faulty, Variation
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import LoopName, play

@@ -9,7 +9,8 @@ from typing import assert_type
 
 from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
 from asyncwait.reference import ordered_wait as reference_wait
-from asyncwait.spec import OperatorError, PlainResults, Retry
+from asyncwait.spec import OperatorError, Retry
+from asyncwait.toolkit import PlainResults
 
 
 async def length(text: str) -> int:

@@ -13,7 +13,8 @@ from asyncwait.backends.threads import (
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.spec import OperatorError, PlainResults, Retry, Statistics
+from asyncwait.spec import OperatorError, Retry, Statistics
+from asyncwait.toolkit import PlainResults
 
 
 def length(text: str) -> int:

@@ -8,7 +8,8 @@ from rich.console import Console
 from asyncwait.backends.chain import ChainResults
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.backends.watching import export_metrics, show_progress, statistics_of
-from asyncwait.spec import OperatorResults, PlainResults, Statistics
+from asyncwait.spec import OperatorResults, Statistics
+from asyncwait.toolkit import PlainResults
 
 
 async def length(text: str) -> int:

@@ -8,7 +8,8 @@ import anyio
 import pytest
 from operators import PLAIN_FORMS, virtual_loop
 
-from asyncwait.spec import Mode, PlainResults
+from asyncwait.spec import Mode
+from asyncwait.toolkit import PlainResults
 
 OpenSleeping: TypeAlias = Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]
 

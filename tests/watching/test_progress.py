@@ -235,7 +235,7 @@ async def test_an_error_in_drawing_is_a_note_on_that_of_the_body(terminal: Conso
 
 
 async def test_a_context_is_entered_once(log: Console) -> None:
-    """A second visit says what to do instead."""
+    """A second entry says what to do instead."""
     shown = show_progress(Played(), console=log)
     async with shown:
         with pytest.raises(RuntimeError, match=r"entered before: an operator is watched by a new"):

@@ -27,9 +27,9 @@ from asyncwait.reference._source import End, SourceReader
 from asyncwait.reference._stream import ResultStream
 from asyncwait.reference._task import InputStatus, StreamTask
 from asyncwait.reference._timers import Timer, TimerService
-from asyncwait.spec import plain_wait
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxMetrics, MailboxState
+from asyncwait.toolkit import plain_wait
 
 open_operator = open_with()
 ordered_wait = plain_wait(open_operator, "ordered")

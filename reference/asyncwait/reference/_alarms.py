@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import anyio
 
-from asyncwait.spec import CallAt
+from asyncwait.spec.mailbox import CallAt
 
 Spawn: TypeAlias = Callable[..., Any]
 """Starts a coroutine function, with its arguments, as a task that ends with the operator."""

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._mailbox import TaskMailbox
-from asyncwait.spec import let_pass
 from asyncwait.spec.mailbox import MAIN, Description, MailboxState
+from asyncwait.toolkit import reraise_fatal
 
 T = TypeVar("T")
 
@@ -116,6 +116,6 @@ def _complete(future: Future[T], run: Callable[[], T]) -> None:
         result = run()
     except BaseException as error:
         future.set_exception(error)
-        let_pass(error)
+        reraise_fatal(error)
     else:
         future.set_result(result)

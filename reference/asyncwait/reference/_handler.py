@@ -18,20 +18,19 @@ import anyio.lowlevel
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
-from asyncwait.spec import (
+from asyncwait.spec import OperatorError, Record
+from asyncwait.toolkit import (
     CallScope,
-    OperatorError,
-    Record,
     attempt_timed_out,
     call_failed,
     call_scope,
     collect_results,
-    let_pass,
+    is_own_cancellation,
     outcome_of,
+    reraise_fatal,
     results_at_deadline,
     results_despite,
     supplied,
-    was_asked_for,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Attempt:
         try:
             invoke(self.handler.record.value, completion)
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             self.post(self.on_outcome, Raised(error, self.operator.clock(), by_callback=True))
 
     def completion(self) -> Completion:
@@ -107,8 +106,8 @@ class Attempt:
         try:
             return None if scope.cancel_called else await self.invoke()
         except BaseException as error:
-            let_pass(error)
-            if scope.cancel_called or was_asked_for(error):
+            reraise_fatal(error)
+            if scope.cancel_called or is_own_cancellation(error):
                 return None
             return Raised(error, self.operator.clock())
 
@@ -384,7 +383,7 @@ class ResultHandler:
             given = supplied(outcome.given) if outcome.is_supplied else outcome.given
             return collect_results(self.record, given)
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             failure = call_failed(self.record, error)
             raise failure from failure.__cause__
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.spec import ByKey
+from asyncwait.toolkit import ByKey
 
 if TYPE_CHECKING:
     from asyncwait.reference._handler import ResultHandler

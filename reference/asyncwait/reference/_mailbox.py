@@ -19,8 +19,7 @@ from typing import TypeVar
 import anyio
 
 from asyncwait.reference._mail import Mail
-from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxState
+from asyncwait.spec.mailbox import MAIN, Loop, MailboxClosedError, MailboxState
 
 T = TypeVar("T")
 

@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING
 
 from asyncwait.reference._queues import Entry, FenceEntry
 from asyncwait.spec import (
-    BackOffs,
-    CallScope,
     Element,
-    FunctionParts,
     LatencyMarker,
     OperatorConfig,
     Record,
     Watermark,
     WatermarkStatus,
-    invalid_key,
-    run_hook,
 )
+from asyncwait.toolkit import BackOffs, CallScope, FunctionParts, invalid_key, run_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable

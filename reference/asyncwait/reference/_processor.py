@@ -19,11 +19,11 @@ from anyio.lowlevel import checkpoint
 from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._mailbox import TaskMailbox
-from asyncwait.spec import Loop
 from asyncwait.spec.mailbox import (
     HIGHEST,
     MAIN,
     DefaultAction,
+    Loop,
     MailboxClosedError,
     MailboxMetrics,
     MailboxState,

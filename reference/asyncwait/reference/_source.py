@@ -6,8 +6,9 @@ from typing import Any
 
 import anyio
 
-from asyncwait.spec import Element, close_source, let_pass, was_asked_for
+from asyncwait.spec import Element
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import close_source, is_own_cancellation, reraise_fatal
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ class SourceReader:
                 if self.stopped:
                     break
         except BaseException as error:
-            let_pass(error)
-            if was_asked_for(error):
+            reraise_fatal(error)
+            if is_own_cancellation(error):
                 raise
             return error
         return None

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from asyncwait.spec import (
-    Element,
-    JoinableTasks,
-    OperatorConfig,
-    Snapshot,
-    Stored,
-    Visit,
-    check_arguments,
-    join_errors,
-)
+from asyncwait.spec import Element, OperatorConfig, Snapshot, Stored
+from asyncwait.toolkit import JoinableTasks, SingleEntry, check_arguments, join_errors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
@@ -54,14 +46,14 @@ class ResultStream:
         self.function = check_arguments(
             config, fn, elements, restore, "the reference operator", "retry", "max_held"
         )
-        self.visit = Visit()
+        self.single_entry = SingleEntry()
         self.parts = parts
         self.config = config
         self.elements = elements
         self.stored: tuple[Stored, ...] = () if restore is None else restore.in_flight
 
     async def __aenter__(self) -> Output:
-        self.visit.enter()
+        self.single_entry.enter()
         self.task = task = self.parts.task(
             self.parts, self.config, self.function, self.elements, self.stored
         )
@@ -95,7 +87,7 @@ class ResultStream:
             BaseException: it is for the whole program, or cancels the task; or closing the source
                 or the function raised it, and the body nothing.
         """
-        self.visit.leave()
+        self.single_entry.leave()
         with self.group.scopes(self.scopes):
             self.task.output.leave(self.group.misplaced)
             reason = await self.end_tasks()

@@ -17,18 +17,9 @@ import anyio
 
 from asyncwait.reference._mail import Mail
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
-from asyncwait.spec import (
-    Barrier,
-    Element,
-    FunctionParts,
-    OperatorConfig,
-    Snapshot,
-    Statistics,
-    Stored,
-    running_loop,
-    start_task,
-)
+from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics, Stored
 from asyncwait.spec.mailbox import HIGHEST, MAIN
+from asyncwait.toolkit import FunctionParts, running_loop, start_task
 
 if TYPE_CHECKING:
     from asyncwait.reference._parts import Parts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from asyncwait.reference._alarms import Alarm, LoopAlarm, Spawn, TaskAlarm
-from asyncwait.spec import Loop
+from asyncwait.spec.mailbox import Loop
 
 Post: TypeAlias = Callable[[Callable[[], object]], Any]
 """Sends a mail, from any thread; does nothing once the operator is over."""

@@ -6,14 +6,14 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from asyncwait.spec._checks import (
+from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._retry import Retry
+from asyncwait.spec.checks import (
     at_most_infinite,
     is_plain_function,
     require_timeout,
     require_whole,
 )
-from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._retry import Retry
 
 Mode: TypeAlias = Literal["ordered", "unordered", "key-ordered"]
 """Results in input order, or in completion order between two watermarks: those of all records, or

@@ -10,7 +10,7 @@
     │   ├── InvalidResult                 something that is not a collection of results
     │   ├── InvalidKey                    a key can't be compared, in key-ordered mode
     │   └── TooManyAbandonedCalls         more cancelled calls run on than there is capacity
-    └── SnapshotError
+    └── SnapshotError                     of `asyncwait.spec.snapshots`
         ├── NotPortable (TypeError)       a value does not survive the snapshot's codec
         ├── SnapshotCorrupt (ValueError)  cut short, altered, or no snapshot at all
         └── SnapshotVersionUnsupported    written by a newer version
@@ -109,34 +109,3 @@ class InvalidKey(OperatorError):
 
 class TooManyAbandonedCalls(OperatorError):
     """More than `capacity` calls run on after they were cancelled."""
-
-
-def join_errors(*errors: BaseException | None) -> BaseException | None:
-    """Return the first error, with a note on it of each other one; None if there is none.
-
-    Args:
-        errors: what went wrong on leaving an operator, in its order.
-    """
-    first: BaseException | None = None
-    for error in errors:
-        if first is None:
-            first = error
-        elif error is not None and error is not first:
-            first.add_note(f"Closing the operator raised, too: {shown(error)}")
-    return first
-
-
-class SnapshotError(AsyncWaitError):
-    """A snapshot can't be written or read."""
-
-
-class NotPortable(SnapshotError, TypeError):
-    """A value does not come back equal and of the same type from the codec."""
-
-
-class SnapshotCorrupt(SnapshotError, ValueError):
-    """The bytes are not a whole, unaltered snapshot."""
-
-
-class SnapshotVersionUnsupported(SnapshotError, ValueError):
-    """The snapshot was written in a format that this version does not know."""

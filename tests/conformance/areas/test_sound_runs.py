@@ -2,8 +2,8 @@
 
 import pytest
 from judged import OPERATORS, each_loop, each_operator
+from odd import ODD
 
-from asyncwait.backends.faulty import ODD
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import at, never, raises, replies
 from asyncwait.conformance.harness import LoopName, play

@@ -17,7 +17,7 @@ from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import PATIENCE, LoopName, play
 from asyncwait.reference import open_operator
-from asyncwait.spec import OpenOperator, Record, Statistics, call_failed, collect_results
+from asyncwait.spec import OpenOperator, Record, Statistics
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -33,6 +33,7 @@ from asyncwait.spec.scenario import (
     Step,
     Timed,
 )
+from asyncwait.toolkit import call_failed, collect_results
 
 
 class Plain:

@@ -7,9 +7,9 @@ import random
 from functools import cache
 
 import pytest
+from odd import ODD
 
 from asyncwait.backends.emitter import open_operator as emitter
-from asyncwait.backends.faulty import ODD
 from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play

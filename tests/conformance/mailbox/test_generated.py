@@ -1,9 +1,9 @@
 """Generated programs: the same for the same seed, and no sound mailbox is convicted by one."""
 
 import pytest
+from odd.mailbox import SOUND_MAILBOXES
 
 from asyncwait.backends.faulty.mailbox import processor_with
-from asyncwait.backends.faulty.mailbox.sound import SOUND_MAILBOXES
 from asyncwait.conformance.mailbox import (
     STAGES,
     Stage,

@@ -6,8 +6,7 @@ import pytest
 
 from asyncwait.conformance.mailbox import STAGES, Stage, play_program, program, trace_lines
 from asyncwait.reference import MailboxProcessor
-from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import DefaultAction, Processor
+from asyncwait.spec.mailbox import DefaultAction, Loop, Processor
 
 each_stage = pytest.mark.parametrize("stage", STAGES)
 

@@ -11,7 +11,8 @@ from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, plain_backend
 from asyncwait.conformance.running._plain import gives_one
-from asyncwait.spec import Mode, plain_wait
+from asyncwait.spec import Mode
+from asyncwait.toolkit import plain_wait
 
 MODES: tuple[Mode, ...] = ("ordered", "unordered", "key-ordered")
 SOUND: dict[Mode, Any] = dict(

@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from odd import ODD
 
-from asyncwait.backends.faulty import FAULTY, ODD, Variation
+from asyncwait.backends.faulty import FAULTY, Variation
 from asyncwait.conformance import stream_backend
 from asyncwait.conformance.running._probe import probe
 from asyncwait.reference import open_operator

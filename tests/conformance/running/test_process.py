@@ -121,7 +121,7 @@ def test_nothing_survives_whoever_started_the_child(mark: str, number: int) -> N
 
 
 @linux
-def test_a_child_that_kills_its_keeper_hides_nothing(mark: str, start: Start) -> None:
+def test_a_child_that_kills_its_supervisor_hides_nothing(mark: str, start: Start) -> None:
     """What is left is found by its environment."""
     child = start(python(f"{HIDES}\nos.kill(os.getppid(), 9)\ntime.sleep(600)"))
     assert child.wait_for_line(SECONDS) == b"hidden"
@@ -189,7 +189,7 @@ def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -
 
 @linux
 def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> None:
-    """What Python or a shell ignores is not ignored there; nor has it the keeper's pipe."""
+    """What Python or a shell ignores is not ignored there; nor has it the supervisor's pipe."""
     shown = "grep -E 'Sig(Ign|Blk)' /proc/self/status | cut -f 2; cd /proc/$$/fd && echo *"
     child = start(["sh", "-c", shown])
 
@@ -232,7 +232,7 @@ def test_a_child_knows_its_mark(start: Start) -> None:
 @linux
 def test_a_child_that_swarms_is_ended(mark: str, start: Start) -> None:
     """Before it takes the machine down."""
-    # The first process alone forks: it takes a while until a machine without a keeper is full.
+    # The first process alone forks: it takes a while until a machine without a supervisor is full.
     child = start(python("while True: os.fork() or time.sleep(600)"))
 
     assert [*lines_of(child)] == []

@@ -472,7 +472,7 @@ def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark
 
 
 def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """An action that failed, and others, in other partitions: each row is paid for once."""
+    """An action that failed, and others, in other partitions: each row is called once."""
     calls = tmp_path / "calls"
     calls.mkdir()
 
@@ -587,7 +587,7 @@ def test_a_zone_that_changes_before_the_action_is_another_call(
         assert out.select("r").collect()[0].r == "9:00:00"
 
 
-def test_a_micro_batch_that_is_replayed_is_not_paid_for_twice(
+def test_a_micro_batch_that_is_replayed_is_not_called_twice(
     spark: EmbeddedSpark, tmp_path: Path
 ) -> None:
     """And an equal row of another one is."""

@@ -23,7 +23,7 @@ from asyncwait.spec import InvalidConfig, Retry, RetryAfter
 
 
 class Service:
-    """Bears so many calls a second, in bursts of no more than 200 ms, and refuses the others.
+    """Serves so many calls a second, in bursts of no more than 200 ms, and refuses the others.
 
     Args:
         rate: calls a second.
@@ -111,7 +111,7 @@ def run(service: Any, pace: Pace, rows: Rows, **options: Any) -> Sequence[Any]:
 @pytest.mark.parametrize(
     ("rate", "latency"), [(200, 0.05), (50, 0.5), (1000, 0.05), (100, 0.1), (300, 0.3)]
 )
-def test_an_adaptive_task_settles_at_what_the_service_bears(
+def test_an_adaptive_task_settles_at_the_limit_of_the_service(
     kind: type[Service], rate: int, latency: float
 ) -> None:
     """Within a tenth, and without a storm: fewer than one call in fifteen is refused."""

@@ -1,4 +1,4 @@
-"""What was paid for is not called again: through a journal, without Spark."""
+"""What was completed is not called again: through a journal, without Spark."""
 
 import inspect
 import shutil
@@ -96,7 +96,7 @@ def test_a_second_run_calls_nothing(journal: Journal) -> None:
     assert service.calls == list(range(10))
 
 
-def test_what_was_paid_before_a_failure_is_found_behind_it(journal: Journal) -> None:
+def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal) -> None:
     """By functions that block, too."""
     service = Service(fails_at=6)
     with pytest.raises(CallFailed):

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from asyncwait.spec import FunctionParts, ResultFuture, is_collection
+from asyncwait.spec import ResultFuture
+from asyncwait.toolkit import FunctionParts, is_collection
 
 
 def batching(fn: Any) -> "_BatchingCall | _BatchingCallback":

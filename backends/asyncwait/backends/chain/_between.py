@@ -8,7 +8,8 @@ from typing import Self
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.spec import Element, InvalidConfig, OperatorResults, Record, close_source
+from asyncwait.spec import Element, InvalidConfig, OperatorResults, Record
+from asyncwait.toolkit import close_source
 
 
 class Gate:

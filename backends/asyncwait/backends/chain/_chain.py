@@ -17,9 +17,8 @@ from asyncwait.spec import (
     OperatorResults,
     Snapshot,
     Statistics,
-    Visit,
-    check_restore,
 )
+from asyncwait.toolkit import SingleEntry, check_restore
 
 Configs: TypeAlias = OperatorConfig | tuple[OperatorConfig, Any]
 """One configuration for both operators, or one for each."""
@@ -160,12 +159,12 @@ class ChainResults:
         self._first = first
         self._second = second
         self._between = between
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
         self._open = AsyncExitStack()
         self._results: OperatorResults | None = None
 
     async def __aenter__(self) -> Self:
-        self._visit.enter()
+        self._single_entry.enter()
         async with AsyncExitStack() as stack:
             self._between.results = await stack.enter_async_context(self._first)
             self._results = await stack.enter_async_context(self._second)
@@ -178,7 +177,7 @@ class ChainResults:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        self._visit.leave()
+        self._single_entry.leave()
         return await self._open.__aexit__(kind, error, traceback)
 
     def __aiter__(self) -> Self:

@@ -10,7 +10,8 @@ from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._signal import Signal
 from asyncwait.backends.emitter._timers import Timers
-from asyncwait.spec import Loop, let_pass
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import reraise_fatal
 
 Answer: TypeAlias = Callable[[float], object]
 """Tells what a call came to, if it is called with the time of that."""
@@ -106,7 +107,7 @@ class CallbackCalls(Calls):
         try:
             self._function(attempt.value, AttemptFuture(attempt, self._letters.post))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             at = self._timers.now()
             self._letters.deliver()  # what came before goes first
             attempt.fail(error, at, besides=True)

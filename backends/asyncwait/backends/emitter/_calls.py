@@ -13,7 +13,7 @@ from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Call, Watch
-from asyncwait.spec import let_pass, outcome_of, was_asked_for
+from asyncwait.toolkit import is_own_cancellation, outcome_of, reraise_fatal
 
 
 class Calls(ABC):
@@ -115,9 +115,9 @@ class CoroutineCalls(Calls):
             try:
                 returned = await self._returned(attempt, call)
             except BaseException as error:
-                let_pass(error)
+                reraise_fatal(error)
                 if not call.scope.cancel_called:
-                    if was_asked_for(error):
+                    if is_own_cancellation(error):
                         raise  # on trio, where whoever cancels the operator cancels its calls
                     attempt.fail(error, self._timers.now())
             else:

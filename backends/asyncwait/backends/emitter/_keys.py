@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from asyncwait.backends.emitter._entries import Entry
-from asyncwait.spec import ByKey, OperatorError, Record, invalid_key
+from asyncwait.spec import OperatorError, Record
+from asyncwait.toolkit import ByKey, invalid_key
 
 
 class KeyChains:

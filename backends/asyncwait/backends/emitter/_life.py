@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import anyio
 import anyio.abc
 
-from asyncwait.spec import start_task
+from asyncwait.toolkit import start_task
 
 
 class Life:

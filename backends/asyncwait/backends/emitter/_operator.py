@@ -10,13 +10,10 @@ import anyio
 
 from asyncwait.backends.emitter._parts import Parts
 from asyncwait.backends.emitter._results import EmitterResults
-from asyncwait.spec import (
-    Element,
+from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
+from asyncwait.toolkit import (
     JoinableTasks,
-    OpenOperator,
-    OperatorConfig,
-    Snapshot,
-    Visit,
+    SingleEntry,
     check_arguments,
     close_source,
     join_errors,
@@ -50,13 +47,13 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         self._function = check_arguments(
             config, fn, elements, restore, "the emitter operator", "retry", "max_held"
         )
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight
 
     async def __aenter__(self) -> EmitterResults:
-        self._visit.enter()
+        self._single_entry.enter()
         with ExitStack() as scopes:
             # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
             self._guard = scopes.enter_context(anyio.CancelScope())
@@ -92,7 +89,7 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
             BaseException: it is for the whole program, or cancels the task; or closing raised it,
                 and the body nothing.
         """
-        self._visit.leave()
+        self._single_entry.leave()
         with self._group.scopes(self._scopes):
             self._parts.life.leave(self._group.misplaced)
             self._scope.shield = True

@@ -21,15 +21,8 @@ from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._retries import Retries
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Watch
-from asyncwait.spec import (
-    Element,
-    FunctionParts,
-    Mode,
-    OperatorConfig,
-    Statistics,
-    Stored,
-    running_loop,
-)
+from asyncwait.spec import Element, Mode, OperatorConfig, Statistics, Stored
+from asyncwait.toolkit import FunctionParts, running_loop
 
 
 class Parts:

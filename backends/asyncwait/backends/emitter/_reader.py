@@ -7,7 +7,8 @@ import anyio
 from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._intake import Intake
 from asyncwait.backends.emitter._life import Life
-from asyncwait.spec import Element, close_source, let_pass, was_asked_for
+from asyncwait.spec import Element
+from asyncwait.toolkit import close_source, is_own_cancellation, reraise_fatal
 
 
 class Reader:
@@ -58,8 +59,8 @@ class Reader:
             if not self._life.is_over:
                 await self._read_elements()
         except BaseException as error:
-            let_pass(error)
-            if was_asked_for(error):
+            reraise_fatal(error)
+            if is_own_cancellation(error):
                 raise
             return error
         return None

@@ -8,13 +8,12 @@ from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._retries import Outcome, Retries
 from asyncwait.backends.emitter._timers import Timers
-from asyncwait.spec import (
+from asyncwait.spec import OperatorError, Record
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorError,
-    Record,
     call_failed,
     collect_results,
-    let_pass,
+    reraise_fatal,
     results_at_deadline,
     results_despite,
     supplied,
@@ -95,7 +94,7 @@ class Records:
         try:
             return collect_results(record, supplied(supply))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             failure = call_failed(record, error)
             raise failure from failure.__cause__
 

@@ -7,7 +7,8 @@ import anyio
 
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Tasks
-from asyncwait.spec import BackOffs, OperatorError, Record, Retry, attempt_timed_out
+from asyncwait.spec import OperatorError, Record, Retry
+from asyncwait.toolkit import BackOffs, attempt_timed_out
 
 Outcome: TypeAlias = tuple[Any, ...] | OperatorError
 """What a call comes to: results, or a failure."""

@@ -7,7 +7,8 @@ import anyio
 
 from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._signal import Signal
-from asyncwait.spec import CallScope, TooManyAbandonedCalls, call_scope
+from asyncwait.spec import TooManyAbandonedCalls
+from asyncwait.toolkit import CallScope, call_scope
 
 LOOK = 0.004
 """Seconds from a cancellation to the look whether the call has ended, and from look to look."""

@@ -3,7 +3,8 @@
 from asyncwait.backends.emitter import key_ordered_wait, open_operator, ordered_wait, unordered_wait
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.running import PlainBackend, plain_backend
-from asyncwait.spec import KeyedWait, Mode, PlainWait
+from asyncwait.spec import Mode
+from asyncwait.toolkit import KeyedWait, PlainWait
 
 WAITS: dict[Mode, PlainWait | KeyedWait] = {
     "ordered": ordered_wait,

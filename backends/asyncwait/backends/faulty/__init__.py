@@ -1,8 +1,7 @@
-"""The gallery: operators that break one rule each, and sound ones that are odd.
+"""The gallery: operators that break one rule each.
 
-They prove that the suite can fail, and that it does not fail what is only unusual. Each is one
-small change to the mechanism of the reference or of the emitter, never an edit of what comes out of
-it; some of the odd ones are operators of a mechanism of their own (`sound`).
+They prove that the suite can fail. Each is one small change to the mechanism of the reference or of
+the emitter, never an edit of what comes out of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +9,6 @@ from importlib import import_module
 
 from asyncwait.backends.faulty._emitter import FAULTY as BUGS_OF_THE_EMITTER
 from asyncwait.backends.faulty._gallery import Faulty, Variation
-from asyncwait.backends.faulty._odd import ODD
 from asyncwait.conformance import Backend
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.rules import areas
@@ -27,12 +25,10 @@ FAULTY: tuple[Faulty, ...] = (
 
 
 def gallery() -> Mapping[str, Callable[[], Backend]]:
-    """Return a factory of each backend by its name: "faulty-..." or "odd-..."."""
-    faulty = {f"faulty-{variation.name}": variation for variation in FAULTY}
-    odd = {f"odd-{variation.name}": variation for variation in ODD}
-    return {**faulty, **odd}
+    """Return a factory of each backend by its name: "faulty-..."."""
+    return {f"faulty-{variation.name}": variation for variation in FAULTY}
 
 
-__all__ = ["FAULTY", "ODD", "Faulty", "Variation", "gallery"]
+__all__ = ["FAULTY", "Faulty", "Variation", "gallery"]
 
 claim_exports(__name__)

@@ -16,7 +16,8 @@ from asyncwait.reference import (
     SourceReader,
     StreamTask,
 )
-from asyncwait.spec import Element, run_hook
+from asyncwait.spec import Element
+from asyncwait.toolkit import run_hook
 
 
 class CallsInAnEmptyContext(Attempt):

@@ -14,7 +14,6 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.backends.faulty.sound import ParksEachRecord
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -37,8 +36,8 @@ from asyncwait.spec import (
     Snapshot,
     Watermark,
     WatermarkStatus,
-    close_source,
 )
+from asyncwait.toolkit import close_source
 
 
 class EndsWithCallsInFlight(StreamTask):
@@ -556,11 +555,20 @@ class EndsWithItsLastTimer(StreamTask):
         return super().is_drained() and len(self.timers) == 0
 
 
-class TellsTheCancelled(ParksEachRecord):
+class TellsTheCancelled(Output):
     """Tells a consumer that is cancelled along with it so, by an error of its own."""
 
-    async def let_cancel(self) -> None:
-        pass
+    is_bound = True  # on asyncio it knows of it too late
+
+    async def wait_for_news(self) -> None:
+        try:
+            await super().wait_for_news()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()  # until the operator knows of it
+            if self.interrupted and self.error is not None:
+                raise self.error from None
+            raise
 
 
 class GivesUpInABackOff(ResultHandler):

@@ -25,16 +25,8 @@ from asyncwait.reference import (
     StreamTask,
     TaskMailbox,
 )
-from asyncwait.spec import (
-    CallFailed,
-    CallScope,
-    CallTimedOut,
-    Element,
-    OperatorError,
-    Record,
-    call_failed,
-    call_scope,
-)
+from asyncwait.spec import CallFailed, CallTimedOut, Element, OperatorError, Record
+from asyncwait.toolkit import CallScope, call_failed, call_scope
 
 
 class FailsWithoutNamingTheRecord(ResultHandler):

@@ -16,7 +16,7 @@ from asyncwait.reference import (
     StreamTask,
     UnorderedQueue,
 )
-from asyncwait.spec import awaitable_of
+from asyncwait.toolkit import awaitable_of
 
 
 class KnowsOneMode(UnorderedQueue, OrderedQueue):

@@ -4,14 +4,8 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import Faulty
 from asyncwait.reference import ResultHandler
-from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
-    InvalidResult,
-    OperatorError,
-    collect_results,
-    results_despite,
-)
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError
+from asyncwait.toolkit import collect_results, results_despite
 
 
 class TellsNobodyOfDeadlines(ResultHandler):

@@ -22,7 +22,8 @@ from asyncwait.reference import (
     StreamTask,
     TaskMailbox,
 )
-from asyncwait.spec import Loop, call_failed
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import call_failed
 
 
 class EndsWhenAllIsDecided(StreamTask):

@@ -20,7 +20,6 @@ from asyncwait.reference import (
     Watch,
 )
 from asyncwait.spec import (
-    BackOffs,
     CallFailed,
     Element,
     OperatorConfig,
@@ -28,8 +27,8 @@ from asyncwait.spec import (
     RetryAfter,
     Stored,
     TooManyAbandonedCalls,
-    call_failed,
 )
+from asyncwait.toolkit import BackOffs, call_failed
 
 
 class _KnowsWhoBacksOff(AsyncWaitOperator):

@@ -15,17 +15,17 @@ from asyncwait.backends.flink._values import (
     java_collection,
     java_null,
 )
-from asyncwait.spec import (
+from asyncwait.spec import Record
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import (
     CallScope,
     FunctionParts,
-    Record,
     call_scope,
     collect_results,
-    let_pass,
+    is_own_cancellation,
     outcome_of,
-    shown,
+    reraise_fatal,
     supplied,
-    was_asked_for,
 )
 
 Spawn: TypeAlias = Callable[..., object]
@@ -192,10 +192,10 @@ class CalledFunction:
         try:
             results = await outcome_of(record, call(record.value), scope)
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             if scope.cancel_called and isinstance(error, Exception):
                 return  # It is late, and concerns nobody.
-            if scope.cancel_called or was_asked_for(error):
+            if scope.cancel_called or is_own_cancellation(error):
                 raise
             _tell(handle.complete_exceptionally, error)
         else:

@@ -5,7 +5,8 @@ from typing import Any
 from asyncwait.backends.flink._surroundings import proxy
 from asyncwait.backends.flink._turns import Turns
 from asyncwait.backends.flink._values import Tokens
-from asyncwait.spec import ByKey, Record, invalid_key
+from asyncwait.spec import Record
+from asyncwait.toolkit import ByKey, invalid_key
 
 _MARK = "@"
 

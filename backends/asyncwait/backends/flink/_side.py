@@ -18,15 +18,15 @@ from asyncwait.reference import TimerService
 from asyncwait.spec import (
     Barrier,
     Element,
-    FunctionParts,
     LatencyMarker,
-    Loop,
     OperatorConfig,
     Record,
     Retry,
     Snapshot,
     Watermark,
 )
+from asyncwait.spec.mailbox import Loop
+from asyncwait.toolkit import FunctionParts
 
 
 class FlinkSide:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from asyncwait.backends.flink._jvm import java
-from asyncwait.spec import let_pass
+from asyncwait.toolkit import reraise_fatal
 
 Waits: TypeAlias = Literal["work", "mail", "room", "nothing"]
 """What Flink's thread waits for: something to do, a mail, room behind it or a mail; it is over."""
@@ -142,7 +142,7 @@ class Turns:
 
 def _for_the_program(error: BaseException) -> BaseException | None:
     try:
-        let_pass(error)
+        reraise_fatal(error)
     except BaseException as urgent:
         return urgent
     return None

@@ -1,4 +1,4 @@
-"""Results of calls that have been paid for, kept so that a job that starts again pays once."""
+"""Results of completed calls, kept so that a job that starts again makes each call once."""
 
 from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._compact import compact

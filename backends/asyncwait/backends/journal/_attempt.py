@@ -84,7 +84,7 @@ class Attempt:
         Raises:
             JournalError: the attempt is closed.
             EntryTooLarge: the payload was too long when it was to be added here: to call again
-                would be to pay for another one that is.
+                would give another one that is.
         """
         return self.find_all([key])[0]
 

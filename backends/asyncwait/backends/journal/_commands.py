@@ -17,7 +17,7 @@ _USAGE_ERROR = 2
 
 @click.group()
 def journal() -> None:
-    """Look after results that were paid for, and are kept."""
+    """Look after the results of completed calls, which are kept."""
 
 
 @journal.command("show")

@@ -2,7 +2,7 @@
 
     AsyncWaitError
     └── JournalError           an attempt is used after it was closed, or its files can't be used
-        ├── JournalMismatch    what is in there was paid for by other calls; an InvalidConfig, too
+        ├── JournalMismatch    what is in there was completed by other calls; an InvalidConfig, too
         ├── JournalTooNew      a later version of asyncwait has written it
         ├── JournalCorrupt     it can't be told whose it is; `asyncwait journal show` tells more
         ├── JournalFull        an entry would take it beyond `max_bytes`
@@ -31,7 +31,7 @@ class JournalError(AsyncWaitError):
 
 
 class JournalMismatch(JournalError, InvalidConfig):
-    """What is in there was paid for by other calls: of another job, version, or other settings.
+    """What is in there was completed by other calls: of another job, version, or other settings.
 
     Attributes:
         differs: by name what it was and what it is now; None where it is not set.

@@ -75,7 +75,7 @@ def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | N
     if isinstance(header, Newer):
         raise JournalTooNew.of(path, header.format, header.known)
     if header == "corrupt":
-        way_out = "delete that file, and what is in there is paid for again"
+        way_out = "delete that file, and what is in there is called again"
         raise JournalCorrupt.of(path, "does not say whose it is: its header is damaged", way_out)
     assert isinstance(header, Header)
     if (held := header.meta.owner) != owner:

@@ -31,7 +31,7 @@ checksum, and no two files have the same one, so that an entry that got into ano
 journal or of a foreign one, is none there.
 
 A header that is whole and of another job, version or settings is refused (`JournalMismatch`), one
-that is long enough and wrong is, too (`JournalCorrupt`), naming the file: whoever deletes it pays
+that is long enough and wrong is, too (`JournalCorrupt`), naming the file: whoever deletes it calls
 again for what is in there, and nobody else decides that. So is one of a later version of this
 format (`JournalTooNew`): the first eight bytes are all that versions have in common. A file that
 ends within its header holds no entry and is passed over. Killed processes leave no such thing on a

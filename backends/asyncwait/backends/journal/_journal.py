@@ -44,7 +44,7 @@ class Journal(Struct, frozen=True):
         version: of the function, at most 200 characters: another one if it gives other results, as
             `version_of` makes it.
         flush_rows: entries that are collected before a part is written, behind fsspec; so many at
-            most are paid for again if the process is killed. On a disk there is no waiting.
+            most are called again if the process is killed. On a disk there is no waiting.
         max_bytes: that all files together may have; None for no bound. Attempts that run side by
             side look from time to time what the others have written, so it may be passed a little.
         settings: what else the results depend on, as pairs of a name and a text; with others a run

@@ -5,7 +5,8 @@ from functools import wraps
 from typing import Any, TypeVar, overload
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.spec import InvalidConfig, is_plain_function
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_plain_function
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -37,8 +38,8 @@ def paid_once(
     """Return `fn`, which looks into a journal first, and keeps there what it gives.
 
     A result is in the journal before it is returned. What the journal raises comes out of the call:
-    a `Retry` whose `on_error` matches a `JournalError` would pay again. Two calls with one key that
-    run at the same time are both made. Behind fsspec a part is written on the loop.
+    a `Retry` whose `on_error` matches a `JournalError` would call again. Two calls with one key
+    that run at the same time are both made. Behind fsspec a part is written on the loop.
 
     Args:
         fn: a coroutine function, or a plain one; what is returned is of the same kind.

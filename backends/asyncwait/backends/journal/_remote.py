@@ -76,7 +76,7 @@ class RemoteStore:
         for number in range(begin // _BLOCK, (begin + length - 1) // _BLOCK + 1):
             found += (block := self._block(name, number))
             if len(block) < _BLOCK:
-                break  # The file ends here, and not every store bears to be asked for more.
+                break  # The file ends here, and not every store answers who asks for more.
         return found[skipped : skipped + length]
 
     def _block(self, name: str, number: int) -> bytes:

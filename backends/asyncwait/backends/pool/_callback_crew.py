@@ -8,7 +8,7 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._crew import Crew, Worker
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import JoinableTasks, call_failed, let_pass
+from asyncwait.toolkit import JoinableTasks, call_failed, reraise_fatal
 
 
 class CallbackCrew(Crew):
@@ -20,7 +20,7 @@ class CallbackCrew(Crew):
         self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
     ) -> None:
         super().__init__(core, group, sweep, function, opened)
-        self._inbox = sweep.inbox(self.help, sweep.beat)
+        self._inbox = sweep.inbox(self.wake_worker, sweep.expire_due)
         sweep.before = lambda: self._inbox.process(core)
 
     def dismiss(self) -> None:
@@ -28,7 +28,7 @@ class CallbackCrew(Crew):
         self._inbox.close()
         super().dismiss()
 
-    async def _shift(self, worker: Worker) -> None:
+    async def _run_calls(self, worker: Worker) -> None:
         core, pending = self._core, self._core.pending
         while True:
             self._inbox.process(core)
@@ -47,8 +47,8 @@ class CallbackCrew(Crew):
             if isinstance(call, RunningCall):
                 self._inbox.runs(entry, call)
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             failure = call_failed(self._core.record(entry), error)
             self._inbox.process(self._core)  # What came before goes first, and so may the record.
-            if not (self._sweep.watches and self._sweep.beat(entry)):
+            if not (self._sweep.watches and self._sweep.expire_due(entry)):
                 self._core.on_failure(entry, failure)

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import let_pass, running_loop, supplied
+from asyncwait.toolkit import reraise_fatal, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """What decides a record when it is called with it."""
@@ -60,12 +60,14 @@ class Inbox:
 
     Args:
         wake: called on the loop when there is something to process.
-        beat: decides what was due before a time, and tells whether a record was.
+        expire_due: decides what was due before a time, and tells whether a record was.
     """
 
-    def __init__(self, wake: Callable[[], None], beat: Callable[[Entry, float], bool]) -> None:
+    def __init__(
+        self, wake: Callable[[], None], expire_due: Callable[[Entry, float], bool]
+    ) -> None:
         self._wake = wake
-        self._beat = beat
+        self._expire_due = expire_due
         self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
         self._loop = running_loop()
         self._clock = self._loop.time
@@ -109,12 +111,12 @@ class Inbox:
         outcomes = self._outcomes
         while outcomes:
             entry, outcome, at = outcomes.popleft()
-            if entry.results is not None or self._beat(entry, at):
+            if entry.results is not None or self._expire_due(entry, at):
                 continue
             try:
                 outcome(core, entry)
             except BaseException as error:
-                let_pass(error)
+                reraise_fatal(error)
                 core.call_raised(entry, error)
         if (interruption := self._interruption()) is not None:
             raise interruption

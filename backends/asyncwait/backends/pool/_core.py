@@ -16,12 +16,9 @@ from asyncwait.spec import (
     Stored,
     Watermark,
     WatermarkStatus,
-    call_failed,
-    collect_results,
-    invalid_key,
-    results_despite,
 )
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import call_failed, collect_results, invalid_key, results_despite
 
 NOTHING = object()
 """What there is when there is nothing to take: None may be a result."""

@@ -12,12 +12,12 @@ from typing import Any
 from asyncwait.backends.pool._crew import Crew, Worker
 from asyncwait.backends.pool._isolation import within
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import (
+from asyncwait.toolkit import (
     awaitable_of,
-    let_pass,
-    own_cancellation,
+    is_own_cancellation,
+    raise_self_cancellation,
+    reraise_fatal,
     running_loop,
-    was_asked_for,
 )
 
 _held: Callable[[object], int] = getattr(sys, "getrefcount", id)
@@ -41,7 +41,7 @@ class CoroutineCrew(Crew):
 
     _isolates = False
 
-    async def _shift(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
+    async def _run_calls(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
         core, sweep, clock = self._core, self._sweep, self._clock
         pending, called, function = core.pending, core.called, self._function
         is_light, has_deadlines = sweep.is_light, sweep.has_deadlines
@@ -62,7 +62,7 @@ class CoroutineCrew(Crew):
                 return
             worker.entry = entry = pending.popleft()
             if pending and not self._on_their_way:
-                self.help()
+                self.wake_worker()
             may_be_cancelled = False
             is_first = is_light and entry.started is None
             if is_first:  # It is written out what `begin` does there.
@@ -84,13 +84,13 @@ class CoroutineCrew(Crew):
                         returned = await call
                     if cancelling():
                         may_be_cancelled = True
-                        await own_cancellation(worker.scope)
+                        await raise_self_cancellation(worker.scope)
                     now = clock()
                     is_plain = decides_by_one and entry.results is None and not core.closed
                     if is_plain and now <= core.due:
                         core.decide(entry, (returned,))  # What follows comes to the same.
                     else:
-                        if not (watches and sweep.beat(entry, now, worker)):
+                        if not (watches and sweep.expire_due(entry, now, worker)):
                             core.settle(entry, returned)
                         now = None  # A handler, or reading what was returned, may have taken time.
                 except BaseException as error:
@@ -123,7 +123,7 @@ class CoroutineCrew(Crew):
             if not (self._core.pending or self._core.closed):
                 await _turn()
         except asyncio.CancelledError as error:
-            if was_asked_for(error):
+            if is_own_cancellation(error):
                 raise
             return False
         finally:
@@ -132,14 +132,14 @@ class CoroutineCrew(Crew):
 
     async def _raised(self, worker: Worker, entry: Entry, error: BaseException) -> None:
         """File what a call has raised, unless it is not meant for the operator."""
-        let_pass(error)
+        reraise_fatal(error)
         with suppress(asyncio.CancelledError):
-            await own_cancellation(worker.scope)
+            await raise_self_cancellation(worker.scope)
         if worker.was_cancelled:
             return  # Its time is over, or the operator closed: nobody asks any more.
-        if was_asked_for(error):
+        if is_own_cancellation(error):
             raise error
-        if not (self._sweep.watches and self._sweep.beat(entry)):
+        if not (self._sweep.watches and self._sweep.expire_due(entry)):
             self._core.call_raised(entry, error)
 
     async def _returned(self, entry: Entry) -> Any:

@@ -11,13 +11,7 @@ import anyio
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import (
-    Bell,
-    JoinableTasks,
-    call_scope,
-    running_loop,
-    was_asked_for,
-)
+from asyncwait.toolkit import Bell, JoinableTasks, call_scope, is_own_cancellation, running_loop
 
 _LONG = 0.0005
 """Seconds from which a call takes long. Others are back before many could be sent for."""
@@ -90,7 +84,7 @@ class Crew(ABC):
         """Whether the call did that was looked at last."""
         self._clock = running_loop().time
 
-    def help(self) -> None:
+    def wake_worker(self) -> None:
         """See to it that a worker is on its way."""
         if self._on_their_way or self._core.closed:
             return
@@ -134,7 +128,7 @@ class Crew(ABC):
         self._arrive(worker)
         try:
             with worker.scope:
-                await self._shift(worker)
+                await self._run_calls(worker)
         except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
             self._core.interrupt()  # No other worker begins a call now.
             raise
@@ -143,10 +137,10 @@ class Crew(ABC):
         if worker.was_cancelled:
             self._sweep.release(worker)
         if self._core.pending or self._is_on_duty:
-            self.help()
+            self.wake_worker()
 
     @abstractmethod
-    async def _shift(self, worker: Worker) -> None:
+    async def _run_calls(self, worker: Worker) -> None:
         """Work until the worker is used up or the operator is closed."""
 
     async def _park(self, worker: Worker) -> bool:
@@ -158,7 +152,7 @@ class Crew(ABC):
         try:
             await worker.bell.wait()
         except BaseException as error:
-            if was_asked_for(error) or not isinstance(error, asyncio.CancelledError):
+            if is_own_cancellation(error) or not isinstance(error, asyncio.CancelledError):
                 raise
             if worker in self._idle:
                 self._idle.remove(worker)

@@ -6,12 +6,12 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.spec import (
+from asyncwait.toolkit import (
     PlainSource,
     close_source,
-    let_pass,
+    is_own_cancellation,
     no_end_in_disguise,
-    was_asked_for,
+    reraise_fatal,
 )
 
 
@@ -55,10 +55,10 @@ class Feeder:
         try:
             await self._feed()
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             if self._scope.cancel_called:
                 return
-            if was_asked_for(error):
+            if is_own_cancellation(error):
                 self._core.interrupt()
                 raise
             self._core.end(error)

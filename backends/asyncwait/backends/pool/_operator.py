@@ -19,15 +19,13 @@ from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
 from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import (
-    Element,
+from asyncwait.spec import Element, OperatorConfig, Snapshot
+from asyncwait.toolkit import (
     FunctionParts,
     JoinableTasks,
-    OperatorConfig,
     PlainFunction,
     PlainSource,
-    Snapshot,
-    Visit,
+    SingleEntry,
     check_arguments,
     join_errors,
     plain_wait,
@@ -60,7 +58,7 @@ def open_operator(
 def open_plain(
     config: OperatorConfig, function: PlainFunction, source: PlainSource
 ) -> AbstractAsyncContextManager[PoolValues]:
-    """Open a pool operator for plain values; see `asyncwait.spec.OpenPlain`."""
+    """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`."""
     parts = check_arguments(config, function, source, None, "pool", "retry", "max_held")
     if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)
@@ -93,7 +91,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         feed: Callable[[], Feeder],
         results: R,
     ) -> None:
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
         self._config = config
         self._parts = parts
         self._core = core
@@ -101,7 +99,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         self._results = results
 
     async def __aenter__(self) -> R:
-        self._visit.enter()
+        self._single_entry.enter()
         self._feeder = self._feed()
         with ExitStack() as scopes:
             # Entered before `open`, which may leave a scope of its own open for `close`.
@@ -121,7 +119,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         self._watch = anyio.CancelScope()
         self._sweep = self._sweeper()
         self._crew = self._hire(opened)
-        self._core.on_pending = self._crew.help
+        self._core.on_pending = self._crew.wake_worker
         self._core.on_close = self._dismiss
         self._group.start_soon(self._heed)
         self._group.start_soon(self._feeder.run)
@@ -160,7 +158,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._visit.leave()
+        self._single_entry.leave()
         with self._group.scopes(self._scopes):
             self._core.stop(self._group.misplaced)
             reason = await self._group.join()

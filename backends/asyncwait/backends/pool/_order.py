@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from asyncwait.spec import ByKey
+from asyncwait.toolkit import ByKey
 
 
 class Segment:

@@ -12,7 +12,7 @@ from asyncwait.spec import Statistics
 class PoolValues:
     """The output of an open pool operator, for one consumer at a time: plain values.
 
-    See `asyncwait.spec.PlainResults`.
+    See `asyncwait.toolkit.PlainResults`.
     """
 
     def __init__(self, core: Core) -> None:

@@ -10,15 +10,8 @@ from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import (
-    BackOffs,
-    FunctionParts,
-    JoinableTasks,
-    OperatorConfig,
-    OperatorError,
-    Retry,
-    attempt_timed_out,
-)
+from asyncwait.spec import OperatorConfig, OperatorError, Retry
+from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
 
 
 class Retries(Sweep):
@@ -99,7 +92,7 @@ class Retries(Sweep):
 
     # Calls end.
 
-    def beat(self, entry: Entry, at: float | None = None, worker: Any = None) -> bool:
+    def expire_due(self, entry: Entry, at: float | None = None, worker: Any = None) -> bool:
         """Decide what was due before now, or `at`; tell whether an outcome of `entry` is too late.
 
         It is after the deadline, the limit, or another outcome; so is one from an earlier worker.

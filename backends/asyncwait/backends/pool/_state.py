@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from asyncwait.backends.pool._order import Entry, Lines, Unordered
 from asyncwait.spec import (
-    Bell,
     Element,
     FailureHandler,
     OperatorConfig,
@@ -18,6 +17,7 @@ from asyncwait.spec import (
     Statistics,
     Stored,
 )
+from asyncwait.toolkit import Bell
 
 
 class PlainEdge(Struct, frozen=True):

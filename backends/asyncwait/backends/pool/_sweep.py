@@ -10,16 +10,8 @@ import anyio
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import (
-    Bell,
-    FunctionParts,
-    JoinableTasks,
-    OperatorConfig,
-    OperatorError,
-    TooManyAbandonedCalls,
-    results_at_deadline,
-    running_loop,
-)
+from asyncwait.spec import OperatorConfig, OperatorError, TooManyAbandonedCalls
+from asyncwait.toolkit import Bell, FunctionParts, JoinableTasks, results_at_deadline, running_loop
 
 _LOOK = 0.0025
 """Seconds from a cancellation to the look whether the call has ended, and from look to look."""
@@ -112,7 +104,7 @@ class Sweep:
         self._core.due = now + self._timeout
         self._wake()
 
-    def beat(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
+    def expire_due(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
         """Decide what was due before now, or `at`; tell whether that is true of `entry`.
 
         Where something blocks the loop, a call may end late and yet before the sweep comes. A

@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 from asyncwait.backends.pyflink._asyncio import Call, Ending
 from asyncwait.backends.pyflink._records import Held
 from asyncwait.backends.pyflink._stage import here
-from asyncwait.spec import (
+from asyncwait.spec import Record
+from asyncwait.toolkit import (
     CallScope,
     FunctionParts,
-    Record,
     call_scope,
     collect_results,
-    let_pass,
+    is_own_cancellation,
     outcome_of,
-    was_asked_for,
+    reraise_fatal,
 )
 
 Spawn: TypeAlias = Callable[..., object]
@@ -93,10 +93,10 @@ class CalledFunction:
         try:
             results = listed(record, await outcome_of(record, call(record.value), scope))
         except BaseException as error:
-            let_pass(error)
+            reraise_fatal(error)
             if scope.cancel_called and isinstance(error, Exception):
                 return None  # It is late, and concerns nobody.
-            if scope.cancel_called or was_asked_for(error):
+            if scope.cancel_called or is_own_cancellation(error):
                 raise
             return partial(_raise, error)
         return lambda: results

@@ -14,7 +14,7 @@ from typing import Any
 
 from asyncwait.backends.pyflink._actor import Actor, Ended
 from asyncwait.backends.pyflink._alarm import Alarm, Clock
-from asyncwait.spec import let_pass
+from asyncwait.toolkit import reraise_fatal
 
 
 class _Here(threading.local):
@@ -201,7 +201,7 @@ class Stage:
 
 def _for_the_program(error: BaseException) -> BaseException | None:
     try:
-        let_pass(error)
+        reraise_fatal(error)
     except BaseException as urgent:
         return urgent
     return None

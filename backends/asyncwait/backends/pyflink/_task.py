@@ -15,15 +15,8 @@ from asyncwait.backends.pyflink._function import CalledFunction
 from asyncwait.backends.pyflink._side import PyFlinkSide
 from asyncwait.backends.pyflink._stage import Stage
 from asyncwait.reference import End, Output, StreamTask, TimerService
-from asyncwait.spec import (
-    Element,
-    FunctionParts,
-    OperatorConfig,
-    Statistics,
-    Stored,
-    run_hook,
-    running_loop,
-)
+from asyncwait.spec import Element, OperatorConfig, Statistics, Stored
+from asyncwait.toolkit import FunctionParts, run_hook, running_loop
 
 if TYPE_CHECKING:
     from asyncwait.reference import Parts

@@ -4,8 +4,9 @@ from asyncwait.backends.reference._without import Refused, family, refusing
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.running import PlainBackend, plain_backend
 from asyncwait.reference import key_ordered_wait, open_operator, ordered_wait, unordered_wait
-from asyncwait.spec import KeyedWait, Mode, PlainWait
+from asyncwait.spec import Mode
 from asyncwait.spec.exports import claim_exports
+from asyncwait.toolkit import KeyedWait, PlainWait
 
 WAITS: dict[Mode, PlainWait | KeyedWait] = {
     "ordered": ordered_wait,

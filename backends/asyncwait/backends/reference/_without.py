@@ -24,9 +24,9 @@ from asyncwait.spec import (
     Snapshot,
     Watermark,
     WatermarkStatus,
-    check_arguments,
 )
 from asyncwait.spec.scenario import Capability
+from asyncwait.toolkit import check_arguments
 
 
 class _Opening(Struct, frozen=True):

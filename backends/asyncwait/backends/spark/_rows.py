@@ -10,14 +10,12 @@ from asyncwait.spec import (
     Barrier,
     Element,
     LatencyMarker,
-    NotPortable,
     Record,
     Snapshot,
     Watermark,
     WatermarkStatus,
-    decode_snapshot,
-    encode_snapshot,
 )
+from asyncwait.spec.snapshots import NotPortable, decode_snapshot, encode_snapshot
 from asyncwait.spec.texts import one_line, shown
 
 

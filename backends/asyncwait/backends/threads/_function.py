@@ -12,15 +12,14 @@ import anyio
 
 from asyncwait.backends.pool import PoolResultFuture
 from asyncwait.backends.threads._crew import Call, Crew, Told
-from asyncwait.spec import (
+from asyncwait.spec import InvalidConfig, OperatorConfig
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit import (
     Bell,
     FunctionParts,
-    InvalidConfig,
-    OperatorConfig,
     is_collection,
-    is_plain_function,
     join_errors,
-    let_pass,
+    reraise_fatal,
     run_hook,
     running_loop,
 )
@@ -102,7 +101,7 @@ class InThreads:
 
     def _raised(self, error: BaseException, result: PoolResultFuture) -> Told:
         try:
-            let_pass(error)
+            reraise_fatal(error)
         except BaseException as interruption:
             if not self._is_interrupted:
                 self._is_interrupted, self._interruption = True, interruption

@@ -12,17 +12,14 @@ from msgspec.structs import replace
 from asyncwait.backends import pool
 from asyncwait.backends.threads._crew import Crew
 from asyncwait.backends.threads._function import InThreads, require_plain
-from asyncwait.spec import (
-    Element,
+from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorConfig,
-    OperatorResults,
     PlainFunction,
     PlainResults,
     PlainSource,
-    Snapshot,
     check_arguments,
-    shown,
 )
 
 R = TypeVar("R")
@@ -82,7 +79,7 @@ def open_plain(
     *,
     hire: Callable[[], Crew] = Crew,
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
-    """Open an operator for plain values, in threads of `hire`; see `asyncwait.spec.OpenPlain`."""
+    """Open an operator for plain values in threads of `hire`; see `asyncwait.toolkit.OpenPlain`."""
     require_plain(function.call)
     call: Any = function.call
     if not function.single:

@@ -11,8 +11,9 @@ from asyncwait.backends.threads._operator import open_operator, open_plain
 from asyncwait.backends.threads._results import Results
 from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
-from asyncwait.spec import InvalidConfig, Mode, OpenPlain, PlainResults, Visit, plain_wait
+from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import OpenPlain, PlainResults, SingleEntry, plain_wait
 
 LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
@@ -35,12 +36,12 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         self._loop_factory = loop_factory
         self._wait = wait
         self._source = source
-        self._visit = Visit()
+        self._single_entry = SingleEntry()
         self._opened: AbstractAsyncContextManager[PlainResults[Any]] | None = None
         self._results: Results | None = None
 
     async def __aenter__(self) -> PlainResults[Any]:
-        self._visit.enter()
+        self._single_entry.enter()
         self._opened = self._wait(self._source)
         return await self._opened.__aenter__()
 
@@ -50,12 +51,12 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        self._visit.leave()
+        self._single_entry.leave()
         assert self._opened is not None
         return await self._opened.__aexit__(kind, error, traceback)
 
     def __enter__(self) -> Results:
-        self._visit.enter()
+        self._single_entry.enter()
         source = _without_a_loop(self._source)
         self._results = Results(lambda: self._wait(source), self._loop_factory)
         return self._results
@@ -66,7 +67,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._visit.leave()
+        self._single_entry.leave()
         assert self._results is not None
         try:
             self._results.close()
@@ -142,7 +143,7 @@ _INSTEAD = {
     ),
     "fn: a coroutine function; may have": "fn: a plain function; may have",
     "An async context manager that gives an async iterator of the results: see\n"
-    "    `asyncwait.spec.PlainWait`.": (
+    "    `asyncwait.toolkit.PlainWait`.": (
         "What is opened by `async with` on a loop, and by `with` or a `for` loop where there is\n"
         "    none; see `ThreadsStream`. There, a source that is no collection is read in a thread\n"
         "    of its own, some values ahead; and results that are ready come together, and take no\n"

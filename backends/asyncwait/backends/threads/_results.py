@@ -10,7 +10,8 @@ from typing import Any
 
 from asyncwait.backends.threads._host import OperatorHost
 from asyncwait.backends.threads._loop_thread import LoopThread
-from asyncwait.spec import PlainResults, Statistics
+from asyncwait.spec import Statistics
+from asyncwait.toolkit import PlainResults
 
 _AT_ONCE = 1000
 """Results that are handed to the caller's thread together, at most."""

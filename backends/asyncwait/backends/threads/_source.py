@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any
 
-from asyncwait.spec import Bell, no_end_in_disguise, running_loop
+from asyncwait.toolkit import Bell, no_end_in_disguise, running_loop
 
 _AHEAD = 64
 """Values that are read and not yet asked for, at most."""

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Literal, Protocol, TypeAlias, TypeVar, overload
 
-from asyncwait.spec import OperatorError, PlainResults, Retry, Statistics
+from asyncwait.spec import OperatorError, Retry, Statistics
+from asyncwait.toolkit import PlainResults
 
 A = TypeVar("A")
 B = TypeVar("B")

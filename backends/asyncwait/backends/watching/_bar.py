@@ -7,8 +7,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from asyncwait.backends.watching._watched import Watched
-from asyncwait.spec import InvalidConfig, Statistics, running_loop
+from asyncwait.spec import InvalidConfig, Statistics
 from asyncwait.spec.texts import printable
+from asyncwait.toolkit import running_loop
 
 
 class Bar:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import anyio
 
-from asyncwait.backends.watching._watched import Beat, Watched, require_watched
+from asyncwait.backends.watching._watched import Interval, Watched, require_watched
 from asyncwait.spec import Statistics
 
 
@@ -33,10 +33,10 @@ class _StatisticsOf(AsyncIterator[Statistics]):
     def __init__(self, results: Watched, every: float) -> None:
         self._results = results
         self._every = every
-        self._beat: Beat | None = None
+        self._interval: Interval | None = None
 
     async def __anext__(self) -> Statistics:
-        if self._beat is None:
-            self._beat = Beat(self._every, anyio.current_time())
-        await self._beat.wait()
+        if self._interval is None:
+            self._interval = Interval(self._every, anyio.current_time())
+        await self._interval.wait()
         return self._results.statistics()

@@ -16,14 +16,14 @@ class Watched(Protocol):
         ...
 
 
-class Beat:
+class Interval:
     """Waits until it is time again, by the clock of the loop.
 
-    What comes late shifts nothing behind it. What was missed altogether is left out, and the next
+    What comes late delays nothing behind it. What was missed altogether is left out, and the next
     comes a whole interval later.
 
     Args:
-        every: seconds from one beat to the next.
+        every: seconds from one time to the next.
         first: when the first one is due, in seconds of the loop's clock.
     """
 
@@ -32,7 +32,7 @@ class Beat:
         self._due = first
 
     async def wait(self) -> None:
-        """Return at the next beat."""
+        """Return when it is time."""
         await anyio.sleep_until(self._due)
         now = anyio.current_time()
         self._due += self._every

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import anyio
 
-from asyncwait.backends.watching._watched import Beat
-from asyncwait.spec import JoinableTasks
+from asyncwait.backends.watching._watched import Interval
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import JoinableTasks
 
 
 class Watcher(Protocol):
@@ -51,12 +51,14 @@ class WhileOpen(AbstractAsyncContextManager[None]):
         self._watcher.begin()
         self._scope = anyio.CancelScope()
         self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
-        self._group.start_soon(self._watch, Beat(self._every, anyio.current_time() + self._every))
+        self._group.start_soon(
+            self._watch, Interval(self._every, anyio.current_time() + self._every)
+        )
 
-    async def _watch(self, beat: Beat) -> None:
+    async def _watch(self, interval: Interval) -> None:
         with self._scope:
             while self._trouble is None:
-                await beat.wait()
+                await interval.wait()
                 try:
                     self._watcher.look()
                 except Exception as error:

@@ -40,14 +40,14 @@ _SHOWN = 5
     type=click.IntRange(0, MOST_GENERATED),
     default=QUICK,
     show_default=True,
-    help="Generated scenarios, besides all examples.",
+    help="Number of generated scenarios, besides all examples.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the generated scenarios.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the generated scenarios.")
 @click.option(
     "--no-shrink",
     is_flag=True,
-    help="Show the first unexplained difference as it is. Else a smaller scenario is looked for, "
-    f"for {SHRINK_SECONDS:g} seconds at most.",
+    help="Show the first unexplained difference as it is. The command otherwise looks for "
+    f"a smaller scenario, for {SHRINK_SECONDS:g} seconds at most.",
 )
 @patience_option
 @jobs_option

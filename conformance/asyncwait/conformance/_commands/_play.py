@@ -28,24 +28,24 @@ from asyncwait.spec.texts import json_text
     "--here",
     is_flag=True,
     help="Play in the process of this command: breakpoint() works, and what the operator prints "
-    "comes out at once. Nothing ends a scenario that blocks: press Ctrl-C, which shows where its "
-    "tasks stand.",
+    "comes out at once. A scenario that blocks goes on until you press Ctrl-C, which shows where "
+    "its tasks stand.",
 )
 @click.option(
-    "--trace", "traces", is_flag=True, help="The same, and print each event when it happens."
+    "--trace", "traces", is_flag=True, help="Like --here, and print each event when it happens."
 )
 @click.option(
     "--shrink",
     "shrinks",
     is_flag=True,
-    help="Make a SCENARIO that breaks a rule smaller until nothing can be left out. The result is "
-    "kept under its id.",
+    help="Make a SCENARIO that breaks a rule smaller, until each part of it is needed. The result "
+    "is kept under its id.",
 )
 @click.option(
     "--rule",
     type=any_case,
     metavar="ID",
-    help="With --shrink: the rule that stays broken; else the first that is broken.",
+    help="With --shrink: the rule that stays broken; by default the first broken one.",
 )
 @click.option(
     "--seconds",
@@ -58,15 +58,15 @@ from asyncwait.spec.texts import json_text
     "trace",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="TRACE",
-    help="Play nothing: judge the trace that a program wrote into this file, by all rules. There "
-    "is no BACKEND then.",
+    help="Judge the trace that a program wrote into this file, by all rules, and play nothing. "
+    "Give no BACKEND then.",
 )
 @click.option(
     "--json",
     "file",
     type=click.Path(dir_okay=False, writable=True, allow_dash=True),
     metavar="FILE",
-    help="Write the scenarios into FILE as JSON, to standard output for -, and play nothing.",
+    help="Write the scenarios into FILE as JSON (- is standard output), and play nothing.",
 )
 def play_command(
     backend: str,

@@ -55,7 +55,7 @@ _DRAWN = 5
     "--all",
     "every",
     is_flag=True,
-    help="A row for each rule; else for those that some run does not pass.",
+    help="Print a row for each rule; by default only for those that some run does not pass.",
 )
 def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) -> None:
     """Show the runs in each FILE, of several backends or dates, as one table.

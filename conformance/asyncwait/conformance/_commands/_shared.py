@@ -17,14 +17,14 @@ patience_option = click.option(
     "--patience",
     default=REAL_SECONDS,
     show_default=True,
-    help="Seconds after which a scenario that blocks its loop is ended.",
+    help="Seconds after which a scenario that blocks its loop counts as hung.",
 )
 """Of the commands that play on backends in processes of their own."""
 
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(1),
-    help="Processes that play, for each backend; else one for each core.",
+    help="Processes that play, for each backend; by default one for each core.",
 )
 """Of the same."""
 

@@ -90,14 +90,14 @@ MOST_GENERATED = 1_000_000
 )
 @click.option("--full", is_flag=True, help=f"{FULL} generated scenarios instead of {QUICK}.")
 @click.option(
-    "--count", type=click.IntRange(1, MOST_GENERATED), help="Exactly so many generated scenarios."
+    "--count", type=click.IntRange(1, MOST_GENERATED), help="Number of generated scenarios."
 )
 @click.option(
     "--exhaustive",
     is_flag=True,
-    help="Every scenario of a small scope instead: up to three elements, one or two slots, one or "
-    "two keys, calls of up to two ticks, which may fail once or twice, and a deadline of one tick "
-    "or none.",
+    help="Play every scenario of a small scope instead: up to three elements, one or two slots, "
+    "one or two keys, calls of up to two ticks, which may fail once or twice, and a deadline of "
+    "one tick or none.",
 )
 @click.option(
     "--rule",
@@ -105,7 +105,7 @@ MOST_GENERATED = 1_000_000
     multiple=True,
     type=any_case,
     metavar="ID",
-    help="Judge by this rule only: play what can show it.",
+    help="Judge by this rule only, and play what can show it.",
 )
 @click.option(
     "--area",
@@ -113,10 +113,10 @@ MOST_GENERATED = 1_000_000
     multiple=True,
     type=any_case,
     metavar="ID",
-    help="The same for all rules of an area.",
+    help="Like --rule, for all rules of an area.",
 )
-@click.option("--fail-fast", is_flag=True, help="Play nothing more once a MUST is broken.")
-@click.option("--seed", type=int, help="Of the generated scenarios; 0 if nothing else is said.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first broken MUST.")
+@click.option("--seed", type=int, help="Seed of the generated scenarios; 0 by default.")
 @click.option(
     "--expected-failures",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -134,8 +134,8 @@ MOST_GENERATED = 1_000_000
 @click.option(
     "--no-shrink",
     is_flag=True,
-    help="Show failures of generated scenarios as they are. Else smaller ones are looked for, "
-    f"for {SHRINK_SECONDS:g} seconds at most.",
+    help="Show failures of generated scenarios as they are. The command otherwise looks "
+    f"for smaller ones, for {SHRINK_SECONDS:g} seconds at most.",
 )
 @patience_option
 @jobs_option

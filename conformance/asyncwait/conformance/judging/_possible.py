@@ -5,7 +5,7 @@ from functools import cached_property
 
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
-from asyncwait.spec import Record, SnapshotError
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -33,6 +33,7 @@ from asyncwait.spec.scenario import (
     identity,
     next_leg,
 )
+from asyncwait.spec.snapshots import SnapshotError
 
 _HOW = {"reply": "returned", "raise": "raised", "misreturn": "misreturned", "never": "returned"}
 """How a call ends that does so; one that never answers only when it swallows its cancellation."""

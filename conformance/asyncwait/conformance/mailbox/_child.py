@@ -14,9 +14,10 @@ from msgspec import Struct
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.mailbox._player import Stage, play_program
 from asyncwait.conformance.running import imported
-from asyncwait.spec import AsyncWaitError, running_loop
+from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.mailbox import OpenProcessor
 from asyncwait.spec.mailbox.program import MailboxTrace, Program
+from asyncwait.toolkit import running_loop
 
 MODULE = __name__
 """What to run as the child."""

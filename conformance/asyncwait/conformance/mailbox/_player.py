@@ -22,7 +22,6 @@ from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
 from asyncwait.conformance.mailbox._hands import ENDS_WITHIN, Desk, Hand, Job, Task
 from asyncwait.conformance.mailbox._recorder import Recorder, Runaway, said
 from asyncwait.conformance.mailbox._steps import Gave, Steps
-from asyncwait.spec import running_loop
 from asyncwait.spec.mailbox import Controller, OpenProcessor
 from asyncwait.spec.mailbox.program import (
     OWNER,
@@ -33,6 +32,7 @@ from asyncwait.spec.mailbox.program import (
     Program,
     Step,
 )
+from asyncwait.toolkit import running_loop
 
 Stage: TypeAlias = Literal["asyncio", "trio", "threads"]
 """Where a program is played: all in tasks of one loop; or senders in threads, beside asyncio."""

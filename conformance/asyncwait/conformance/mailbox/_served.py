@@ -10,7 +10,7 @@ from asyncwait.conformance.mailbox._child import AskedProgram, Hello
 from asyncwait.conformance.mailbox._player import Stage
 from asyncwait.conformance.running import ChildProcess
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec._checks import require_seconds
+from asyncwait.spec.checks import require_seconds
 from asyncwait.spec.mailbox.program import MailboxTrace, Program
 from asyncwait.spec.texts import one_line
 

@@ -3,12 +3,12 @@
 The process that decides runs none of a backend's code. It starts children, as many as there are
 cores, and each loads the backend and serves it:
 
-    command --- keeper --- child        one line asks for a scenario, one line tells what came of it
-            --- keeper --- child
+    command --- supervisor --- child    one line asks for a scenario, one tells what came of it
+            --- supervisor --- child
 
 The first lines of a child say that it runs, and what the backend is or why it can't be had. The
-clock that bounds loading and playing is the command's. The keeper ends all below it, however the
-command or the child ends, and removes the folder of temporary files that it was given.
+clock that bounds loading and playing is the command's. The supervisor ends all below it, however
+the command or the child ends, and removes the folder of temporary files that it was given.
 
 What can't be had: a process that a child asks some daemon to start is not below it. On systems
 other than Linux a process that leaves the session of its child is not found. A child that runs as

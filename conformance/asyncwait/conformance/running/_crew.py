@@ -11,9 +11,9 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from asyncwait.conformance.running._member import Member, Order, Said
 from asyncwait.conformance.running._speech import Speech, told_from
 from asyncwait.conformance.running._talk import Asked, Hello, Told
+from asyncwait.conformance.running._worker_slot import Order, Said, WorkerSlot
 from asyncwait.spec.scenario import Scenario, Trace
 
 TURN = 16
@@ -43,18 +43,18 @@ class Crew:
     def __init__(self, speech: Speech, patience: float, size: int) -> None:
         memory = _physical_memory() // (size + 1)
         self._speech = speech
-        self._members = [Member(speech, patience, memory) for _ in range(size)]
+        self._slots = [WorkerSlot(speech, patience, memory) for _ in range(size)]
         self._hello: Hello | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for member in self._members:
-            if member.child is not None:
-                member.child.doom()
-        for member in self._members:
-            member.drop()
+        for slot in self._slots:
+            if slot.child is not None:
+                slot.child.doom()
+        for slot in self._slots:
+            slot.drop()
 
     @property
     def hello(self) -> Hello:
@@ -65,13 +65,13 @@ class Crew:
             MissingExtra: it needs a package that is not installed.
         """
         if self._hello is None:
-            first = self._members[0]
+            first = self._slots[0]
             first.start()
             while first.hello is None:
                 self._attend(_LOOK_EVERY)
             self._hello = first.hello
-            for member in self._members:
-                member.hello = self._hello
+            for slot in self._slots:
+                slot.hello = self._hello
         return self._hello
 
     def play(self, scenarios: Iterable[Scenario]) -> Iterator[Trace]:
@@ -80,18 +80,18 @@ class Crew:
         Raises:
             AsyncWaitError: the backend needs what is not there, and says so only now.
         """
-        members = self._members[:1] if self.hello.batch else self._members
+        slots = self._slots[:1] if self.hello.batch else self._slots
         source = iter(scenarios)
         ready: dict[int, Trace] = {}
         asked = given = 0
         is_complete = False
         try:
             while not is_complete or given < asked:
-                room = min(PULLED, self._room(len(members)) - (asked - given))
+                room = min(PULLED, self._room(len(slots)) - (asked - given))
                 if room > 0 and not is_complete:
-                    pulled = self._order(members, asked, islice(source, room))
+                    pulled = self._order(slots, asked, islice(source, room))
                     asked += pulled
-                    is_complete = members[0].is_complete = pulled < room
+                    is_complete = slots[0].is_complete = pulled < room
                 waits = is_complete or room <= 0
                 ready |= self._traces(self._attend(_LOOK_EVERY if waits else 0))
                 while given in ready:
@@ -103,13 +103,13 @@ class Crew:
     def _room(self, size: int) -> int:
         return sys.maxsize if self.hello.batch else WINDOW * TURN * size
 
-    def _order(self, members: list[Member], first: int, scenarios: Iterable[Scenario]) -> int:
+    def _order(self, slots: list[WorkerSlot], first: int, scenarios: Iterable[Scenario]) -> int:
         """Spread `scenarios`, which are numbered from `first` on; return how many there are."""
         number, protocol = first, self.hello.protocol
         for scenario in scenarios:
-            member = members[number // TURN % len(members)]
+            slot = slots[number // TURN % len(slots)]
             line = self._speech.request(scenario, number, protocol)
-            member.orders.append(Order(number, line))
+            slot.orders.append(Order(number, line))
             number += 1
         return number - first
 
@@ -126,10 +126,10 @@ class Crew:
     def further(self, scenarios: Mapping[str, Scenario]) -> Iterator[Told]:
         """Have the backend play what it chooses of `scenarios`, and give what it tells of that."""
         asked = Asked(further=dict(scenarios))
-        self._members[0].orders.append(Order(0, msgspec.json.encode(asked), open_ended=True))
-        self._members[0].is_complete = True
+        self._slots[0].orders.append(Order(0, msgspec.json.encode(asked), open_ended=True))
+        self._slots[0].is_complete = True
         try:
-            while self._members[0].orders:
+            while self._slots[0].orders:
                 for said in self._attend(_LOOK_EVERY):
                     if said.lost is not None:
                         yield Told(error=said.lost.legs[0].ending.detail)
@@ -140,26 +140,26 @@ class Crew:
 
     def _forget(self) -> None:
         """Want nothing any more: a child that still owes something is ended."""
-        for member in self._members:
-            member.forget()
+        for slot in self._slots:
+            slot.forget()
 
     def _attend(self, seconds: float) -> list[Said]:
         """Listen to all for so long, or until one says something."""
         began = time.monotonic()
         by = poll()
         left = seconds
-        for member in self._members:
-            member.send()
-            if member.child is not None:
-                member.child.watch(by)
-                left = min(left, member.seconds_left if member.is_owed else left)
+        for slot in self._slots:
+            slot.send()
+            if slot.child is not None:
+                slot.child.watch(by)
+                left = min(left, slot.seconds_left if slot.is_owed else left)
         by.poll(left * 1000)
-        there = [member for member in self._members if member.child is not None]
-        for member in there:
-            member.exchange()
+        there = [slot for slot in self._slots if slot.child is not None]
+        for slot in there:
+            slot.exchange()
         # The time that it takes to read what they print is theirs, too.
         passed = min(time.monotonic() - began, _MOST_AT_ONCE)
-        return [said for member in there for said in member.hear(passed)]
+        return [said for slot in there for said in slot.hear(passed)]
 
 
 def _physical_memory() -> int:

@@ -1,4 +1,4 @@
-"""One child process as its parent sees it: three pipes, and a keeper that ends all below it."""
+"""One child process as its parent sees it: three pipes, and a supervisor that ends all below it."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ from select import POLLIN, POLLOUT, poll
 from typing import Self
 
 from asyncwait.conformance._counted import counted
-from asyncwait.conformance.running._keeper import KNOWS_PROCESSES, below
+from asyncwait.conformance.running._supervisor import KNOWS_PROCESSES, below
 from asyncwait.spec.scenario import LIMITS
 from asyncwait.spec.texts import one_line
 
@@ -28,7 +28,7 @@ END_SECONDS = 2.0
 """How long a child may take to its end when it has closed its output."""
 
 KILL_SECONDS = 10.0
-"""How long its keeper may take to end everything."""
+"""How long its supervisor may take to end everything."""
 
 LONGEST_LINE = LIMITS.bytes
 """A child that goes on and on without an end of line is ended."""
@@ -39,7 +39,7 @@ LAST_WORDS = 1 << 14
 LONGEST_LAST = 1_000
 """Characters of its last words where they stand in a sentence."""
 
-_KEEPER = str(Path(__file__).with_name("_keeper.py"))
+_SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
 _AT_ONCE = 1 << 16  # bytes
 _DRAINED_AT_ONCE = 1 << 20  # bytes; a child that prints faster than we read must not keep us
 _MOST_SCENARIOS = 100_000  # whose words wait to be taken
@@ -65,10 +65,10 @@ class ChildProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="asyncwait-"))
         """Where it has its temporary files."""
         heard, self._control = _pipe()
-        keeper = [sys.executable, "-I", "-S", _KEEPER, str(heard), str(self.folder), str(memory)]
+        program = [sys.executable, "-IS", _SUPERVISOR, str(heard), str(self.folder), str(memory)]
         try:
             self._process = subprocess.Popen(
-                [*keeper, *command],
+                [*program, *command],
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -221,7 +221,7 @@ class ChildProcess:
         return f"{how}: {last}" if last else how
 
     def doom(self) -> None:
-        """Have its keeper end it, without waiting for that."""
+        """Have its supervisor end it, without waiting for that."""
         if self._control >= 0:
             os.close(self._control)
             self._control = -1
@@ -239,7 +239,7 @@ class ChildProcess:
             self._process.kill()
             self._process.wait()
         if self._process.returncode < 0:
-            _kill_marked(self._word)  # Perhaps it was the keeper that was killed.
+            _kill_marked(self._word)  # Perhaps it was the supervisor that was killed.
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

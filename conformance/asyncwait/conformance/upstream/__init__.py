@@ -1,7 +1,6 @@
 """What stands here for each of the tests that Apache Flink has of its operator.
 
-`cases.toml` has the answers; `python -m asyncwait.conformance.upstream` prints the page of them,
-`upstream.md`.
+`cases.toml` has the answers; `python -m asyncwait.conformance.upstream` prints the page of them.
 """
 
 from asyncwait.conformance.upstream._cases import UpstreamTest, upstream_tests

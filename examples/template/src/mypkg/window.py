@@ -6,12 +6,9 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-from asyncwait.spec import (
+from asyncwait.spec import OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.toolkit import (
     FunctionParts,
-    OperatorConfig,
-    Record,
-    Snapshot,
-    Statistics,
     awaitable_of,
     call_failed,
     check_arguments,

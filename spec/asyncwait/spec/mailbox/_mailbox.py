@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from asyncwait.spec._errors import AsyncWaitError
-from asyncwait.spec._loop import Loop
+from asyncwait.spec.mailbox._loop import Loop
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """What the contract promises, sentence by sentence, and which rules hold an operator to it.
 
 The sentences are those of the docstrings; `contract.toml` says of each which rules it is, or why it
-is none. From both comes the page `contract.md`.
+is none. `python -m asyncwait.spec.rules` prints the page of both.
 """
 
 import ast
@@ -21,14 +21,8 @@ MODULES = ("_operator", "_function", "_config", "_retry", "_elements", "_errors"
 
 APART = frozenset(
     {
-        "FunctionParts",  # what operators are built with: functions and their own tests
         "InvalidConfig",
         "MissingExtra",
-        "NotPortable",
-        "BackOffs",
-        "SnapshotCorrupt",
-        "SnapshotError",
-        "SnapshotVersionUnsupported",
     }
 )
 """Public classes of these modules that say nothing of what an operator does."""

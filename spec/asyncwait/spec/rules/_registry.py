@@ -16,7 +16,6 @@ Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 
 _NO_CHAPTERS = {
     "00-introduction.md",
-    "contract.md",
     "departures.md",
     "sources.md",
     "retired.txt",

@@ -4,9 +4,9 @@ from msgspec import Struct
 
 from asyncwait.spec._config import Mode, OperatorConfig
 from asyncwait.spec._elements import Snapshot
-from asyncwait.spec._snapshot import decode_snapshot, encode_snapshot
 from asyncwait.spec.scenario._scenario import Crash, Scenario, SnapshotRequest, Timed
 from asyncwait.spec.scenario._trace import Leg, SinkTook
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 
 GRID = 40
 """Milliseconds between two different instants of a scenario that a real clock can play."""

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from asyncwait.backends.faulty._naming import name_of, sentence_of
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, TaskMailbox
-from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import DefaultAction, OpenProcessor, Processor
+from asyncwait.spec.mailbox import DefaultAction, Loop, OpenProcessor, Processor
 
 
 class FaultyMailbox(Struct, frozen=True):

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
 from asyncwait.reference import MAIN, Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
-from asyncwait.spec import Loop
 from asyncwait.spec.mailbox import (
     HIGHEST,
     Controller,
     DefaultAction,
+    Loop,
     MailboxClosedError,
     MailboxMetrics,
 )

@@ -17,8 +17,7 @@ from asyncwait.reference import (
     MailboxState,
     TaskMailbox,
 )
-from asyncwait.spec import Loop
-from asyncwait.spec.mailbox import DefaultAction, MailboxClosedError
+from asyncwait.spec.mailbox import DefaultAction, Loop, MailboxClosedError
 
 
 class DrainsAndKeeps(TaskMailbox):

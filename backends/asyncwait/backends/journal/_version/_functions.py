@@ -19,7 +19,7 @@ from asyncwait.backends.journal._version._origin import (
 from asyncwait.backends.journal._version._reach import Chain, Import, Reach, reach_of
 from asyncwait.backends.journal._version._values import constant, plain
 from asyncwait.backends.journal._version._walk import Untold, Walk
-from asyncwait.spec import shown
+from asyncwait.spec.texts import shown
 
 _BLIND = {
     ("builtins", "eval"),

@@ -37,7 +37,7 @@ from asyncwait.backends.journal._version._functions import (
 )
 from asyncwait.backends.journal._version._origin import PYTHON, found, origin_named, origin_of
 from asyncwait.backends.journal._version._walk import Untold, Walk
-from asyncwait.spec import shown
+from asyncwait.spec.texts import shown
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
 _NO_PART = {

@@ -51,7 +51,7 @@ class LoopSide:
         self._alarms: list[asyncio.TimerHandle] = []
         self._patience: asyncio.TimerHandle
         self._answers: set[asyncio.Task[Any]] = set()
-        self._beat: asyncio.Task[None] | None = None  # until the loop is wound up
+        self._measuring: asyncio.Task[None] | None = None  # until the loop is wound up
 
     def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
         """Return the operator's source: the real one, watched."""
@@ -87,7 +87,7 @@ class LoopSide:
         if isinstance(self.loop, OutsideVirtualLoop):
             self.loop.spin.restart(lambda: self._end("livelock"))
         else:
-            self._beat = self.loop.create_task(self.recorder.measure_lateness())
+            self._measuring = self.loop.create_task(self.recorder.measure_lateness())
 
     def _alarm(self, at: int, how: EndingKind) -> None:
         self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))

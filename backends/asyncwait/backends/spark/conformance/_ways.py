@@ -11,8 +11,9 @@ from asyncwait.backends.spark._partition import Partition, on_elements
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.frame._rows import RowRecord
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Element, FunctionParts, OperatorError, Record, is_collection
+from asyncwait.spec import Element, OperatorError, Record
 from asyncwait.spec.scenario import LegStart
+from asyncwait.toolkit import FunctionParts, is_collection
 
 
 class Way(Protocol):

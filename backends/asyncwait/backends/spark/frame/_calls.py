@@ -12,8 +12,9 @@ from asyncwait.backends.journal import EntryTooLarge, JournalError
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
-from asyncwait.spec import FunctionParts, OperatorError, Retry, is_collection, shown
-from asyncwait.spec.texts import one_line
+from asyncwait.spec import OperatorError, Retry
+from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit import FunctionParts, is_collection
 
 
 class Results:
@@ -161,7 +162,7 @@ def failure_handler(
         parts: of the user's function.
         results: what is made of what a handler gives.
 
-    Of a journal that can't be written nobody is asked: who left such rows out would pay for them
+    Of a journal that can't be written nobody is asked: who left such rows out would call for them
     again and again. A result that is too long for it is known to be.
     """
     asked = parts.failure if on_error is None else on_error
@@ -185,7 +186,7 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     """Return `retry` for functions of rows; its predicates are asked of what the user's own gives.
 
     A result that does not fit is no reason to call again, nor is one that can't be kept; and what
-    was paid for is not judged twice.
+    was completed is not judged twice.
 
     Args:
         retry: as it was configured.

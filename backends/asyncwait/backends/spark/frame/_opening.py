@@ -27,16 +27,9 @@ from asyncwait.backends.spark.frame._pace import (
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
-from asyncwait.spec import (
-    FunctionParts,
-    Mode,
-    OperatorConfig,
-    PlainFunction,
-    PlainOne,
-    PlainSource,
-    Retry,
-    is_plain_function,
-)
+from asyncwait.spec import Mode, OperatorConfig, Retry
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit import FunctionParts, PlainFunction, PlainOne, PlainSource
 
 
 class Options(Struct, frozen=True):
@@ -101,7 +94,7 @@ class Opening:
         return opens(config, function, rows)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:
-        """Return the source, and the function of rows, which is not called for what is paid for."""
+        """Return the source, and the function of rows, not called for what is completed."""
         payloads = self._payloads()
         kind = BlockingRowFunction if self._blocks else RowFunction
         of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)

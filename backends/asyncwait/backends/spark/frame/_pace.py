@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.frame._rows import InputRow
-from asyncwait.spec import Bell, RetryAfter
+from asyncwait.spec import RetryAfter
+from asyncwait.toolkit import Bell
 
 _TOO_MANY = 429
 """What HTTP says to a client that calls too often."""
@@ -29,13 +30,13 @@ _A_LITTLE_MORE = 0.0005
 """The same near what was too many the last time."""
 
 _DOUBLED_IN = 1.5
-"""Seconds in which that little doubles: a service may bear more than before."""
+"""Seconds in which that little doubles: the limit of a service may be higher than before."""
 
 _NEAR = (0.95, 1.02)
 """What is near that, in proportion."""
 
 _FIRST = 4
-"""Calls at a time to begin with, where nobody knows what the service bears."""
+"""Calls at a time to begin with, where nobody knows the limit of the service."""
 
 _WEIGHT = 0.1
 """Of the last call in the average of how long calls take."""
@@ -49,7 +50,7 @@ class Pace(Struct, frozen=True):
 
     Args:
         per_second: calls that begin in a second; None for no ceiling.
-        adaptive: look for what the service bears: a twentieth more calls at a time, or one, after
+        adaptive: look for the limit of the service: a twentieth more calls at a time, or one, after
             a round that is served, and far less than that near what was too many before; a tenth
             fewer, and a pause of what `RetryAfter` says, when they are too many again. An error
             whose `status`, `status_code` or `code`, or that of its `response`, is 429 says so, too.

@@ -1,4 +1,4 @@
-"""Rows that were paid for before: how they are found in a journal, and how results get there."""
+"""Rows that were completed before: how they are found in a journal, and how results get there."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
@@ -53,7 +53,7 @@ def _name_of(fn: Any) -> str:
 
 
 class Keys:
-    """Makes the key of each row of a partition, and looks whether it was paid for.
+    """Makes the key of each row of a partition, and looks whether it was completed.
 
     Equal rows are told apart by how many of them came before, so that each is called once.
 
@@ -86,7 +86,7 @@ class Keys:
         self._seen: dict[bytes, int] = {}
 
     def look(self, rows: Sequence[InputRow]) -> None:
-        """Write its key on each of `rows`, of one batch, and what was paid for, if it is there."""
+        """Write its key on each of `rows`, of one batch, and what its call gave, if it is there."""
         if not rows:
             return
         if (schema := rows[0].batch.schema) != self._schema:
@@ -142,10 +142,10 @@ class Payloads:
         self._decoder: Any = msgspec.msgpack.Decoder(list[fields] | int)
 
     def read(self, row: InputRow) -> Any:
-        """Return what was paid for.
+        """Return what its call gave.
 
         Raises:
-            EntryTooLarge: it was paid for, and too long to be kept.
+            EntryTooLarge: it was completed, and is too long to be kept.
         """
         payload = self._decoder.decode(row.paid)
         if isinstance(payload, int):
@@ -170,7 +170,7 @@ class Payloads:
         return given
 
     def _add(self, key: bytes, payload: bytes) -> None:
-        """Keep what was paid for; of what is too long its size, so that nobody pays for it again.
+        """Keep what a call gave; of what is too long its size, so that nobody calls for it again.
 
         Raises:
             JournalError: it can't be kept, for which nobody is to call again either.
@@ -188,7 +188,7 @@ class Payloads:
 
 
 class PaidFunction:
-    """A function of rows that are not paid for yet; for the others it gives what was.
+    """A function of rows that are not completed yet; for the others it gives what was.
 
     Args:
         of_rows: the function, with its hooks and handlers; it keeps what its calls give.
@@ -214,7 +214,7 @@ class PaidBlockingFunction(PaidFunction):
     """The same for a function that blocks."""
 
     def __call__(self, row: InputRow) -> Any:
-        """Return what was paid for, or call the function, in a thread."""
+        """Return what its call gave, or call the function, in a thread."""
         return self._of_rows(row) if row.paid is None else self._payloads.read(row)
 
 

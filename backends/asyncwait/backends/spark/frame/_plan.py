@@ -17,8 +17,8 @@ from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._schema import arrow_schema, require_different
 from asyncwait.backends.spark.frame._settings import Call, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import InvalidConfig, shown
-from asyncwait.spec.texts import one_line
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import one_line, shown
 
 _ERROR = sql.StructType(
     [

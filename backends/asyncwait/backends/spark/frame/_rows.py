@@ -10,7 +10,8 @@ from msgspec import Struct
 from pyspark.sql import Row
 
 from asyncwait.backends.spark.frame._errors import UnreadableRow
-from asyncwait.spec import Record, shown
+from asyncwait.spec import Record
+from asyncwait.spec.texts import shown
 
 
 class InputRow(Struct, eq=False, gc=False):

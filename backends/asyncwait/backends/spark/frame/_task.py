@@ -119,7 +119,7 @@ class _Counts:
         return self._source
 
     def figures(self) -> TaskFigures:
-        """Return what is so at this moment; for any thread. What was paid for is no call."""
+        """Return what is so at this moment; for any thread. What is in the journal is no call."""
         statistics = self.statistics()
         found = 0 if self.attempt is None else self.attempt.found
         return TaskFigures.of(

@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
-from asyncwait.spec import shown
-from asyncwait.spec.texts import one_line
+from asyncwait.spec.texts import one_line, shown
 
 Taker: TypeAlias = Callable[[Any], Any]
 """Returns a value as Arrow takes it; raises ValueError or TypeError if it does not fit."""

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.progress import Progress
-from asyncwait.spec import (
-    FunctionParts,
-    InvalidConfig,
-    Mode,
-    OperatorConfig,
-    OperatorError,
-    Retry,
-    is_plain_function,
-)
+from asyncwait.spec import InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
+from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
+from asyncwait.toolkit import FunctionParts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -136,7 +130,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             max_in_flight: calls at a time in the whole job; each task has its share.
             calls_per_second: calls that begin in a second in the whole job, repeated ones too; each
                 task has its share. Rows wait for theirs before their deadlines run.
-            adaptive: have each task look for what the service bears, from 4 calls at a time up to
+            adaptive: have each task look for the limit of the service, from 4 calls at a time up to
                 its capacity: a few more after each round that is served, a tenth fewer when the
                 service says 429, by a `RetryAfter` or in an error's `status`, `status_code` or
                 `code` (its own, or that of its `response`). Without `retry` such an error is final.
@@ -144,8 +138,8 @@ def frame_wait(mode: Mode) -> FrameWait:
                 the slots that the cluster has now.
             progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
                 to be open for as long as they run.
-            journal: where results are kept as soon as they are paid for, so that a task, an action
-                or a job that is killed and started again does not pay twice: the path of a folder
+            journal: where results are kept as soon as a call completes, so that a task, an action
+                or a job that is killed and started again does not call twice: the path of a folder
                 that all workers see, or a URL for fsspec. The function may not change meanwhile:
                 its code as it runs, what is bound to it, and what it uses of your own modules; see
                 `asyncwait.backends.journal.version_of`. Or say yourself what it is:

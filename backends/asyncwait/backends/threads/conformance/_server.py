@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from asyncwait.backends.threads._crew import Call, Crew
 from asyncwait.backends.threads._operator import open_with
 from asyncwait.backends.threads.conformance._loops import ThreadsLoop
-from asyncwait.spec import Element, FunctionParts, OperatorConfig, OperatorResults, Snapshot
+from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
+from asyncwait.toolkit import FunctionParts
 
 _way: ContextVar[tuple[int, float]] = ContextVar("_way")
 """How many calls were taken before, and since when it is on its way, by the loop's clock."""

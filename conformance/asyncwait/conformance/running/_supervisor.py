@@ -1,0 +1,209 @@
+"""Supervises one child process, so that nothing it starts outlives the command.
+
+    python -IS _supervisor.py CONTROL FOLDER MEMORY COMMAND...
+
+This is a program of its own, between the command and the child. It ends when the child ends, when
+nobody holds the other end of the pipe CONTROL any more, when its parent is gone, when a signal asks
+it to, or when there are too many processes below it. Then all of these are killed, FOLDER is
+removed, and it ends as the child did.
+
+On Linux orphans become children of the supervisor (it is their subreaper), whatever session they
+have made for themselves, and the child dies with the supervisor. On other systems a process that
+leaves the session of the child is not found. Nowhere is a process found that some daemon starts on
+request.
+
+It needs the standard library alone and runs none of the child's code.
+"""
+
+import ctypes
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import NoReturn
+
+LOOK_EVERY = 0.1  # seconds between two looks for a parent that is gone, or a child that swarms
+MOST_PROCESSES = 256  # below a supervisor
+SWEEP_WITHIN = 5.0  # seconds
+
+_SWARMED = -1  # in place of the status of a child
+_SWARMED_CODE = 125
+_DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Python ignores the first two, and shells have what runs in the background ignore the others.
+_MAYBE_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)
+
+
+def main(control: int, folder: str, memory: int, command: list[str]) -> NoReturn:
+    """Supervise the child that `command` starts; see above.
+
+    Args:
+        control: file descriptor.
+        folder: removed in the end.
+        memory: bytes of data that each process below may have; 0 for no limit.
+        command: program and arguments.
+    """
+    parent = os.getppid()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _prctl(_ADOPT_ORPHANS, 1)
+    os.set_inheritable(control, False)
+    woken = _wake_on_signals()
+    supervisor = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _become(command, memory, supervisor)
+    words = _let_go()
+    status = _outlast(child, control, woken, parent)
+    _sweep(child)
+    shutil.rmtree(folder, ignore_errors=True)
+    if status == _SWARMED:
+        _say(words, f"it started more than {MOST_PROCESSES} processes")
+    _end_like(status)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
+
+
+KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - the same
+
+_asked: list[int] = []
+
+
+def _wake_on_signals() -> int:
+    """Return a descriptor that can be read from when a signal has come."""
+    woken, alarm = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(alarm, False)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for ending in _ENDING:
+        signal.signal(ending, lambda number, _: _asked.append(number))
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+    return woken
+
+
+def _become(command: list[str], memory: int, supervisor: int) -> NoReturn:
+    """Turn into the child."""
+    try:
+        os.setsid()
+        for number in _MAYBE_IGNORED:
+            signal.signal(number, signal.SIG_DFL)
+        if memory:
+            _limit(memory)
+        _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() == supervisor:
+            os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        os.write(2, f"{command[0]} can't be started: {error.strerror}\n".encode())
+    os._exit(126)
+
+
+def _limit(memory: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        memory = min(memory, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, hard))
+
+
+def _let_go() -> int:
+    """Hold none of the child's pipes, so that their ends are seen; return one for last words."""
+    words = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    return words
+
+
+def _say(words: int, text: str) -> None:
+    os.set_blocking(words, False)
+    with suppress(OSError):
+        os.write(words, f"{text}\n".encode())
+
+
+def _outlast(child: int, control: int, woken: int, parent: int) -> int:
+    """Wait until it is time to end; return the status of the child, 0 if it runs on."""
+    crowd = _crowd()
+    while True:
+        ready, _, _ = select.select([control, woken], [], [], LOOK_EVERY)
+        if woken in ready:
+            os.read(woken, 512)
+        status, _ = _reap(child)
+        if status is not None:
+            return status
+        if control in ready or _asked or os.getppid() != parent:
+            return 0
+        if _crowd() > crowd + MOST_PROCESSES and len(below(os.getpid())) > MOST_PROCESSES:
+            return _SWARMED
+
+
+def _crowd() -> int:
+    """Return how many threads the whole machine has, if it tells: that is asked for in no time."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - the same
+            return int(file.read().split()[3].rpartition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _reap(child: int) -> tuple[int | None, bool]:
+    """Bury what is dead; return the status of `child` if it is, and whether any process lives."""
+    found = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found, False
+        if pid == 0:
+            return found, True
+        if pid == child:
+            found = status
+
+
+def _sweep(child: int) -> None:
+    """Kill everything below, however often it forks meanwhile: whoever is killed forks no more."""
+    pause = 0.001
+    give_up = time.monotonic() + SWEEP_WITHIN
+    while time.monotonic() < give_up:
+        for pid in below(os.getpid()) if KNOWS_PROCESSES else (-child,):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        _, any_left = _reap(child)
+        if not any_left:
+            return
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def below(top: int) -> list[int]:
+    """Return the processes below `top`."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib it starts in half the time
+        with suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - the same
+                fields = file.read().rpartition(b")")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(name))
+    found = [top]
+    for pid in found:
+        found.extend(children.get(pid, ()))
+    return found[1:]
+
+
+def _end_like(status: int) -> NoReturn:
+    if status == _SWARMED:
+        os._exit(_SWARMED_CODE)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        with suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:])

@@ -1,0 +1,328 @@
+"""Snapshots as bytes: portable between backends, and never trusted blindly.
+
+Layout: magic (4), version (2), payload length (4), CRC-32 of the payload (4), payload. The payload
+is MessagePack; each value and key in it is the bytes of the codec. Decoding executes nothing.
+"""
+
+import json
+import struct
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.spec._elements import (
+    HIGHEST,
+    LOWEST,
+    Record,
+    Snapshot,
+    Stored,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
+from asyncwait.spec.checks import require_whole
+from asyncwait.spec.texts import one_line, shown
+
+_MAGIC = b"AWSN"
+_VERSION = 1
+_HEADER = struct.Struct(">4sHII")
+
+
+class SnapshotError(AsyncWaitError):
+    """A snapshot can't be written or read."""
+
+
+class NotPortable(SnapshotError, TypeError):
+    """A value does not come back equal and of the same type from the codec."""
+
+
+class SnapshotCorrupt(SnapshotError, ValueError):
+    """The bytes are not a whole, unaltered snapshot."""
+
+
+class SnapshotVersionUnsupported(SnapshotError, ValueError):
+    """The snapshot was written in a format that this version does not know."""
+
+
+class Codec(Protocol):
+    """How values and keys become bytes and come back."""
+
+    def encode(self, value: Any) -> bytes:
+        """Return `value` as bytes, or raise."""
+        ...
+
+    def decode(self, data: bytes) -> Any:
+        """Return the value that `data` stands for, or raise."""
+        ...
+
+
+class JsonCodec:
+    """The default codec. What JSON can't say is refused by `encode_snapshot`, not bent."""
+
+    def encode(self, value: Any) -> bytes:
+        """Return `value` as UTF-8 JSON."""
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+    def decode(self, data: bytes) -> Any:
+        """Return the value of the JSON text `data`."""
+        return json.loads(data)
+
+
+class _Record(Struct, frozen=True, tag="r", array_like=True, forbid_unknown_fields=True):
+    value: bytes
+    timestamp: int | None
+    key: bytes
+
+
+class _Watermark(Struct, frozen=True, tag="w", array_like=True, forbid_unknown_fields=True):
+    timestamp: int
+
+
+class _Status(Struct, frozen=True, tag="s", array_like=True, forbid_unknown_fields=True):
+    idle: bool
+
+
+class _Snapshot(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    checkpoint_id: int
+    in_flight: tuple[_Record | _Watermark | _Status, ...]
+    read: int | None
+    upstream: "_Snapshot | None"
+
+
+def encode_snapshot(snapshot: Snapshot, codec: Codec | None = None) -> bytes:
+    """Return `snapshot` as bytes that any backend can restore.
+
+    Args:
+        snapshot: what an operator put out.
+        codec: for values and keys; JSON by default.
+
+    Raises:
+        InvalidConfig: `snapshot` is none.
+        NotPortable: a value or key does not come back equal and of the same type; the record and
+            the path to the spot are named. The operator and its stream are not concerned.
+    """
+    if not isinstance(snapshot, Snapshot):
+        raise InvalidConfig.of("snapshot", snapshot, "a Snapshot")
+    payload = msgspec.msgpack.encode(_pack(snapshot, codec or JsonCodec()))
+    return _HEADER.pack(_MAGIC, _VERSION, len(payload), zlib.crc32(payload)) + payload
+
+
+def decode_snapshot(data: bytes | bytearray | memoryview, codec: Codec | None = None) -> Snapshot:
+    """Return the snapshot that `data` holds.
+
+    Args:
+        data: what `encode_snapshot` gave.
+        codec: the one it was encoded with; JSON by default.
+
+    Raises:
+        InvalidConfig: `data` is not bytes.
+        SnapshotCorrupt: `data` is cut short, altered, or no snapshot.
+        SnapshotVersionUnsupported: it was written in a newer format.
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InvalidConfig.of("data", data, "the bytes of a snapshot")
+    data = data.tobytes() if isinstance(data, memoryview) else data  # its items may lie apart
+    if len(data) < _HEADER.size:
+        msg = f"a snapshot has at least {_HEADER.size} bytes, got {len(data)}; was it cut short?"
+        raise SnapshotCorrupt(msg)
+    magic, version, length, checksum = _HEADER.unpack_from(data)
+    if magic != _MAGIC:
+        raise SnapshotCorrupt(f"a snapshot begins with {_MAGIC!r}, got {magic!r}")
+    if version > _VERSION:
+        msg = f"snapshot format {version} is newer than {_VERSION}; update asyncwait to read it"
+        raise SnapshotVersionUnsupported(msg)
+    if version < 1:
+        raise SnapshotCorrupt(f"snapshot formats are numbered from 1, got {version}")
+    payload = data[_HEADER.size :]
+    if len(payload) != length:
+        raise SnapshotCorrupt(f"expected {length} bytes of payload, got {len(payload)}")
+    if zlib.crc32(payload) != checksum:
+        raise SnapshotCorrupt("the checksum does not match: the snapshot was altered")
+    try:
+        return _unpack(msgspec.msgpack.decode(payload, type=_Snapshot), codec or JsonCodec())
+    except Exception as error:
+        raise SnapshotCorrupt(f"the payload can't be read: {error}") from error
+
+
+def split_snapshot(
+    snapshot: Snapshot, parts: int, to: Callable[[Record], int] | None = None
+) -> tuple[Snapshot, ...]:
+    """Deal the in-flight elements of `snapshot` out to `parts` operators.
+
+    Args:
+        snapshot: of one operator.
+        parts: how many operators go on with it.
+        to: the part for a record, as a whole number (modulo `parts`), for example by its key;
+            dealt in turn by default. Watermarks and statuses go to every part. For operators in
+            key-ordered mode it has to be the same part for equal keys.
+
+    Returns:
+        The parts, without `read` and `upstream`: those speak of the one operator and its input.
+
+    Raises:
+        InvalidConfig: `parts` is not a whole number >= 1.
+    """
+    require_whole("parts", parts)
+    dealt: tuple[list[Stored], ...] = tuple([] for _ in range(parts))
+    turn = 0
+    for element in snapshot.in_flight:
+        if not isinstance(element, Record):
+            for part in dealt:
+                part.append(element)
+            continue
+        dealt[turn % parts if to is None else to(element) % parts].append(element)
+        turn += 1
+    return tuple(Snapshot(snapshot.checkpoint_id, tuple(part)) for part in dealt)
+
+
+def merge_snapshots(snapshots: Iterable[Snapshot]) -> Snapshot:
+    """Join the in-flight elements of several operators into one snapshot.
+
+    A watermark of the result is the minimum of all parts; one that some part has not reached is
+    left out, because a later one will say it. Statuses are left out: the joined operator will see
+    its own. So are `read` and `upstream`, which speak of one operator each.
+
+    Raises:
+        InvalidConfig: there are none, or they are of different checkpoints.
+    """
+    parts = list(snapshots)
+    ids = {part.checkpoint_id for part in parts}
+    if len(ids) != 1:
+        raise InvalidConfig.of("snapshots", sorted(ids), "one or more of a single checkpoint")
+    queues = [
+        deque(element for element in part.in_flight if not isinstance(element, WatermarkStatus))
+        for part in parts
+    ]
+    merged: list[Stored] = []
+    while True:
+        for queue in queues:
+            while queue and isinstance(queue[0], Record):
+                merged.append(queue.popleft())
+        if not all(queues):
+            break
+        lowest = min(q[0].timestamp for q in queues if isinstance(q[0], Watermark))
+        merged.append(Watermark(lowest))
+        for queue in queues:
+            if queue[0] == Watermark(lowest):
+                queue.popleft()
+    merged += [e for queue in queues for e in queue if isinstance(e, Record)]
+    return Snapshot(ids.pop(), tuple(merged))
+
+
+def _pack(snapshot: Snapshot, codec: Codec) -> _Snapshot:
+    name = f"Snapshot {snapshot.checkpoint_id!r}"
+    if snapshot.read is not None:
+        _require_number(name, "read", snapshot.read)
+    _require_number(name, "checkpoint_id", snapshot.checkpoint_id)
+    return _Snapshot(
+        snapshot.checkpoint_id,
+        tuple(_pack_element(element, codec) for element in snapshot.in_flight),
+        snapshot.read,
+        None if snapshot.upstream is None else _pack(snapshot.upstream, codec),
+    )
+
+
+def _pack_element(element: Any, codec: Codec) -> _Record | _Watermark | _Status:
+    """Pack an element of a snapshot, which may have been made by hand and hold anything."""
+    match element:
+        case Record():
+            value = _portable(element, "value", element.value, codec)
+            key = _portable(element, "key", element.key, codec)
+            if element.timestamp is not None:
+                _require_number(_name(element), "timestamp", element.timestamp)
+            return _Record(value, element.timestamp, key)
+        case Watermark():
+            _require_number(repr(element), "timestamp", element.timestamp)
+            return _Watermark(element.timestamp)
+        case WatermarkStatus():
+            if not isinstance(element.idle, bool):
+                raise NotPortable(
+                    f"{element}: idle is {shown(element.idle)}, expected True or False"
+                )
+            return _Status(element.idle)
+        case _:
+            raise NotPortable(
+                f"{shown(element)} can't be in a snapshot, only records and fences can"
+            )
+
+
+def _unpack(packed: _Snapshot, codec: Codec) -> Snapshot:
+    return Snapshot(
+        packed.checkpoint_id,
+        tuple(_unpack_element(element, codec) for element in packed.in_flight),
+        packed.read,
+        None if packed.upstream is None else _unpack(packed.upstream, codec),
+    )
+
+
+def _unpack_element(element: _Record | _Watermark | _Status, codec: Codec) -> Stored:
+    match element:
+        case _Record():
+            return Record(codec.decode(element.value), element.timestamp, codec.decode(element.key))
+        case _Watermark():
+            return Watermark(element.timestamp)
+        case _Status():
+            return WatermarkStatus(element.idle)
+
+
+def _require_number(owner: str, name: str, value: Any) -> None:
+    if type(value) is not int or not LOWEST <= value <= HIGHEST:
+        got = f"{shown(value)} ({type(value).__name__})"
+        raise NotPortable(f"{one_line(owner)}: {name} is {got}, expected an int of 64 bits")
+
+
+def _portable(record: Record, name: str, value: Any, codec: Codec) -> bytes:
+    try:
+        data = codec.encode(value)
+        spot = _difference(name, value, codec.decode(data))
+    except Exception as error:
+        why = one_line(error)
+        msg = f"{_name(record)}: {name} is not portable: {why}; give a codec that can carry it"
+        raise NotPortable(msg) from error
+    if spot is not None:
+        came = f"{one_line(spot, 600)} after encoding and decoding"
+        raise NotPortable(f"{record}: {came}; give a codec that can carry it")
+    return data
+
+
+def _name(record: Record) -> str:
+    """Name a record even if its value is nested too deeply to be shown."""
+    try:
+        return str(record)
+    except RecursionError:
+        return f"Record of {object.__repr__(record.value)}"
+
+
+def _difference(path: str, value: Any, back: Any) -> str | None:
+    """Say where `back` is not what `value` was, or None."""
+    if type(value) is not type(back):
+        return f"{path} is {shown(value)} ({type(value).__name__}) but came back as {shown(back)}"
+    if isinstance(value, dict):
+        if [(type(key), key) for key in value] != [(type(key), key) for key in back]:
+            return f"{path} has keys {shown(list(value))} but came back with {shown(list(back))}"
+        pairs = [(f"{path}[{key!r}]", value[key], back[key]) for key in value]
+    elif isinstance(value, list | tuple):
+        if len(value) != len(back):
+            return f"{path} has {len(value)} items but came back with {len(back)}"
+        pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(value, back, strict=True))]
+    else:
+        return None if value == back else f"{path} is {shown(value)} but came back as {shown(back)}"
+    return next((spot for pair in pairs if (spot := _difference(*pair)) is not None), None)
+
+
+__all__ = [
+    "Codec",
+    "JsonCodec",
+    "NotPortable",
+    "SnapshotCorrupt",
+    "SnapshotError",
+    "SnapshotVersionUnsupported",
+    "decode_snapshot",
+    "encode_snapshot",
+    "merge_snapshots",
+    "split_snapshot",
+]

@@ -1,0 +1,142 @@
+"""Back-offs: which outcomes of a call are no last word."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from asyncwait.spec import CallFailed, InvalidResult, Record, Retry, RetryAfter
+from asyncwait.toolkit import BackOffs, attempt_timed_out, call_failed
+
+A = Record("a")
+
+
+def failure(error: BaseException) -> CallFailed:
+    """The failure that a call of a record has caused by raising `error`."""
+    failed = call_failed(A, error)
+    assert isinstance(failed, CallFailed)
+    return failed
+
+
+class Sized(Exception):
+    """An error that counts as false."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("on_error", "repeated"),
+    [
+        (Exception, [ValueError, KeyError, TimeoutError, Sized]),
+        (ValueError, [ValueError]),
+        ((ValueError, KeyError), [ValueError, KeyError]),
+        (Sized, [Sized]),
+        (lambda error: isinstance(error, TimeoutError), [TimeoutError]),
+        (lambda error: "yes" if isinstance(error, KeyError) else "", [KeyError]),
+    ],
+)
+def test_an_error_that_is_named_is_a_reason(on_error: Any, repeated: list[type[Exception]]) -> None:
+    """Classes and predicates are given the very error that the call raised."""
+    back_offs = BackOffs(Retry(on_error=on_error))
+    kinds = [ValueError, KeyError, TimeoutError, Sized]
+
+    assert [k for k in kinds if back_offs.after_failure(failure(k()), 1) is not None] == repeated
+
+
+def test_what_is_no_exception_is_no_reason_by_itself() -> None:
+    """A CancelledError of the call's own is repeated only where that is said."""
+    cancelled = failure(BaseException("cancelled"))
+
+    assert BackOffs(Retry()).after_failure(cancelled, 1) is None
+    assert BackOffs(Retry(on_error=BaseException)).after_failure(cancelled, 1) == 0.1
+
+
+def test_an_invalid_result_is_never_a_reason() -> None:
+    """Not even for a predicate that says yes to everything: it is not asked."""
+    back_offs = BackOffs(Retry(on_error=BaseException))
+
+    assert back_offs.after_failure(InvalidResult(A, "None"), 1) is None
+
+
+def test_results_are_a_reason_if_the_predicate_says_so() -> None:
+    """Without one they never are."""
+    assert BackOffs(Retry()).after_results(A, (), 1) is None
+    back_offs = BackOffs(Retry(on_result=lambda results: not results))
+    assert back_offs.after_results(A, (), 1) == 0.1
+    assert back_offs.after_results(A, (0,), 1) is None
+
+
+def test_nothing_is_a_reason_after_the_last_attempt() -> None:
+    """Neither an error, nor results, nor RetryAfter; and no predicate is asked."""
+    asked: list[object] = []
+    ask: Callable[[object], bool] = lambda outcome: not asked.append(outcome)  # noqa: E731
+    back_offs = BackOffs(Retry(max_attempts=2, on_error=ask, on_result=ask))
+
+    assert back_offs.after_failure(failure(ValueError()), 2) is None
+    assert back_offs.after_failure(failure(RetryAfter(1)), 2) is None
+    assert back_offs.after_results(A, (), 2) is None
+    assert asked == []
+
+
+def test_retry_after_sets_the_back_off() -> None:
+    """Beyond the cap, and whatever `on_error` says; the predicate is not asked."""
+    back_offs = BackOffs(Retry(cap=1, on_error=KeyError, jitter=1))
+
+    assert back_offs.after_failure(failure(RetryAfter(90)), 1) == 90
+    assert back_offs.after_failure(failure(RetryAfter(0)), 1) == 0
+
+
+def test_an_attempt_that_took_too_long_failed_with_a_timeout_error() -> None:
+    """So that `on_error` can tell it from others."""
+    late = attempt_timed_out(A, 0.5)
+
+    assert str(late) == "Record 'a': the call failed: TimeoutError('no results after 0.5 s')"
+    assert isinstance(late.__cause__, TimeoutError)
+    assert BackOffs(Retry(on_error=TimeoutError)).after_failure(late, 1) == 0.1
+    assert BackOffs(Retry(on_error=ValueError)).after_failure(late, 1) is None
+
+
+@pytest.mark.parametrize("name", ["on_error", "on_result"])
+def test_a_predicate_that_raises_fails_its_record(name: str) -> None:
+    """The error names predicate, record and attempts, and has what it raised as its cause."""
+
+    def broken(_: object) -> bool:
+        raise LookupError("of the predicate")
+
+    back_offs = BackOffs(Retry(**{name: broken}))
+    asks: dict[str, Callable[[], object]] = {
+        "on_error": lambda: back_offs.after_failure(failure(ValueError()), 2),
+        "on_result": lambda: back_offs.after_results(A, (), 2),
+    }
+    with pytest.raises(CallFailed) as caught:
+        asks[name]()
+
+    text = f"Record 'a': {name} raised LookupError('of the predicate') (after 2 attempts)"
+    assert str(caught.value) == text
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_what_ends_the_program_passes_a_predicate() -> None:
+    """A KeyboardInterrupt in it is no error of the record."""
+
+    def interrupted(_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        BackOffs(Retry(on_error=interrupted)).after_failure(failure(ValueError()), 1)
+
+
+def test_jitter_leaves_out_a_part_of_each_back_off() -> None:
+    """Never more than its share, and with a seed the same each time."""
+    retry = Retry(initial=8, multiplier=1, jitter=0.25, seed=7)
+    pauses = [_pauses(BackOffs(retry)) for _ in range(2)]
+
+    assert pauses[0] == pauses[1]
+    assert len(set(pauses[0])) == len(pauses[0])
+    assert all(6 <= pause <= 8 for pause in pauses[0])
+    assert _pauses(BackOffs(Retry(initial=8, multiplier=1, jitter=0.25))) != pauses[0]
+
+
+def _pauses(back_offs: BackOffs) -> list[float | None]:
+    return [back_offs.after_failure(failure(ValueError()), 1) for _ in range(20)]

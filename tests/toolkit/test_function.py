@@ -1,0 +1,332 @@
+"""A user's function is taken apart at the door, and what it gives is read whole."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Record
+from asyncwait.toolkit import (
+    FunctionParts,
+    awaitable_of,
+    call_failed,
+    collect_results,
+    results_at_deadline,
+    run_hook,
+)
+
+RECORD = Record("a", 12)
+
+
+async def double(value: Any) -> list[Any]:
+    """Stand for a user's coroutine function."""
+    return [value, value]
+
+
+class Callbacks:
+    """A function in callback form that has everything."""
+
+    def async_invoke(self, value: Any, result: Any) -> None:
+        """Answer at once."""
+        result.complete([value])
+
+    def timeout(self, value: Any) -> list[Any]:
+        """Give a substitute."""
+        return [value]
+
+    def failure(self, value: Any, _: Exception) -> list[Any]:
+        """Give another substitute."""
+        return [value, value]
+
+    async def open(self) -> None:
+        """Connect."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+def test_a_coroutine_function_is_called() -> None:
+    """The plain form has no other parts."""
+    assert FunctionParts.of(double) == FunctionParts(double, None, None, None, None, None)
+
+
+def test_a_function_in_callback_form_is_invoked() -> None:
+    """What has `async_invoke` is in callback form, whatever else it has."""
+    fn = Callbacks()
+
+    parts = FunctionParts.of(fn)
+
+    assert parts == FunctionParts(None, fn.async_invoke, fn.timeout, fn.failure, fn.open, fn.close)
+
+
+@pytest.mark.parametrize("fn", [partial(double), Callbacks().timeout])
+def test_anything_callable_may_give_the_awaitable(fn: Callable[..., Any]) -> None:
+    """Only the call shows whether it does."""
+    assert FunctionParts.of(fn).call is fn
+
+
+def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
+    """Return a coroutine function that has `part` under `name`."""
+
+    async def fn(value: Any) -> list[Any]:
+        return [value]
+
+    setattr(fn, name, part)
+    return fn
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (None, "fn must be a coroutine function or have async_invoke(), got None (NoneType)"),
+        ("f", "fn must be a coroutine function or have async_invoke(), got 'f' (str)"),
+        (
+            of_part("async_invoke", 3),
+            "fn.async_invoke must be a function, or not be there, got 3 (int)",
+        ),
+        (
+            of_part("timeout", 5.0),
+            "fn.timeout must be a function, or not be there, got 5.0 (float)",
+        ),
+        (of_part("failure", 1), "fn.failure must be a function, or not be there, got 1 (int)"),
+        (of_part("open", "db"), "fn.open must be a function, or not be there, got 'db' (str)"),
+        (of_part("close", 0), "fn.close must be a function, or not be there, got 0 (int)"),
+    ],
+)
+def test_what_is_no_function_is_refused(fn: Any, message: str) -> None:
+    """A mistake shows when the operator is opened, not at the first deadline."""
+    with pytest.raises(InvalidConfig) as caught:
+        FunctionParts.of(fn)
+
+    assert str(caught.value) == message
+
+
+class Doubling:
+    """A coroutine function that is an object."""
+
+    async def __call__(self, value: Any) -> list[Any]:
+        """Double."""
+        return [value, value]
+
+
+@pytest.mark.parametrize("part", ["timeout", "async_invoke"])
+@pytest.mark.parametrize("given", [double, partial(double), Doubling()])
+def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: Any) -> None:
+    """A deadline decides the record there and then, and a callback answers by its future."""
+    with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function: nothing "):
+        FunctionParts.of(of_part(part, given))
+
+
+def test_an_awaitable_is_passed_on() -> None:
+    """A coroutine, a task or anything else that can be awaited will do."""
+
+    async def main() -> Any:
+        return await awaitable_of(RECORD, double(1))
+
+    assert anyio.run(main) == [1, 1]
+
+
+def test_a_plain_function_in_place_of_a_coroutine_function_is_told() -> None:
+    """The likely mistake is named."""
+    with pytest.raises(CallFailed) as caught:
+        _ = awaitable_of(RECORD, 5)
+
+    cause = "expected an awaitable from fn, got 5; is it an `async def`?"
+    assert str(caught.value) == f"Record 'a' @ 12: the call failed: TypeError({cause!r})"
+    assert repr(caught.value.__cause__) == f"TypeError({cause!r})"
+
+
+class OldSequence:
+    """Iterable by index only."""
+
+    def __getitem__(self, index: int) -> int:
+        return [1, 2][index]
+
+
+@pytest.mark.parametrize(
+    ("returned", "results"),
+    [
+        ([], ()),
+        ((1, None), (1, None)),
+        (range(3), (0, 1, 2)),
+        (iter("ab"), ("a", "b")),
+        ({"k": 1}, ("k",)),
+        (OldSequence(), (1, 2)),
+    ],
+)
+def test_any_collection_is_read_in_its_order(returned: Any, results: tuple[Any, ...]) -> None:
+    """None, one or many: the collection says how many results there are."""
+    assert collect_results(RECORD, returned) == results
+
+
+@pytest.mark.parametrize(
+    ("returned", "shown"),
+    [
+        (None, "None (NoneType)"),
+        ("text", "'text' (str)"),
+        (b"bytes", "b'bytes' (bytes)"),
+        (bytearray(b"x"), "bytearray(b'x') (bytearray)"),
+        (7, "7 (int)"),
+        (list, "<class 'list'> (type)"),
+    ],
+)
+def test_what_is_no_collection_is_an_invalid_result(returned: Any, shown: str) -> None:
+    """A str is not taken for its letters, and None not for an empty list."""
+    with pytest.raises(InvalidResult) as caught:
+        collect_results(RECORD, returned)
+
+    assert str(caught.value) == (
+        f"Record 'a' @ 12: expected an iterable of results, got {shown}; "
+        "return [] for none and [result] for one"
+    )
+    assert caught.value.record == RECORD
+
+
+class RefusesIteration:
+    """A collection whose own code is broken."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("broken")
+
+
+def breaks_with(error: BaseException) -> Iterator[int]:
+    """Give one result, then raise."""
+    yield 1
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("returned", "cause"),
+    [
+        (breaks_with(ValueError("broken")), "ValueError('broken')"),
+        (breaks_with(asyncio.CancelledError("broken")), "CancelledError('broken')"),
+        (breaks_with(GeneratorExit("broken")), "GeneratorExit('broken')"),
+        (RefusesIteration(), "TypeError('broken')"),
+    ],
+)
+def test_a_collection_that_raises_fails_the_call(returned: Any, cause: str) -> None:
+    """The error is the user's, whatever its kind: nothing else runs while it is read."""
+    with pytest.raises(CallFailed) as caught:
+        collect_results(RECORD, returned)
+
+    assert str(caught.value) == f"Record 'a' @ 12: the call failed: {cause}"
+    assert repr(caught.value.__cause__) == cause
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_of_the_program_is_not_caught(kind: type[BaseException]) -> None:
+    """It is not about the record that happens to be read."""
+    with pytest.raises(kind):
+        collect_results(RECORD, breaks_with(kind()))
+
+
+def test_the_error_of_a_call_shows_what_was_raised() -> None:
+    """One line tells record and reason."""
+    error = call_failed(RECORD, LookupError("no such user"))
+
+    assert str(error) == "Record 'a' @ 12: the call failed: LookupError('no such user')"
+
+
+def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> None:
+    """It says all already."""
+    error = InvalidResult(RECORD, "no collection")
+
+    assert call_failed(RECORD, error) is error
+    assert call_failed(Record("a", 12), error).__cause__ is error
+
+
+@pytest.mark.parametrize("given", ["line is down", None, ValueError])
+def test_what_is_no_exception_is_told_so(given: Any) -> None:
+    """A call that is completed with it has failed, all the same."""
+    error = call_failed(RECORD, given)
+
+    assert repr(error.__cause__) == repr(
+        TypeError(f"complete_exceptionally() takes an exception, got {given!r}")
+    )
+
+
+def test_the_handler_is_asked_for_results() -> None:
+    """With the value of the record."""
+    assert results_at_deadline(RECORD, lambda value: [value, value], 3) == ("a", "a")
+
+
+def gives(what: Any) -> Callable[[Any], Any]:
+    """A handler that gives something, or raises it."""
+
+    def handler(value: Any) -> Any:
+        if isinstance(what, BaseException):
+            raise what
+        return what
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    ("handler", "text"),
+    [
+        (None, "and there is no timeout handler"),
+        (gives(None), "and the handler gave None"),
+        (gives(ValueError("h")), "and the handler raised ValueError('h')"),
+        (gives(asyncio.CancelledError()), "and the handler raised CancelledError()"),
+    ],
+)
+def test_a_deadline_without_results_is_a_timeout(handler: Any, text: str) -> None:
+    """The message says how it came to that, and what was raised is the cause."""
+    with pytest.raises(CallTimedOut) as caught:
+        results_at_deadline(RECORD, handler, 2.5)
+
+    assert str(caught.value) == f"Record 'a' @ 12: no results after 2.5 s, {text}"
+    assert (caught.value.__cause__ is not None) == ("raised" in text)
+
+
+def test_what_a_handler_gives_is_read_as_what_a_call_gives() -> None:
+    """A text is no collection, and a collection may raise."""
+    with pytest.raises(InvalidResult):
+        results_at_deadline(RECORD, gives("text"), 1)
+    with pytest.raises(CallFailed):
+        results_at_deadline(RECORD, gives(breaks_with(ValueError())), 1)
+    with pytest.raises(KeyboardInterrupt):
+        results_at_deadline(RECORD, gives(KeyboardInterrupt()), 1)
+
+
+class Unprintable(Exception):
+    """A value, or an error, that does not even show itself."""
+
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_what_can_not_be_shown_is_named_by_its_type() -> None:
+    """An error about it is an error about it, and not about its `repr`."""
+    shown = "<Unprintable, whose repr raised ZeroDivisionError>"
+    record = Record(Unprintable(), key=Unprintable())
+
+    assert str(call_failed(record, Unprintable())) == (
+        f"Record {shown} (key {shown}): the call failed: {shown}"
+    )
+    with pytest.raises(InvalidResult, match=f"got {shown} "):
+        collect_results(RECORD, Unprintable())
+    assert str(InvalidConfig.of("fn", Unprintable(), "x")) == (
+        f"fn must be x, got {shown} (Unprintable)"
+    )
+
+
+def test_hooks_may_be_plain_or_coroutine_functions_or_absent() -> None:
+    """Whoever writes a hook chooses its form."""
+    ran: list[str] = []
+
+    def plain() -> None:
+        ran.append("plain")
+
+    async def coroutine() -> None:
+        await anyio.lowlevel.checkpoint()
+        ran.append("coroutine")
+
+    for hook in (plain, coroutine, None):
+        anyio.run(run_hook, hook)
+
+    assert ran == ["plain", "coroutine"]

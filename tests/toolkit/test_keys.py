@@ -1,0 +1,121 @@
+"""Which keys are the same: as in a dict, those without a hash included."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncwait.spec import Record
+from asyncwait.toolkit import ByKey, invalid_key
+
+KEYS = st.recursive(
+    st.sampled_from([None, 0, 1, 1.0, True, False, "", "1", "x", -1, -2, (1,), (1.0,)]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=4,
+)
+
+
+class Model:
+    """A list of keys and values, in which a key is looked for by `==`."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Any, int]] = []
+
+    def get(self, key: Any) -> int | None:
+        """Return the value of a key."""
+        return next((value for each, value in self.pairs if each == key), None)
+
+    def put(self, key: Any, value: int) -> None:
+        """Set it."""
+        self.remove(key)
+        self.pairs.append((key, value))
+
+    def remove(self, key: Any) -> None:
+        """Forget it."""
+        self.pairs = [pair for pair in self.pairs if pair[0] != key]
+
+
+@given(st.lists(st.tuples(st.booleans(), KEYS)))
+def test_keys_are_the_same_if_they_are_equal(steps: list[tuple[bool, Any]]) -> None:
+    """Whatever is put and removed, in whatever order."""
+    by_key, model = ByKey[int](), Model()
+
+    for number, (removes, key) in enumerate(steps):
+        assert by_key.get(key) == model.get(key)
+        if removes and (value := model.get(key)) is not None:
+            by_key.remove(key, value)
+            model.remove(key)
+        else:
+            by_key.put(key, number)
+            model.put(key, number)
+
+    assert len(by_key) == len(model.pairs)
+    assert all(by_key.get(key) == value for key, value in model.pairs)
+
+
+@pytest.mark.parametrize("key", ["x", ["x"]])
+def test_what_is_not_there_is_not_removed(key: Any) -> None:
+    """Of whatever kind it is."""
+    by_key = ByKey[int]()
+
+    with pytest.raises(KeyError):
+        by_key.remove(key, 1)
+
+
+class Changing:
+    """A key whose hash is what it is told."""
+
+    def __init__(self) -> None:
+        self.number = 1
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+def test_a_key_that_has_changed_is_removed_by_its_value() -> None:
+    """With a dict, nobody would find it any more."""
+    by_key, key = ByKey[object](), Changing()
+    value, other = object(), object()
+    by_key.put(key, value)
+    by_key.put("x", other)
+    key.number = 2
+
+    by_key.remove(key, value)
+
+    assert (by_key.get(key), by_key.get("x"), len(by_key)) == (None, other, 1)
+
+
+def test_a_key_is_the_same_as_itself_even_if_it_is_not_equal() -> None:
+    """As in a dict: a number that is none, and a list that has one."""
+    by_key, nan = ByKey[int](), float("nan")
+    listed = [nan]
+    by_key.put(nan, 1)
+    by_key.put(listed, 2)
+
+    assert (by_key.get(nan), by_key.get(float("nan"))) == (1, None)
+    assert (by_key.get(listed), by_key.get([float("nan")])) == (2, None)
+
+
+def test_all_can_be_forgotten() -> None:
+    """Those with and those without a hash."""
+    by_key = ByKey[int]()
+    by_key.put("x", 1)
+    by_key.put(["x"], 2)
+
+    by_key.clear()
+
+    assert (len(by_key), by_key.get("x"), by_key.get(["x"])) == (0, None, None)
+
+
+def test_a_key_that_can_not_be_compared_is_named_with_its_record() -> None:
+    """And what it raised is the cause."""
+    cause = ValueError("ambiguous")
+
+    error = invalid_key(Record("v", key="k"), cause)
+
+    assert str(error) == (
+        "Record 'v' (key 'k'): its key can't be compared with others, as in a dict: "
+        "ValueError('ambiguous')"
+    )
+    assert error.__cause__ is cause

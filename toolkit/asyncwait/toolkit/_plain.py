@@ -1,0 +1,203 @@
+"""Plain values in, plain values out: the contract without its elements."""
+
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import wraps
+from types import TracebackType
+from typing import Any, Literal, overload
+
+from asyncwait.spec import (
+    FailureHandler,
+    InvalidConfig,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    Record,
+    Retry,
+)
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit._parts import skip
+from asyncwait.toolkit._plain_parts import (
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    PlainValues,
+    Value,
+)
+from asyncwait.toolkit._plain_types import (
+    KeyedWait,
+    OnError,
+    OpenPlain,
+    PlainResults,
+    PlainWait,
+)
+from asyncwait.toolkit._single_entry import SingleEntry
+
+
+@overload
+def plain_wait(
+    open_operator: OpenOperator,
+    mode: Literal["ordered", "unordered"],
+    open_plain: OpenPlain | None = None,
+) -> PlainWait: ...
+
+
+@overload
+def plain_wait(
+    open_operator: OpenOperator,
+    mode: Literal["key-ordered"],
+    open_plain: OpenPlain | None = None,
+) -> KeyedWait: ...
+
+
+def plain_wait(
+    open_operator: OpenOperator, mode: Mode, open_plain: OpenPlain | None = None
+) -> PlainWait | KeyedWait:
+    """Build the plain-value form of an operator.
+
+    Args:
+        open_operator: the operator.
+        mode: of the function to build.
+        open_plain: the same operator without the detour through records, if it has that.
+    """
+    open_values = _through_records(open_operator) if open_plain is None else open_plain
+
+    @asynccontextmanager
+    async def wait(
+        source: Iterable[Any] | AsyncIterable[Any],
+        fn: Any,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - of each call, not of this function
+        retry: Retry | None = None,
+        on_error: OnError | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[Any], Any] | None = None,
+        many: bool = False,
+        key: Callable[[Any], Any] | None = None,
+    ) -> AsyncGenerator[PlainResults[Any]]:
+        """Call `fn` for each value of `source`, many at a time, and give what they come to.
+
+        Args:
+            source: the values; closed on every way out, with the iterator that it makes: a
+                generator by `close()`, all else as far as it has `aclose()`.
+            fn: a coroutine function; may have `timeout(value)`, `failure(value, error)`, `open()`
+                and `close()`. What a handler gives is read as what the function gives, but its None
+                is no result.
+            timeout: seconds from the start of the first call for a value to its deadline; None for
+                none.
+            retry: how calls are repeated; None for not at all. Its `on_result` is given what `fn`
+                gives for a value: the one result, or with `many` all of them as a tuple.
+            on_error: what becomes of a value for which everything has failed, its retries too:
+                "fail" ends the stream with the error; "skip" leaves the value out; a function of
+                value and error gives the result in its place, whatever it is (with `many`: the
+                results). None for what `fn.failure` says, or else "fail".
+            capacity: values called and not yet read by the consumer at most, but see `max_held`.
+            max_held: so many finished results take no room: one slow call in front then leaves no
+                other undone. None for none.
+            copy: makes the copy of a value that each call and each handler is given; None for the
+                very object.
+            many: `fn` returns an iterable of results for each value (not str, bytes, dict or
+                None); without it there is exactly one result for each value, whatever it is.
+            key: gives the key of a value, which may be anything that can be compared; there must be
+                one in key-ordered mode, and only there. What it raises is an error of the source.
+
+        Returns:
+            An async context manager that gives an async iterator of the results: see
+            `asyncwait.toolkit.PlainWait`.
+
+        Raises:
+            InvalidConfig: an argument is wrong; on entering, and the source is closed.
+        """
+        async with aclosing(PlainSource(source)) as records:
+            records.record = _keyed(key, mode)
+            repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
+            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy)
+            wrapped = PlainFunction(fn) if many else PlainOne(fn)
+            if on_error is not None:
+                wrapped.failure = _failure_handler(on_error, wrapped)
+            async with open_values(config, wrapped, records) as results:
+                yield results
+
+    wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
+    typed: PlainWait = _entered_once(wait)
+    return typed
+
+
+def _through_records(open_operator: OpenOperator) -> OpenPlain:
+    """Return how an operator is opened for plain values that knows elements alone."""
+
+    @asynccontextmanager
+    async def open_plain(
+        config: OperatorConfig, function: PlainFunction, source: PlainSource
+    ) -> AsyncGenerator[PlainResults[Any]]:
+        async with open_operator(config, function, source) as results:
+            yield PlainValues(results)
+
+    return open_plain
+
+
+def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
+    """Return `wait` with a context that says what is wrong with a second entry."""
+    given = AbstractAsyncContextManager[PlainResults[Any]]
+
+    @wraps(wait)
+    def enter_once(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
+        return _EnteredOnce(wait(*args, **kwargs))
+
+    signature = inspect.signature(wait).replace(return_annotation=given)
+    enter_once.__signature__ = signature  # type: ignore[attr-defined]
+    return enter_once
+
+
+class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
+    """Says plainly what is wrong with a second entry of a context."""
+
+    def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]]) -> None:
+        self._context = context
+        self._single_entry = SingleEntry()
+
+    async def __aenter__(self) -> PlainResults[Any]:
+        self._single_entry.enter()
+        return await self._context.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._single_entry.leave()
+        return await self._context.__aexit__(kind, error, traceback)
+
+
+def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
+    """Return what makes a record of a value.
+
+    Raises:
+        InvalidConfig: there must be one and is none, or the other way round.
+    """
+    if mode != "key-ordered":
+        if key is not None:
+            raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")
+        return Value
+    if key is None or not is_plain_function(key):
+        raise InvalidConfig.of("key", key, "a plain function that gives the key of a value")
+    return lambda value: Value(value, key=key(value))
+
+
+def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:
+    """Return what handles failures as `on_error` says; None for nothing.
+
+    Raises:
+        InvalidConfig: it says nothing that is known.
+    """
+    if on_error == "fail":
+        return None
+    if on_error == "skip":
+        return skip
+    handler: Any = on_error
+    if not is_plain_function(handler):
+        raise InvalidConfig.of("on_error", on_error, '"fail", "skip" or a plain function')
+    return lambda value, error: function.wrap(handler(value, error))

@@ -1,0 +1,175 @@
+"""What is between an operator and a stream of plain values: its function, source and results."""
+
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from asyncwait.spec import FailureHandler, InvalidConfig, OperatorResults, Record, Statistics
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit._opening import close_source
+from asyncwait.toolkit._outcomes import not_awaitable
+from asyncwait.toolkit._parts import FunctionParts
+
+
+class _Dict:
+    """A dict, which would lose its values as a collection, made something that is none."""
+
+    def __init__(self, given: dict[Any, Any]) -> None:
+        self._given = given
+
+    def __repr__(self) -> str:
+        return repr(self._given)
+
+
+_Dict.__name__ = "dict"  # as the error has to call it
+
+
+class PlainFunction:
+    """The user's function as one of records: gives its own results, but lets no dict pass for some.
+
+    Raises:
+        InvalidConfig: `fn` is not in coroutine form.
+    """
+
+    single = False
+    """Whether what a call gives is the one result, and no collection."""
+
+    def __init__(self, fn: Any) -> None:
+        parts = FunctionParts.of(fn)
+        if parts.call is None:
+            raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")
+        self.call = parts.call
+        """The user's own."""
+        for name in ("open", "close"):
+            if (hook := getattr(parts, name)) is not None:
+                setattr(self, name, hook)
+        if (handler := parts.timeout) is not None:
+            self.timeout = lambda value: self._wrap_fallback(handler(value))
+        self.failure: FailureHandler | None = None
+        if (failed := parts.failure) is not None:
+            self.failure = lambda value, error: self._wrap_fallback(failed(value, error))
+
+    async def __call__(self, value: Any) -> Any:
+        returned = self.call(value)
+        if not inspect.isawaitable(returned):
+            raise not_awaitable(returned)
+        return self.wrap(await returned)
+
+    def wrap(self, result: Any) -> Any:
+        """Return what the function gives as a collection of results, unless it is none."""
+        return _Dict(result) if isinstance(result, dict) else result
+
+    def _wrap_fallback(self, result: Any) -> Any:
+        return self.wrap(result)
+
+
+class PlainOne(PlainFunction):
+    """Gives one result for each value, whatever it is; a handler's None still means none."""
+
+    single = True
+
+    def wrap(self, result: Any) -> Any:
+        """Return the one result as a collection."""
+        return (result,)
+
+    def _wrap_fallback(self, result: Any) -> Any:
+        return None if result is None else self.wrap(result)
+
+
+class Value(Record, frozen=True):
+    """A plain value as the record that it is inside; whoever reads of it in an error has values."""
+
+    def __str__(self) -> str:
+        return f"value {super().__str__().removeprefix('Record ')}"
+
+
+class PlainSource:
+    """The values of a source as records.
+
+    It is no generator: the operator may close it before it is started, and the source with it.
+
+    Args:
+        source: the user's.
+
+    Raises:
+        InvalidConfig: it can't be iterated.
+    """
+
+    def __init__(self, source: Iterable[Any] | AsyncIterable[Any]) -> None:
+        if not isinstance(source, AsyncIterable | Iterable):
+            raise InvalidConfig.of("source", source, "an iterable or async iterable")
+        self._source = source
+        self.record: Callable[[Any], Record] = Value
+        """Makes the record of a value; what that raises is an error of the source."""
+        self._values: Iterator[Any] | AsyncIterator[Any] | None = None
+        self._closed = False
+
+    def values(self) -> Iterator[Any] | AsyncIterator[Any]:
+        """Return the one iterator of the values; iterate it, or this source."""
+        if self._values is None:  # not before: what iterating raises is an error of the source
+            source = self._source
+            self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
+        return self._values
+
+    def __aiter__(self) -> AsyncIterator[Record]:
+        return self
+
+    async def __anext__(self) -> Record:
+        values = self.values()
+        if isinstance(values, AsyncIterator):
+            return self.record_of(await anext(values))
+        with no_end_in_disguise():
+            for value in values:
+                return self.record_of(value)
+        raise StopAsyncIteration
+
+    @property
+    def making(self) -> Callable[[Any], Record]:
+        """What does as `record_of` does."""
+        return Value if self.record is Value else self.record_of
+
+    def record_of(self, value: Any) -> Record:
+        """Return a value as a record; an error of its key is never taken for the end."""
+        try:
+            return self.record(value)
+        except (StopIteration, StopAsyncIteration) as error:
+            raise RuntimeError(f"the key of {shown(value)} raised {shown(error)}") from error
+
+    async def aclose(self) -> None:
+        closed, self._closed = self._closed, True
+        error = None if closed else await close_source(self._values, self._source)
+        if error is not None:
+            raise error
+
+
+@contextmanager
+def no_end_in_disguise() -> Generator[None]:
+    """Keep a source that is not async from ending the stream by what ends an async one."""
+    try:
+        yield
+    except StopAsyncIteration as error:
+        raise RuntimeError("a source that is not async raised StopAsyncIteration") from error
+
+
+class PlainValues:
+    """The values of the records that come out.
+
+    It is no generator: one ends when a wait for its next value is cancelled.
+    """
+
+    def __init__(self, results: OperatorResults) -> None:
+        self._results = results
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        while True:
+            element = await self._results.__anext__()
+            if isinstance(element, Record):
+                return element.value
+
+    def statistics(self) -> Statistics:
+        """Return the figures of the operator."""
+        return self._results.statistics()
