@@ -9,7 +9,6 @@ from asyncwait.conformance.harness._clock import (
     loop_clock,
 )
 from asyncwait.conformance.harness._consumer import FURTHER_READS, PATIENCE, Consumer
-from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._listening import Listener, heard_by
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
@@ -30,7 +29,7 @@ from asyncwait.conformance.harness._source import (
     given_as,
     planned_source_error,
 )
-from asyncwait.conformance.harness._telling import line_of, shown
+from asyncwait.conformance.harness._telling import describe_failure, line_of, shown
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -10,9 +10,8 @@ import anyio
 
 from asyncwait.conformance.harness._call_tasks import CallTasks, outlast
 from asyncwait.conformance.harness._contexts import Contexts
-from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._listening import events_of
-from asyncwait.conformance.harness._telling import portable, seconds, whole_number
+from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec import OperatorError
 from asyncwait.spec.scenario import (
