@@ -10,7 +10,6 @@ from asyncwait.conformance.harness._clock import (
 )
 from asyncwait.conformance.harness._consumer import FURTHER_READS, PATIENCE, Consumer
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
-from asyncwait.conformance.harness._listening import Listener, heard_by
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import (
@@ -20,7 +19,7 @@ from asyncwait.conformance.harness._real_time import (
     play_in_real_time,
     short,
 )
-from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._recorder import Listener, Recorder, heard_by
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import (
     PlannedSourceError,
