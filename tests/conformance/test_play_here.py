@@ -15,7 +15,7 @@ from remains import wait_until
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.replay import DebuggerLeft, ended_by_debugger
+from asyncwait.conformance.playing_here import DebuggerLeft, ended_by_debugger
 
 OPERATOR = """
 import asyncio

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from asyncwait.conformance._commands import _shrink, asyncwait
-from asyncwait.conformance.replay import find_scenarios
+from asyncwait.conformance._find_scenarios import find_scenarios
 from asyncwait.spec.scenario import id_of, scenarios_from_json
 
 BACKEND = "faulty-knows-one-mode"

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from asyncwait.conformance._shrink import Search
 from asyncwait.conformance.report import describe_scenario, draw, excerpt
-from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 

@@ -1,13 +1,135 @@
-"""Puts the smallest failure in front of those that only generated scenarios show."""
+"""From a scenario that fails to the smallest one that does: what a person can take in.
+
+A scenario is reduced as the JSON that it is. So any scenario can be, wherever it came from, and a
+new field of it needs no line here. Hypothesis shrinks only what it has drawn itself, and draws all
+of it again: of the gallery's failures it makes scenarios twice as long, in twenty times as long.
+
+What is played serves all rules: the smallest failure that is found of each stands in front of those
+that only generated scenarios show.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
 
 import msgspec
 
 from asyncwait.conformance.running import Broken
-from asyncwait.conformance.shrinking import Search, TryOut
 from asyncwait.conformance.verdict import Case, Failure, RuleResult
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import GRID, Scenario, Trace, key_of, size_of
+
+
+def reductions(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield scenarios that are smaller by one change, the boldest changes of each part first."""
+    size = size_of(scenario)
+    for tree in _smaller(msgspec.to_builtins(scenario)):
+        try:
+            reduced = msgspec.convert(tree, Scenario)
+        except (msgspec.ValidationError, InvalidConfig):
+            continue
+        if size_of(reduced) < size:
+            yield reduced
+
+
+def _smaller(tree: Any) -> Iterator[Any]:
+    """Yield what comes of one change somewhere in a tree of dicts, sequences and scalars."""
+    match tree:
+        case bool():
+            return
+        case int():
+            yield from _smaller_numbers(tree)
+        case dict():
+            for name in tree:
+                yield {other: part for other, part in tree.items() if other != name}
+            for name, part in tree.items():
+                yield from ({**tree, name: smaller} for smaller in _smaller(part))
+        case list() | tuple():
+            for start, end in _spans(len(tree)):
+                yield [*tree[:start], *tree[end:]]
+            for place, part in enumerate(tree):
+                for smaller in _smaller(part):
+                    yield [*tree[:place], smaller, *tree[place + 1 :]]
+
+
+def _spans(length: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a sequence that may be left out: all of it, halves, quarters, single."""
+    size = length
+    while size:
+        yield from ((start, min(length, start + size)) for start in range(0, length, size))
+        size //= 2
+
+
+def _smaller_numbers(number: int) -> Iterator[int]:
+    """Yield none, one, half and one less of it; of a time on the grid, in steps of the grid."""
+    unit = 1 if number % GRID else GRID
+    steps = number // unit
+    yield from (fewer * unit for fewer in sorted({0, 1, steps // 2, steps - 1}) if fewer < steps)
+
+
+FIRST_BATCH, LARGEST_BATCH = 8, 64
+"""Candidates played at a time: few while most of them fail and make the others pointless, many
+when few do, because some backends need no longer for many than for one."""
+
+TryOut: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Mapping[str, Failure]]]
+"""Plays scenarios, and gives for each the failures that it shows, by the id of the rule."""
+
+
+class Search:
+    """Looks for smaller failures, as long as it may.
+
+    Args:
+        try_out: plays candidates; each only once.
+        is_over: whether the search has to end; asked whenever something was played.
+    """
+
+    def __init__(self, try_out: TryOut, is_over: Callable[[], bool]) -> None:
+        self._try_out = try_out
+        self._is_over = is_over
+        self._tried: set[bytes] = set()
+        self._smallest: dict[str, Failure] = {}
+
+    def smallest(self, rule: str, failure: Failure) -> Failure:
+        """Return the smallest failure of `rule` that is found, `failure` if there is none.
+
+        What other searches have come across counts too, also when the time is over.
+        """
+        self._keep(rule, failure)
+        while not self._is_over():
+            best = self._smallest[rule]
+            self._play_smaller_than(best, rule)
+            if self._smallest[rule] is best:
+                break
+        return self._smallest[rule]
+
+    def best(self, rule: str) -> Failure:
+        """Return the smallest failure of `rule` so far, in a search that was cut short."""
+        return self._smallest[rule]
+
+    def _play_smaller_than(self, best: Failure, rule: str) -> None:
+        """Play reductions of `best`, until one breaks the rule or none is left."""
+        untried = self._untried(reductions(best.case.planned))
+        size = FIRST_BATCH
+        while self._smallest[rule] is best and (batch := list(islice(untried, size))):
+            for failures in self._try_out(batch):
+                for broken, failure in failures.items():
+                    self._keep(broken, failure)
+                if self._is_over():
+                    return
+            size = min(2 * size, LARGEST_BATCH)
+
+    def _untried(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+        for scenario in scenarios:
+            key = key_of(scenario)
+            if key not in self._tried:
+                self._tried.add(key)
+                yield scenario
+
+    def _keep(self, rule: str, failure: Failure) -> None:
+        known = self._smallest.get(rule)
+        if known is None or failure.case.size < known.case.size:
+            self._smallest[rule] = failure
+
 
 SHRINK_SECONDS = 8.0
 """How long failures are shrunk, all together: about as long as a quick verification takes."""

@@ -140,8 +140,8 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 
 def _verdict(config: pytest.Config) -> "Verdict":
+    from asyncwait.conformance._find_scenarios import FOLDER, keep
     from asyncwait.conformance._verify import verify_served
-    from asyncwait.conformance.replay import FOLDER, keep
     from asyncwait.conformance.report import now, report_of, write_report
 
     gate, backend = config.stash[_GATE], config.stash[_BACKEND]

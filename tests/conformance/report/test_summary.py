@@ -5,7 +5,7 @@ import pytest
 from reports import FAILURE, LATER, caused, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import FORMS, Report, _summary, header_of, merged
+from asyncwait.conformance.report import FORMS, Report, _markdown, header_of, merged
 from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec.rules import areas, rules
 
@@ -94,7 +94,7 @@ def test_the_page_says_what_changed() -> None:
 
 def test_a_page_that_would_not_be_shown_is_ended_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says where the rest is."""
-    monkeypatch.setattr(_summary, "MOST_BYTES", 3_000)
+    monkeypatch.setattr(_markdown, "MOST_BYTES", 3_000)
 
     lines = page(report(verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"})))
 

@@ -13,7 +13,7 @@ from asyncwait.conformance._commands._play_here import play_here
 from asyncwait.conformance._commands._run import gate_of_one, show_runs
 from asyncwait.conformance._commands._shared import refuse_contradictions, usage_errors
 from asyncwait.conformance._commands._shrink import SECONDS, shrink_one
-from asyncwait.conformance.replay import find_scenarios
+from asyncwait.conformance._find_scenarios import find_scenarios
 from asyncwait.conformance.running import adapted, open_backend
 from asyncwait.conformance.verdict import EXIT_CODES, Case, Word
 from asyncwait.spec import InvalidConfig

@@ -3,12 +3,11 @@
 import sys
 from collections.abc import Sequence
 
-from asyncwait.conformance._commands._here import open_here
 from asyncwait.conformance._commands._run import gate_of_one, show_runs
 from asyncwait.conformance._guard import INTERRUPTED
 from asyncwait.conformance._say import say
 from asyncwait.conformance.harness import heard_by
-from asyncwait.conformance.replay import DebuggerLeft, Watcher, ended_by_debugger
+from asyncwait.conformance.playing_here import DebuggerLeft, Watcher, ended_by_debugger, open_here
 from asyncwait.conformance.running import Broken, adapted
 from asyncwait.conformance.verdict import Case, Word
 from asyncwait.spec.scenario import Scenario, Trace

@@ -10,15 +10,14 @@ from rich.console import Console
 
 from asyncwait.conformance._commands._run import show_run
 from asyncwait.conformance._counted import counted
+from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._say import say
-from asyncwait.conformance._shrink import trials
+from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures import moment_of
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.replay import keep
 from asyncwait.conformance.running import Broken, Served, adapted, open_backend
-from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Case, Failure, Word, failures_of
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules

@@ -28,6 +28,7 @@ from asyncwait.conformance._commands._shared import (
     usage_errors,
 )
 from asyncwait.conformance._commands._verify_mailbox import verify_one
+from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._say import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
@@ -35,7 +36,6 @@ from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.expected_failures.file import KINDS, settle
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
-from asyncwait.conformance.replay import keep
 from asyncwait.conformance.report import (
     add_step_summary,
     clear_folder,

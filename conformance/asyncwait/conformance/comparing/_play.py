@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import tee
 
+from asyncwait.conformance._shrink import Search
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.comparing._compare import Comparison, Pair, compare_runs
 from asyncwait.conformance.comparing._sides import Side
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import Broken, Served, adapted, lost
-from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Case, Failure
 from asyncwait.spec.scenario import Capability, Scenario, key_of
 

@@ -9,9 +9,7 @@ from asyncwait.conformance.harness._clock import (
     loop_clock,
 )
 from asyncwait.conformance.harness._consumer import FURTHER_READS, PATIENCE, Consumer
-from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
-from asyncwait.conformance.harness._listening import Listener, heard_by
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import (
@@ -21,7 +19,7 @@ from asyncwait.conformance.harness._real_time import (
     play_in_real_time,
     short,
 )
-from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._recorder import Listener, Recorder, heard_by
 from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
 from asyncwait.conformance.harness._source import (
     PlannedSourceError,
@@ -30,7 +28,7 @@ from asyncwait.conformance.harness._source import (
     given_as,
     planned_source_error,
 )
-from asyncwait.conformance.harness._telling import line_of, shown
+from asyncwait.conformance.harness._telling import describe_failure, line_of, shown
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.harness._failures import describe_failure
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._source import planned_source_error
-from asyncwait.conformance.harness._telling import no_element, text_of
+from asyncwait.conformance.harness._telling import describe_failure, no_element, text_of
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     Ending,

@@ -1,18 +1,21 @@
-"""Writes the events of a leg; everything that is observed goes through here."""
+"""Writes the events of a leg; everything that is observed goes through here.
+
+Who looks for what is wrong in an operator hears of events when they happen. That is for a process
+in which one scenario is played at a time, before the eyes of its author.
+"""
 
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import anyio
 
 from asyncwait.conformance.harness._call_tasks import CallTasks, outlast
 from asyncwait.conformance.harness._contexts import Contexts
-from asyncwait.conformance.harness._failures import describe_failure
-from asyncwait.conformance.harness._listening import events_of
-from asyncwait.conformance.harness._telling import portable, seconds, whole_number
+from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec import OperatorError
 from asyncwait.spec.scenario import (
@@ -20,6 +23,8 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     CallStarted,
+    EndingKind,
+    Event,
     FailureAsked,
     FiguresRead,
     HandlerAsked,
@@ -29,6 +34,63 @@ from asyncwait.spec.scenario import (
     Step,
     identity,
 )
+
+
+class Listener(Protocol):
+    """Hears of what is recorded, at the moment at which it is, on whatever thread."""
+
+    def begins(self, scenario: Scenario) -> None:
+        """A leg of `scenario` begins."""
+        ...
+
+    def hears(self, event: Event) -> None:
+        """This has just happened."""
+        ...
+
+    def overdue(self, how: EndingKind) -> None:
+        """The harness is about to end the leg: the operator is still as it is."""
+        ...
+
+
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Generator[None]:
+    """Have `listener` hear of all that is recorded in this process meanwhile."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+class _Heard(list[Event]):
+    """Events, of which all who listen hear as they are written."""
+
+    def append(self, event: Event) -> None:
+        super().append(event)
+        for listener in _listeners:
+            listener.hears(event)
+
+
+def events_of(scenario: Scenario) -> list[Event]:
+    """Return where the events of a leg that begins now are written."""
+    for listener in _listeners:
+        listener.begins(scenario)
+    return _Heard() if _listeners else []
+
+
+def is_heard() -> bool:
+    """Whether anybody listens."""
+    return bool(_listeners)
+
+
+def tell_overdue(how: EndingKind) -> None:
+    """Tell all who listen that the harness is about to end the leg."""
+    for listener in _listeners:
+        listener.overdue(how)
+
 
 _FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", "oldest"})
 

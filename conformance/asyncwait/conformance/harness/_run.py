@@ -1,4 +1,8 @@
-"""Runs a coroutine function to its end, on a virtual clock or on the real one, on either loop."""
+"""Runs an operator on a loop to its end: on a virtual clock or the real one, within bounds.
+
+A coroutine function runs on either loop; the host is the task in which an operator lives and its
+consumer reads; the census tells what is left on the loop.
+"""
 
 import asyncio
 import sys
@@ -6,7 +10,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from inspect import CORO_CREATED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from asyncwait.conformance.harness._clock import SpinWatch, VirtualLoop
+import anyio
+from msgspec import Struct
+
+from asyncwait.conformance.harness._clock import SpinWatch, VirtualLoop, live_timers
 from asyncwait.spec import MissingExtra
 
 if TYPE_CHECKING:
@@ -153,3 +160,88 @@ class _TrioWatcher:
     def after_io_wait(self, timeout: float) -> None:  # noqa: ARG002 - trio's signature
         if self._spin.turn(self._clock.current_time()):
             self._spin.spin()
+
+
+Overdue: TypeAlias = Literal["hung", "livelock"]
+
+
+class Host:
+    """Runs a life in bounded time.
+
+    On asyncio it is a plain task, in no scope of anyio: what the operator sees is what it would see
+    in any program. One that does not end when it is cancelled is left alone.
+
+    Args:
+        loop: that runs.
+        spin: notices turns without time.
+        limit: seconds that a life may last.
+        overdue: called when it is too long; the life is cancelled then.
+    """
+
+    def __init__(
+        self, loop: LoopName, spin: SpinWatch, limit: float, overdue: Callable[[Overdue], None]
+    ) -> None:
+        self._loop = loop
+        self._spin = spin
+        self._limit = limit
+        self._overdue = overdue
+
+    async def run(self, life: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Run `life`; return whether it is over."""
+        return await (self._on_trio(life) if self._loop == "trio" else self._on_asyncio(life))
+
+    async def _on_asyncio(self, life: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        task = asyncio.create_task(life())
+        for seconds in (self._limit, GRACE):
+            overdue = await self._wait(task, seconds)
+            if overdue is None:
+                return True
+            self._overdue(overdue)
+            task.cancel()
+        return False
+
+    async def _wait(self, task: asyncio.Task[None], seconds: float) -> Overdue | None:
+        """Wait for `task` for so long and so many turns at most; return what it did too long."""
+        spun = asyncio.get_running_loop().create_future()
+        self._spin.restart(lambda: spun.set_result(None))
+        await asyncio.wait({task, spun}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            if not task.cancelled():
+                task.result()
+            return None
+        return "livelock" if spun.done() else "hung"
+
+    async def _on_trio(self, life: Callable[[], Awaitable[None]]) -> bool:
+        with anyio.move_on_after(self._limit) as bound:
+
+            def spun() -> None:
+                self._overdue("livelock")
+                bound.cancel()
+
+            self._spin.restart(spun)
+            await life()
+            return True
+        self._overdue("hung")
+        return True
+
+
+class Census(Struct, frozen=True):
+    """How many tasks and timers there are."""
+
+    tasks: int = 0
+    timers: int = 0
+
+    @classmethod
+    def take(cls) -> "Census":
+        """Count those on the running loop."""
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:
+            import trio  # an extra, and here it runs already
+
+            return cls(trio.lowlevel.current_statistics().tasks_living, 0)
+        return cls(len(asyncio.all_tasks(running)), len(live_timers(running)))
+
+    def beyond(self, before: "Census") -> "Census":
+        """Return how many there are more than `before`."""
+        return Census(max(0, self.tasks - before.tasks), max(0, self.timers - before.timers))

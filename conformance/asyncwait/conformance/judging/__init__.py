@@ -33,6 +33,7 @@ from asyncwait.conformance.judging._figures import (
 )
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._link import SnapshotOut, held_at
 from asyncwait.conformance.judging._observe import (
     NEVER,
     ROUNDING,
@@ -48,7 +49,6 @@ from asyncwait.conformance.judging._observe import (
 )
 from asyncwait.conformance.judging._possible import impossible
 from asyncwait.conformance.judging._rest import Rest
-from asyncwait.conformance.judging._snapshots import SnapshotOut, held_at
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

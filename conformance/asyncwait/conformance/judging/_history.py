@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import Outcome, outcomes
 from asyncwait.conformance.judging._decide import Asked
+from asyncwait.conformance.judging._link import SnapshotOut, snapshots_out
 from asyncwait.conformance.judging._observe import (
     NEVER,
     Call,
@@ -22,7 +23,6 @@ from asyncwait.conformance.judging._observe import (
     key_of,
 )
 from asyncwait.conformance.judging._rest import Rest, rests
-from asyncwait.conformance.judging._snapshots import SnapshotOut, snapshots_out
 from asyncwait.spec import InvalidConfig, Record, Snapshot
 from asyncwait.spec.scenario import (
     Ending,

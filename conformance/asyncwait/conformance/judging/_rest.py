@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from asyncwait.conformance.judging._link import SnapshotOut
 from asyncwait.conformance.judging._observe import NEVER, Facts, Item, key_of
-from asyncwait.conformance.judging._snapshots import SnapshotOut
 from asyncwait.spec import LatencyMarker
 from asyncwait.spec.scenario import (
     Blocked,

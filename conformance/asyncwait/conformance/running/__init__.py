@@ -40,11 +40,14 @@ from asyncwait.conformance.running._plain import (
     plain_opener,
 )
 from asyncwait.conformance.running._process import ChildProcess
-from asyncwait.conformance.running._runs import Broken, Play, checked, lost
 from asyncwait.conformance.running._served import (
     REAL_SECONDS,
+    Broken,
+    Play,
     Served,
+    checked,
     listed_backends,
+    lost,
     open_backend,
 )
 from asyncwait.conformance.running._speech import exec_name

@@ -1,5 +1,6 @@
 """From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Literal, TypeAlias, get_args
@@ -10,11 +11,50 @@ from asyncwait.conformance._counted import counted
 from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
 from asyncwait.conformance.running import Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
-from asyncwait.conformance.verdict._said import expected_failures_said, kinds_said, newer_said
 from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 from asyncwait.spec.texts import name_of
+
+
+def _kinds_said(kinds: Iterable[str]) -> str:
+    """Return how many expected failures of each kind there are; nothing where none says so."""
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items()))
+    return f" [{counts}]" if counts else ""
+
+
+def _expected_failures_said(expired: Mapping[str, date], stale: Iterable[str]) -> list[str]:
+    """Return what is wrong with expected failures, in parts of the verdict line."""
+    over = ", ".join(f"{rule} on {day}" for rule, day in expired.items())
+    idle = ", ".join(stale)
+    return [
+        *([f"expected failures expired: {over}"] if over else []),
+        *([f"expected failures that match nothing: {idle}"] if idle else []),
+    ]
+
+
+def _newer_said(spec: str, newest: str, statuses: Mapping[str, str]) -> str:
+    """Return what is to be told of rules that do not decide.
+
+    Args:
+        spec: the version that the backend claims.
+        newest: the version of the newest rule.
+        statuses: what became of each newer rule that applies, by its id.
+    """
+    if not statuses:
+        return ""
+    said = f"; advisory: of {counted(len(statuses), 'rule')} newer than {spec} it"
+    parts = []
+    for status, verb in (("fail", "fails"), ("expected-fail", "fails as expected")):
+        if ids := [rule for rule, each in statuses.items() if each == status]:
+            parts.append(f"{verb} {len(ids)}: {', '.join(ids)}")
+    if open_ := [rule for rule, each in statuses.items() if each not in _DECIDED]:
+        parts.append(f"is not judged by {len(open_)}: {', '.join(open_)}")
+    return f"{said} {'; '.join(parts)}" if parts else f"{said} keeps all: claim {newest}"
+
+
+_DECIDED = {"fail", "expected-fail", "pass", "unexpected-pass"}
+
 
 Status: TypeAlias = Literal[
     "pass",
@@ -214,7 +254,7 @@ class Verdict(Struct, frozen=True):
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
             *([counted(len(self.errors), "run in error", "runs in error")] if self.errors else []),
-            *expected_failures_said(self._expired, self.stale),
+            *_expected_failures_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
             *([self._spared] if self.spared else []),
         ]
@@ -238,7 +278,7 @@ class Verdict(Struct, frozen=True):
         if status != "expected-fail":
             return f"{count:,} {status}"
         where = f" in {counted(self.known, 'scenario')}" if self.known else ""
-        return f"{count:,} {status}{kinds_said(self.kinds)}{where}"
+        return f"{count:,} {status}{_kinds_said(self.kinds)}{where}"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -261,7 +301,7 @@ class Verdict(Struct, frozen=True):
     def _newer(self) -> str:
         """What became of the rules that do not decide."""
         newest = max((r.rule.since for r in self.newer), key=version_key, default="")
-        return newer_said(self.spec, newest, {r.rule.id: r.status for r in self.newer})
+        return _newer_said(self.spec, newest, {r.rule.id: r.status for r in self.newer})
 
     @property
     def _hint(self) -> str:

@@ -10,8 +10,14 @@ from asyncwait.spec.scenario._capability import (
     needs,
     profiles_of,
 )
-from asyncwait.spec.scenario._files import scenarios_from_json, scenarios_to_json
-from asyncwait.spec.scenario._identity import ID_DIGITS, id_of, key_of, size_of
+from asyncwait.spec.scenario._json import (
+    ID_DIGITS,
+    id_of,
+    key_of,
+    scenarios_from_json,
+    scenarios_to_json,
+    size_of,
+)
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
 from asyncwait.spec.scenario._plan import (

@@ -1,15 +1,68 @@
-"""Tells of a run while it goes on: each event as it happens, and where the operator hangs."""
+"""Tells of a run while it goes on: each event as it happens, and where the operator hangs.
 
+A debugger that somebody leaves ends the run: its operator has not failed, nor has it passed.
+"""
+
+import bdb
 import os
+import pdb  # noqa: T100 - it is asked how it is left
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
+from typing import Any
 
-from asyncwait.conformance.replay._stacks import stack_lines
+from asyncwait.conformance.playing_here._stacks import stack_lines
 from asyncwait.conformance.report import HEAD, event_line
 from asyncwait.spec.scenario import EndingKind, Event, Scenario
+
+_WAYS = ((bdb.Bdb, "set_quit"), *((pdb.Pdb, f"do_{name}") for name in ("q", "quit", "exit")))
+"""What is called of a debugger by which it is left; end of input comes to one of these, too."""
+
+
+class DebuggerLeft(SystemExit):
+    """Somebody has left the debugger.
+
+    It passes through loops and operators, which take any other error, that of the debugger itself
+    among them, for one of a call.
+    """
+
+
+@contextmanager
+def ended_by_debugger() -> Generator[None]:
+    """Have whoever leaves a debugger in this block leave the block.
+
+    Raises:
+        DebuggerLeft: somebody did, whatever the operator has made of that.
+    """
+    left: list[DebuggerLeft] = []
+
+    def leave(*_: object) -> None:
+        sys.settrace(None)
+        sys.breakpointhook = lambda *_, **__: None  # What is left may clean up undisturbed.
+        left.append(DebuggerLeft())
+        raise left[0]
+
+    with ExitStack() as restored:
+        restored.callback(setattr, sys, "breakpointhook", sys.breakpointhook)
+        for debugger, name in _WAYS:
+            _replace(debugger, name, leave, restored)
+        try:
+            yield
+        except BaseException as error:
+            if left:
+                raise left[0] from error
+            raise
+    if left:
+        raise left[0]
+
+
+def _replace(owner: Any, name: str, by: Callable[..., None], restored: ExitStack) -> None:
+    restored.callback(setattr, owner, name, getattr(owner, name))
+    setattr(owner, name, by)
+
 
 INTERRUPTED = 130
 """Exit code of a process that a second Ctrl-C ends at once."""

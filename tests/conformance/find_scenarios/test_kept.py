@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncwait.conformance.replay import MOST_KEPT, keep, kept
+from asyncwait.conformance._find_scenarios import MOST_KEPT, keep, kept
 from asyncwait.spec import InvalidConfig, Record
 from asyncwait.spec.scenario import Scenario, Timed, id_of
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from asyncwait.conformance._shrink import reductions
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate, shape
-from asyncwait.conformance.shrinking import reductions
 from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
     Crash,

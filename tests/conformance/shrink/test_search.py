@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from asyncwait.conformance._shrink import Search
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.shrinking import Search
 from asyncwait.conformance.verdict import Case, Failure
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Ending, Leg, Scenario, Trace, key_of, size_of
