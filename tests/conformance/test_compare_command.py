@@ -94,11 +94,3 @@ def test_a_run_that_came_to_no_end_of_its_own_is_an_error(outside: Folder) -> No
     assert "gate:backend: died: " in done.out
     assert ", 0 unexplained, 1 in error (" in done.out.splitlines()[-1]
     assert done.code == 3
-
-
-def test_an_unknown_backend_is_wrong_usage(outside: Folder) -> None:
-    """As everywhere."""
-    done = outside.asyncwait("compare", "pool-asyncio", "pol-trio")
-
-    assert done.code == 2
-    assert done.err.startswith("error: no backend is named 'pol-trio'")

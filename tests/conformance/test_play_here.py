@@ -202,32 +202,3 @@ def test_a_backend_in_threads_is_traced() -> None:
 
     assert done.exit_code == 0, done.output
     assert re.search(r"^ +120 +#0 gave 'a1'$", done.stdout, re.MULTILINE)
-
-
-def test_a_program_is_not_replayed() -> None:
-    """It has a process of its own."""
-    done = run("play", "--here", f"exec:{sys.executable} -V", "{}")
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"error: exec:{sys.executable} -V is a program: "
-        "see it with asyncwait play, in its own process\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("reference-asyncio", "{}", "--shrink", "--here"),
-        ("reference-asyncio", "{}", "--json", "-", "--trace"),
-        ("reference-asyncio", "{}", "--judge", "trace.json"),
-        ("reference-asyncio",),
-        ("reference-asyncio", "{}", "--rule", "ORD-1"),
-        ("reference-asyncio", "{}", "--seconds", "5"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...]) -> None:
-    """A run does one of them, and says what is missing."""
-    done = run("play", *arguments)
-
-    assert (done.exit_code, done.stdout) == (2, "")

@@ -128,13 +128,3 @@ def test_a_backend_that_cant_be_had_is_a_usage_error(
     assert done.code == 4
     assert said in done.err
     assert "Traceback" not in done.out + done.err
-
-
-def test_a_missing_rich_is_a_usage_error(outside: Folder) -> None:
-    """As it is for the command."""
-    outside.block("rich")
-
-    done = outside.pytest(*SUITE, BACKEND, "pool-asyncio", "-p", "no:hypothesispytest")
-
-    assert done.code == 4
-    assert "ERROR: rich is not installed; try: pip install 'asyncwait[conformance]'" in done.err

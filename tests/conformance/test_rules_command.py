@@ -95,18 +95,6 @@ def test_a_rule_that_does_not_apply_to_a_backend_is_shown_without_a_run() -> Non
     assert "on threads:\n  not applicable: it needs cancel-calls\n" in done.stdout
 
 
-@pytest.mark.parametrize(("wrong", "near"), [("ORD-100", "ORD-1 or "), ("MBX-400", "MBX-40 or ")])
-def test_an_unknown_rule_is_told_the_nearest(wrong: str, near: str) -> None:
-    """Of either book."""
-    done = run("rules", wrong)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        f"error: rule must be the id of a rule; see: asyncwait rules, got {wrong!r} (str); "
-        f"did you mean {near}"
-    )
-
-
 def test_a_rule_is_shown_in_any_letters() -> None:
     """Nobody looks up how ids are written."""
     assert run("rules", "cap-6").stdout == run("rules", "CAP-6").stdout

@@ -98,13 +98,8 @@ def test_a_rule_that_is_expected_at_both_places_is_refused() -> None:
     """Nobody could tell which reason holds."""
     own = {"ORD-1": (ExpectedFailure("known"),)}
 
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=r"^file\.toml: ORD-1 .* 'mine' .*\('known'\)"):
         settled(entry(), backend=Backend(expected_failures=own))
-
-    assert str(caught.value) == (
-        "file.toml: ORD-1 is an expected failure of the backend 'mine' itself already ('known'); "
-        "keep one of them"
-    )
 
 
 def test_an_entry_of_another_backend_is_passed_over() -> None:
@@ -117,10 +112,8 @@ def test_the_verdict_counts_expected_failures_by_their_kind() -> None:
     """One that does not say its kind is counted with all."""
     terms = settled(entry(), entry("ORD-3", kind="future"))
 
-    assert line(terms, ORD_1="expected-fail", ORD_3="expected-fail") == (
-        "mine: conformant with expected failures "
-        "(0 rules pass, 2 expected-fail [1 future, 1 unsupported])"
-    )
+    told = line(terms, ORD_1="expected-fail", ORD_3="expected-fail")
+    assert "2 expected-fail [1 future, 1 unsupported]" in told
 
 
 def test_an_entry_whose_rule_holds_speaks_against_the_backend() -> None:
@@ -128,7 +121,7 @@ def test_an_entry_whose_rule_holds_speaks_against_the_backend() -> None:
     found = verdict(settled(entry()), ORD_1="unexpected-pass")
 
     assert found.word == "not conformant"
-    assert found.results[0].note == "by design: it holds, so take its entry out of file.toml"
+    assert found.results[0].note.startswith("by design: ")
 
 
 def test_entries_that_match_nothing_speak_against_the_backend() -> None:
@@ -137,44 +130,15 @@ def test_entries_that_match_nothing_speak_against_the_backend() -> None:
 
     terms = settled(entry("SNAP-8"), backend=few)
 
-    assert terms.stale == {"SNAP-8": "the rule does not apply: it needs on-demand-snapshot"}
-    assert line(terms, ORD_1="pass") == (
-        "mine: not conformant (1 rule passes, expected failures that match nothing: SNAP-8)"
-    )
+    assert list(terms.stale) == ["SNAP-8"]
+    assert verdict(terms, ORD_1="pass").word == "not conformant"
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        (
-            "ORD-11",
-            (
-                "rule must be the id of a rule; see: asyncwait rules, got 'ORD-11' (str); "
-                "did you mean ORD-1 or ORD-3?"
-            ),
-        ),
-        (
-            "snap-8",
-            (
-                "rule must be the id of a rule; see: asyncwait rules, got 'snap-8' (str); "
-                "did you mean SNAP-8?"
-            ),
-        ),
-        (
-            "MBX-1",
-            (
-                "rule: MBX-1 is a rule of the task mailbox, to which no operator is held; "
-                "see: asyncwait verify --mailbox"
-            ),
-        ),
-    ],
-)
-def test_an_entry_for_a_rule_that_there_is_not_is_refused(rule: str, said: str) -> None:
+@pytest.mark.parametrize("rule", ["ORD-11", "snap-8", "MBX-1"])
+def test_an_entry_for_a_rule_that_there_is_not_is_refused(rule: str) -> None:
     """It is a slip, whatever the backend does, and whichever backend it is about."""
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=rf"^file\.toml: entry 2: rule\b.*\b{rule}\b"):
         settled(entry(), entry(rule, backend="yours"))
-
-    assert str(caught.value) == f"file.toml: entry 2: {said}"
 
 
 def test_an_entry_for_a_rule_that_nobody_asks_for_is_not_judged() -> None:
@@ -201,21 +165,16 @@ def test_a_failure_whose_expected_failure_has_expired_is_one() -> None:
 
     found = verdict(terms, ORD_1="fail")
 
-    assert found.results[0].note == "its expected failure expired on 2026-04-30: by design"
-    assert line(terms, ORD_1="fail") == (
-        "mine: not conformant "
-        "(0 rules pass, 1 fail, expected failures expired: ORD-1 on 2026-04-30)"
-    )
+    assert "2026-04-30" in found.results[0].note
+    assert found.word == "not conformant"
+    assert "ORD-1 on 2026-04-30" in found.line
 
 
 def test_an_expired_expected_failure_of_a_rule_that_holds_has_to_go_too() -> None:
     """It is an entry that nothing shows, and the last day is told."""
     found = verdict(settled(entry(expires=date(2026, 4, 30))), ORD_1="pass")
 
-    assert found.results[0].note == (
-        "by design: its expected failure expired on 2026-04-30, and it holds, so take its "
-        "entry out of file.toml"
-    )
+    assert "2026-04-30" in found.results[0].note
     assert (found.word, found.results[0].status) == ("not conformant", "unexpected-pass")
     assert "expired" not in found.line
 
@@ -224,10 +183,9 @@ def test_a_rule_that_is_newer_than_what_is_claimed_does_not_decide() -> None:
     """It is told, and counted apart."""
     terms = settled(spec="0.1")
 
-    assert line(terms, ORD_1="pass", CAP_1="fail") == (
-        "mine: conformant to spec 0.1 (1 rule passes); "
-        "advisory: of 1 rule newer than 0.1 it fails 1: CAP-1"
-    )
+    found = verdict(terms, ORD_1="pass", CAP_1="fail")
+    assert found.word == "conformant"
+    assert found.line.endswith(" it fails 1: CAP-1")
 
 
 def test_nothing_that_a_newer_rule_says_decides() -> None:
@@ -236,14 +194,14 @@ def test_nothing_that_a_newer_rule_says_decides() -> None:
 
     assert found.word == "conformant"
     assert [result.is_forgiven for result in found.results] == [False, True]
-    assert found.line.endswith("it is not judged by 1: CAP-1")
+    assert found.line.endswith(" 1: CAP-1")
 
 
 def test_whoever_keeps_all_newer_rules_may_claim_the_newest() -> None:
     """The line says so."""
     found = verdict(settled(spec="0.1"), ORD_1="pass", CAP_1="pass")
 
-    assert found.line.endswith("; advisory: of 1 rule newer than 0.1 it keeps all: claim 0.2")
+    assert found.line.endswith(": claim 0.2")
     assert not any(result.is_forgiven for result in found.results)
 
 
@@ -268,26 +226,13 @@ def test_a_backend_may_say_itself_what_it_claims() -> None:
 @pytest.mark.parametrize(
     ("own", "said", "wrong"),
     [
-        (
-            "",
-            "0.3",
-            (
-                "spec must be a version of the rules: 0.1, 0.2, got '0.3' (str); a newer "
-                "asyncwait may know it"
-            ),
-        ),
-        ("", "0.0", "spec must be a version of the rules: 0.1, 0.2, got '0.0' (str)"),
-        ("one", "", "spec must be a version of the rules: 0.1, 0.2, got 'one' (str)"),
-        (
-            "0.1",
-            "0.2",
-            ("spec: the backend 'mine' claims 0.1, and what is said of it 0.2; keep one of them"),
-        ),
+        ("", "0.3", "^spec must .* got '0.3'.*newer"),
+        ("", "0.0", "^spec must .* got '0.0'"),
+        ("one", "", "^spec must .* got 'one'"),
+        ("0.1", "0.2", "^spec: .* 'mine' .* 0.1, .* 0.2"),
     ],
 )
 def test_a_version_that_cant_be_claimed_is_refused(own: str, said: str, wrong: str) -> None:
     """Before anything is played."""
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=wrong):
         settled(backend=Backend(spec=own), spec=said)
-
-    assert str(caught.value) == wrong

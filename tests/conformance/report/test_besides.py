@@ -14,21 +14,6 @@ def test_a_run_that_left_nothing_has_nothing_to_be_told() -> None:
     assert list(besides(Trace((Leg(Ending("finished")),)))) == []
 
 
-def test_an_error_of_the_operator_stands_with_its_place_and_what_was_printed() -> None:
-    """So that its author finds the line; the same error of several legs stands once."""
-    trace = Trace((FAILED, FAILED), output="looking\nat it\n")
-
-    assert list(besides(trace)) == [
-        "raised by the operator, innermost place first:",
-        "  | AttributeError: 'Gate' object has no attribute 'colour'",
-        "  |   gate.py:7, in helper: return gate.colour",
-        "  |   gate.py:13, in open_operator: helper(gate)",
-        "printed:",
-        "  | looking",
-        "  | at it",
-    ]
-
-
 def test_the_innermost_places_of_a_deep_error_are_shown() -> None:
     """The outermost ones are the suite's own."""
     deep = "\n".join(f"line {n}" for n in range(100))

