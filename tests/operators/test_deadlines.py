@@ -9,6 +9,7 @@ import pytest
 from operators import (
     SIDE_BY_SIDE,
     Callbacks,
+    Sleeper,
     Source,
     block,
     echo,
@@ -252,6 +253,26 @@ async def test_what_was_due_while_the_loop_was_blocked_is_done_in_its_order(
 
     async with open_operator(OperatorConfig(timeout=5, retry=retry), fn, source) as results:
         assert str(await failure_of(results)).startswith(message)
+
+
+async def test_an_attempt_that_runs_on_has_no_part_in_what_comes_after_it(
+    open_operator: OpenOperator,
+) -> None:
+    """It ends beside the next one, which is cancelled at its own limit, and counts once."""
+    fn: Any = Sleeper()
+    fn.clean_up = 0.5
+    fn.timeout = lambda _: ["instead"]
+    retry = Retry(initial=0.1, attempt_timeout=1, max_attempts=9)
+
+    async with open_operator(
+        OperatorConfig("ordered", 4, 3.2, retry), fn, Source("a9", 9)
+    ) as results:
+        out = await read_timed(results)
+        figures = results.statistics()
+
+    assert fn.cancelled == [(1, "a9"), (2.1, "a9"), (3.2, "a9")]
+    assert out == [(3.2, "instead")]
+    assert figures.abandoned == 3
 
 
 class Slow:

@@ -78,6 +78,21 @@ async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
         await anext(results)
 
 
+async def test_a_cancellation_while_entering_closes_the_source(
+    open_operator: OpenOperator,
+) -> None:
+    """`open` is cut short, the context is not entered, and nothing is called."""
+    case = Case(open_operator, "a1")
+
+    with anyio.move_on_after(0.5) as scope:
+        async with case.context:
+            pytest.fail("the body must not run")
+
+    assert scope.cancelled_caught
+    assert case.source.log == ["closed"]
+    assert seconds_now() == 3.5
+
+
 @pytest.mark.parametrize("at", [0.5, 1.2, 1.7, 4.2, 5.2])
 async def test_a_native_cancellation_at_any_moment_passes_and_leaves_nothing(
     open_operator: OpenOperator, anyio_backend_name: str, at: float

@@ -17,6 +17,7 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Record,
+    Snapshot,
     TooManyAbandonedCalls,
 )
 
@@ -67,6 +68,22 @@ async def test_a_task_group_round_a_yield_fails_as_the_source(
 
     assert out == [Record("a2"), Record("b2")]
     assert [repr(each) for each in error.exceptions] == ["OSError('child')"]
+
+
+async def test_many_requested_snapshots_keep_no_reader_from_the_source(
+    open_operator: OpenOperator,
+) -> None:
+    """They do not count among what piles up."""
+    source = Source("a1", 1, "b1", 1, "c1", 99)
+
+    async with open_operator(OperatorConfig("ordered", 2), Sleeper(), source) as results:
+        for number in range(20):
+            results.request_snapshot(number)  # type: ignore[attr-defined]
+        await anyio.sleep(5)
+        assert results.statistics().calls == 2
+        out = [await anext(results) for _ in range(23)]
+
+    assert out == [*(Snapshot(n, (), 0) for n in range(20)), *map(Record, ("a1", "b1", "c1"))]
 
 
 class Iterated:
