@@ -152,7 +152,7 @@ def test_a_name_that_is_like_none_has_no_suggestion() -> None:
     assert done.stderr.endswith("got 'xyz' (str)\n")
 
 
-@pytest.mark.parametrize("typed", ["end-3", "End-3", "END-3"])
+@pytest.mark.parametrize("typed", ["retry-3", "Retry-3", "RETRY-3"])
 def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
     """Nobody looks up how ids are written."""
     listed = run("rules", typed)
@@ -161,9 +161,9 @@ def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
         "play", "--shrink", "reference-asyncio", "the-last-finishes-first", "--rule", typed
     )
 
-    assert (listed.exit_code, listed.stdout) == (0, run("rules", "END-3").stdout)
-    assert judged.stdout.splitlines()[-1].endswith("conformant as to END-3 (1 rule passes)")
-    assert shrunk.stderr.startswith("error: END-3 is not broken by this scenario ")
+    assert (listed.exit_code, listed.stdout) == (0, run("rules", "RETRY-3").stdout)
+    assert "conformant as to RETRY-3 (1 rule passes, " in judged.stdout.splitlines()[-1]
+    assert shrunk.stderr.startswith("error: RETRY-3 is not broken by this scenario ")
 
 
 @pytest.mark.parametrize("typed", ["mbx", "end", "watermarks"])
@@ -175,6 +175,7 @@ def test_the_rules_of_an_area_are_listed_in_any_letters(typed: str) -> None:
     assert run("rules", typed).stdout.startswith(f"{wanted}-1 ")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("area", ["ORD", "order", "ord", "Order"])
 def test_an_area_is_judged_by_its_rules(area: str) -> None:
     """Named as in the ids, or as the chapter."""

@@ -78,6 +78,7 @@ def test_what_is_drawn_is_what_happens(page: Path, listed: Any) -> None:
         assert rules()[section["rule"]].title == section["title"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_no_rule_is_missing(page: Path, listed: Any) -> None:
     """What the examples show broken has its section, and each section its cell in the table."""
