@@ -5,7 +5,7 @@ import pytest
 from reports import FAILURE, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import FORMS, Report, _summary
+from asyncwait.conformance.report import FORMS, Report, _markdown
 from asyncwait.conformance.verdict import Verdict
 
 
@@ -31,7 +31,7 @@ def test_texts_of_others_are_no_markup() -> None:
 
 def test_a_page_that_would_not_be_shown_is_ended_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says where the rest is."""
-    monkeypatch.setattr(_summary, "MOST_BYTES", 3_000)
+    monkeypatch.setattr(_markdown, "MOST_BYTES", 3_000)
 
     lines = page(report(verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"})))
 
