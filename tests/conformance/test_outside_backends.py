@@ -49,6 +49,7 @@ def registered(outside: Folder, name: str, points: str) -> None:
 BLOCKED = "the loop is blocked by something that is not asynchronous, or all is silent:"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("family", "why"),
     [
@@ -119,6 +120,7 @@ def test_a_module_of_the_present_folder_stands_in_for_no_other(outside: Folder) 
     assert (done.code, done.err.count("shadowed")) == (0, 0), done
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("trouble", "violation"),
     [
@@ -166,6 +168,7 @@ def backend():
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("batch", [True, False])
 @pytest.mark.parametrize(
     ("lie", "said"),
