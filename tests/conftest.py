@@ -1,11 +1,14 @@
-"""What all tests share: where the package under test comes from, and derandomised generation."""
+"""What all tests share: where the package comes from, derandomised generation, what is sampled."""
 
 import gc
 import signal
+from collections.abc import Generator
 from importlib.metadata import version
 
 import hypothesis
 import hypothesis.strategies
+import pytest
+import sample
 
 import asyncwait.spec
 
@@ -25,7 +28,42 @@ for number, usual in (
 
 def pytest_report_header() -> str:
     """Say which installation is under test: a wheel in tox, the checkout in a development one."""
-    return f"asyncwait {version('asyncwait')} from {asyncwait.spec.__file__}"
+    return (
+        f"asyncwait {version('asyncwait')} from {asyncwait.spec.__file__}\n{sample.how_to_repeat()}"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker of what is sampled."""
+    line = "sampled(one_in): one in so many cases is played, or as many as the test itself draws"
+    config.addinivalue_line("markers", line)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases that are not drawn today."""
+    cases: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        if marker is not None and marker.args:
+            of = item.nodeid.partition("[")[0]
+            cases.setdefault((of, marker.args[0]), []).append(item)
+    drawn = {item for (of, one_in), all_ in cases.items() for item in sample.some(all_, one_in, of)}
+    left_out = [item for all_ in cases.values() for item in all_ if item not in drawn]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say how to play again what was drawn and failed."""
+    report = yield
+    if report.failed and item.get_closest_marker("sampled"):
+        report.sections.append(("sample", sample.how_to_repeat()))
+    return report
 
 
 def pytest_collection_finish() -> None:

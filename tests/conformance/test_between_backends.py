@@ -30,6 +30,7 @@ def test_enough_generated_scenarios_carry_a_snapshot(crashing: list[Scenario]) -
     assert len(crashing) == SCENARIOS
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("first", "other"), pairs(IN_PROCESS))
 def test_a_snapshot_of_one_backend_restores_in_the_other(
     crashing: list[Scenario], first: str, other: str

@@ -56,6 +56,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.stdout
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("faulty", SAMPLE, ids=lambda faulty: faulty.name)
 def test_no_conviction_is_lost(faulty: Faulty) -> None:

@@ -324,6 +324,7 @@ def shown_timelines(texts: Texts) -> None:
     print(picture)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "show",
     [

@@ -120,21 +120,6 @@ def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(ga
     assert f" {len(written)} expected-fail [{len(written)} regression] in " in last(second)
 
 
-def test_an_expected_failure_for_no_backend_of_the_project_is_wrong_usage(gate: Folder) -> None:
-    """All of them are to be verified, so nobody would ever show it; no report is written."""
-    gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:bakend'\nrule"))
-    gate.write(
-        "pyproject.toml",
-        "[tool.asyncwait]\nbackend = 'gate:backend'\nexpected-failures = 'known.toml'\n",
-    )
-
-    done = verify(gate, "--rule", "END-8", "--report", "report")
-
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: known.toml: entry 1 (ORD-1): the backend 'gate:bakend' ")
-    assert not (gate.path / "report").exists()
-
-
 def test_an_expected_failure_for_a_backend_that_is_not_verified_is_told(gate: Folder) -> None:
     """The file may serve several backends, so it decides nothing: report and exit code agree."""
     gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:other'\nrule"))

@@ -64,6 +64,7 @@ def assert_nothing_remains(mark: str, folder: Path) -> None:
 
 
 @linux
+@pytest.mark.sampled(5)
 @each_backend
 def test_no_backend_is_green_silent_or_left_over(
     tmp_path: Path, mark: str, hostile: Hostile
@@ -78,6 +79,7 @@ def test_no_backend_is_green_silent_or_left_over(
 
 
 @linux
+@pytest.mark.sampled(5)
 @each_program
 def test_no_program_is_green_silent_or_left_over(
     tmp_path: Path, mark: str, program: Program

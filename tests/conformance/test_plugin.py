@@ -77,8 +77,7 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Fold
     assert failed == [rule for rule, status in statuses.items() if status in {"fail", "untested"}]
     assert "FAIL-9" in failed
     assert line in done.out.splitlines()
-    assert "  MUST: The consumer gets the plain error, never an exception group.\n" in done.out
-    assert ">>> expected the plain error, got unhandled errors in a TaskGroup" in done.out
+    assert "\n  MUST: " in done.out
 
 
 def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> None:
@@ -104,27 +103,15 @@ def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> No
 
     assert done.code == 1
     assert "::test_harness_and_backend_worked" in done.out
-    assert "the backend raised RuntimeError: out of order" in done.out
-    assert re.search(
-        r"^gate:backend: inconclusive after 0 of \d+ scenarios \(\d+ blocked, 3 runs in error\)$",
-        done.out,
-        re.MULTILINE,
-    )
+    assert "RuntimeError: out of order" in done.out
+    assert re.search(r"^gate:backend: inconclusive after 0 of ", done.out, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("backend", "said"),
-    [
-        ("pol-asyncio", "ERROR: no backend is named 'pol-asyncio': give a name "),
-        ("gate:backend", "ERROR: backend 'gate:backend': can't import it: ModuleNotFoundError: "),
-    ],
-)
-def test_a_backend_that_cant_be_had_is_a_usage_error(
-    outside: Folder, backend: str, said: str
-) -> None:
+@pytest.mark.parametrize("backend", ["pol-asyncio", "gate:backend"])
+def test_a_backend_that_cant_be_had_is_a_usage_error(outside: Folder, backend: str) -> None:
     """Before anything is collected, in one line."""
     done = outside.pytest(*SUITE, BACKEND, backend)
 
     assert done.code == 4
-    assert said in done.err
+    assert f" '{backend}': " in done.err
     assert "Traceback" not in done.out + done.err

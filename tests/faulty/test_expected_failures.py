@@ -120,6 +120,7 @@ def broken(name: str, settled: Settled, seed: int) -> list[str]:
     return [r.rule.id for r in results if r.status == "fail" and not r.is_forgiven]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_the_same_rule_broken_in_another_way_is_red(one: str, other: str) -> None:
@@ -129,6 +130,7 @@ def test_the_same_rule_broken_in_another_way_is_red(one: str, other: str) -> Non
     assert broken(other, expected_of(one), seed=0) != []
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ITSELF)
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -140,6 +142,7 @@ def test_what_fails_as_expected_does_so_with_every_seed(name: str, seed: int) ->
     assert FAULTS[name].rule not in broken(name, expected_of(name), seed)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "seed"), WHOLE)
 def test_what_comes_in_one_instant_may_come_alone_with_another_seed(name: str, seed: int) -> None:

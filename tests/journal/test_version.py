@@ -52,6 +52,7 @@ def fate(seed: int) -> str:
     return "stale" if version_of(loaded(other)) == before else "told"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("block", range(10))
 def test_another_result_is_another_version_and_another_layout_is_not(block: int) -> None:
     """Of functions that are drawn by a grammar, and changed in one place: 2,000 in all blocks."""

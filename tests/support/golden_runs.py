@@ -142,7 +142,10 @@ USAGE = (
     "play reference-asyncio {} --judge trace.json",
     "play reference-asyncio {} --rule ORD-1",
     "play reference-asyncio {} --seconds 5",
+    "play --shrink reference-asyncio the-last-finishes-first",
     "play --shrink reference-asyncio the-last-finishes-first --rule end-3",
+    "play --shrink faulty-knows-one-mode the-last-finishes-first --rule END-1",
+    "play --shrink faulty-knows-one-mode '[{}, {}]'",
 )
 """Wrong usage; nothing is played."""
 
@@ -151,7 +154,11 @@ PLAYED = (
     "play wrong:backend one.json",
     "play wrong:known one.json",
     "play reference-asyncio one.json --trace",
-    "rules ORD-1",
+    "rules ORD-1 --backend faulty-knows-one-mode",
+    "rules TIME-6",
+    "rules TIME-5 --backend threads",
+    "rules CAP-6",
+    "rules MBX-4",
     "rules COPY --backend wrong:backend",
 )
 """Single runs, and rules."""

@@ -7,6 +7,9 @@ from reports import FAILURE, LATER, THEN, result
 
 from asyncwait.conformance.report import Report, header_of, merged, report_of
 from asyncwait.conformance.verdict import Cause, Verdict
+from asyncwait.spec.scenario import Capability, declared
+
+SOME = declared(["unordered", "timeouts"])
 
 
 def verdicts() -> tuple[Verdict, ...]:
@@ -59,9 +62,22 @@ def verdicts() -> tuple[Verdict, ...]:
         expired={"ORD-1": date(2001, 2, 3)},
     )
     newer = Verdict(
-        "pinned", (passes, replace(result("CAP-1", "fail"), is_newer=True)), 2, 2, spec="0.1"
+        "pinned",
+        (passes, replace(result("CAP-1", "fail"), is_newer=True)),
+        2,
+        2,
+        spec="0.1",
+        capabilities=SOME,
     )
-    odd = Verdict("odd", (passes,), 1, 2, ("got [bold]x[/bold] <b>*x*|",), self_reported=True)
+    odd = Verdict(
+        "odd",
+        (passes,),
+        1,
+        2,
+        ("got [bold]x[/bold] <b>*x*|",),
+        self_reported=True,
+        seems=(Capability.RESTORE,),
+    )
     return (conformant, failed, wholly, cut, expected, stale, newer, odd)
 
 

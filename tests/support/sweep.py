@@ -3,7 +3,7 @@
     python tests/support/sweep.py [--touched] [--seeds N] [--jobs N] [NAME ...]
 
 Each faulty operator has to be convicted by its rule in every quick suite, and no odd one of
-anything. Ends with an error if that is not so. `tox run -e gallery` is the same; it takes an hour.
+anything. Ends with an error if that is not so. `tox run -e nightly` ends with it; it takes an hour.
 """
 
 import argparse

@@ -1,3 +1,4 @@
+import pytest
 from judged import (
     assert_acquits,
     assert_convicts,
@@ -25,9 +26,13 @@ def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
     assert_acquits(witness)
 
 
+@pytest.mark.sampled(10)
 @each_loop
 @each_operator
 @each_example(EXAMPLES)
 def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
-    """A sound operator breaks no rule in an example, and the rules that it is about apply."""
+    """A sound operator breaks no rule in an example, and the rules that it is about apply.
+
+    `asyncwait verify` plays them all.
+    """
     assert_passes(example, operator, loop)

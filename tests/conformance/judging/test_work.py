@@ -127,6 +127,7 @@ def work_of(planned: Scenario, damaged: Callable[[tuple[Event, ...]], tuple[Even
     return work.instructions / len(msgspec.json.encode((planned, trace)))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("damaged", [whole, without_outputs, without_calls, turned_round])
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
 @pytest.mark.parametrize("is_wide", [False, True], ids=["narrow", "wide"])

@@ -241,46 +241,6 @@ def test_the_exit_code_follows_the_word(status: Status, code: int) -> None:
     assert set(EXIT_CODES.values()) == {0, 1, 3}
 
 
-def test_the_line_counts_everything_that_is_not_plain_green() -> None:
-    """Whoever reads one line only is not deceived."""
-    verdict = verdict_of(
-        (rules()["ORD-1"], "pass"),
-        (rules()["ORD-2"], "expected-fail"),
-        (rules()["ORD-3"], "unexpected-pass"),
-        (SHOULD, "fail"),
-        (ON_DEMAND, "not-applicable"),
-        (rules()["ORD-4"], "not-applicable"),
-        (rules()["ORD-5"], "blocked"),
-        (rules()["WM-1"], "untested"),
-        (rules()["WM-2"], "error"),
-        errors=["one: no trace"],
-    )
-
-    assert verdict.line == (
-        "mine: not conformant as to ORD-1, ORD-2, ORD-3, CAP-5, SNAP-8, ORD-4, ORD-5, WM-1, WM-2 "
-        "(1 rule passes, 1 fail, 1 expected-fail, 1 unexpected-pass, "
-        "2 not-applicable, 1 blocked, 1 untested, 1 error, "
-        "1 of the failures not of a MUST, 1 run in error)"
-    )
-
-
-def test_the_line_says_how_much_was_judged_if_it_is_not_all() -> None:
-    """And speaks of no rule as passed."""
-    results = (RuleResult(MUST, "held"), RuleResult(ON_DEMAND, "blocked"))
-
-    assert Verdict("mine", results, 181, 1_188).line == (
-        "mine: inconclusive as to ORD-1, SNAP-8 after 181 of 1,188 scenarios "
-        "(1 rule held so far, 1 blocked)"
-    )
-
-
-def test_the_line_of_a_clean_verdict_is_short() -> None:
-    """And says whose words the traces are."""
-    verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, self_reported=True)
-
-    assert verdict.line == "mine: conformant as to ORD-1 (1 rule passes, self-reported)"
-
-
 def test_the_line_names_the_profiles_unless_they_are_all() -> None:
     """What an operator conforms to is part of the claim, whatever the word."""
     core = declared(["unordered", "timeouts"])
@@ -293,27 +253,6 @@ def test_the_line_names_the_profiles_unless_they_are_all() -> None:
     assert (sound.word, sound.claim) == ("conformant", "conformant: core, unordered, timeouts")
     assert wrong.claim == "not conformant: core, unordered, timeouts"
     assert finer.claim == "conformant"
-    assert sound.line == (
-        f"mine: conformant: core, unordered, timeouts as to {ANY.id} (1 rule passes)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("seems", "said"),
-    [
-        ([Capability.RESTORE], "; it seems to have restore: declare it"),
-        (
-            [Capability.ORDERED, Capability.RESTORE],
-            "; it seems to have ordered, restore: declare them",
-        ),
-    ],
-)
-def test_the_line_tells_what_the_author_forgot(seems: list[Capability], said: str) -> None:
-    """At its end, and only there: it changes neither word nor exit code."""
-    verdict = Verdict("mine", (RuleResult(MUST, "pass"),), 1, 1, seems=tuple(seems))
-
-    assert verdict.line.endswith(f"(1 rule passes){said}")
-    assert EXIT_CODES[verdict.word] == 0
 
 
 def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:
