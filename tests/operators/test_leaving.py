@@ -78,6 +78,18 @@ async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
         await anext(results)
 
 
+async def test_an_operator_whose_source_has_said_nothing_can_be_left(
+    open_operator: OpenOperator,
+) -> None:
+    """Nothing was read and nothing called."""
+    case = Case(open_operator, SILENT)
+
+    async with case.context:
+        await anyio.sleep(1)
+
+    case.assert_over(2 + 3 + 1)
+
+
 async def test_a_cancellation_while_entering_closes_the_source(
     open_operator: OpenOperator,
 ) -> None:
