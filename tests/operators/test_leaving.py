@@ -105,6 +105,61 @@ async def test_a_cancellation_while_entering_closes_the_source(
     assert seconds_now() == 3.5
 
 
+async def test_a_cancellation_before_entering_closes_everything(
+    open_operator: OpenOperator,
+) -> None:
+    """It arrives with the first thing that waits."""
+    source = Source("a9", SILENT)
+
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with open_operator(OperatorConfig(), Sleeper(), source) as results:
+            await anext(results)
+
+    assert scope.cancelled_caught
+    assert source.log[-1] == "closed"
+
+
+@pytest.mark.parametrize("at", [2.5, 4.5, 6.5], ids=["in calls", "in the source", "in close"])
+async def test_a_cancellation_while_leaving_cuts_nothing_short(
+    open_operator: OpenOperator, at: float
+) -> None:
+    """Calls end, the source is closed, and so is the function."""
+    case = Case(open_operator, "a99", SILENT)
+    case.fn.clean_up = 2
+    case.source.clean_up = 5
+
+    with anyio.move_on_after(at):
+        async with case.context:
+            await anyio.sleep(0.5)
+
+    case.assert_over(1.5 + 5 + 1)
+
+
+@pytest.mark.parametrize("script", [["a1", "b1"], [SILENT], ["a1", SILENT]], ids=str)
+async def test_no_shielded_consumer_hangs_whatever_the_operator_waited_for(
+    open_operator: OpenOperator, script: list[Any]
+) -> None:
+    """Calls, room, the source, or nothing but the consumer itself."""
+    fn, source = Sleeper(), Source(*script)
+
+    with anyio.CancelScope() as scope:
+        async with open_operator(OperatorConfig("ordered", 1), fn, source) as results:
+            await anyio.sleep(5)
+            scope.cancel()
+            with anyio.CancelScope(shield=True), anyio.fail_after(50):
+                await anyio.sleep(5)
+                with pytest.raises(RuntimeError, match="cancelled from outside"):
+                    await failure_of_stream(results)
+    assert source.log[-1] == "closed"
+
+
+async def failure_of_stream(results: Any) -> None:
+    """Read until something else than an element comes."""
+    while True:
+        await anext(results)
+
+
 @pytest.mark.parametrize("at", [0.5, 1.2, 1.7, 4.2, 5.2])
 async def test_a_native_cancellation_at_any_moment_passes_and_leaves_nothing(
     open_operator: OpenOperator, anyio_backend_name: str, at: float
