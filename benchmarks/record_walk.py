@@ -39,7 +39,7 @@ from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import OpenOperator, OperatorConfig, Record
 from asyncwait.spec.scenario import Scenario, Trace
 
-SUITE = ("asyncwait.conformance.", "asyncwait.spec.")
+SUITE = ("asyncwait.conformance.", "asyncwait.spec.", "asyncwait.toolkit.")
 OPERATORS = {"reference": "asyncwait.reference", "pool": "asyncwait.backends.pool"}
 SHORTER, LONGER = 10, 20
 
