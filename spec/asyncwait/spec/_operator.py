@@ -78,7 +78,7 @@ class OperatorResults(Protocol):
 
 @runtime_checkable
 class SnapshotOnDemand(Protocol):
-    """An optional ability of `OperatorResults` (capability `on-demand-snapshot`)."""
+    """An optional part of `OperatorResults` (capability `on-demand-snapshot`)."""
 
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output, whether there is room or not.
