@@ -32,6 +32,7 @@ each_variation = pytest.mark.parametrize("variation", VARIATIONS, ids=lambda eac
 each_rule = pytest.mark.parametrize("rule", rules())
 
 
+@pytest.mark.timeout(900)  # some seconds, on a busy machine minutes
 @each_faulty
 def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
     """Some scenario of the quick suite shows the rule broken that the operator is listed for."""
