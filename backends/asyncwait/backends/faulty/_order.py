@@ -56,6 +56,8 @@ class EmitsWholeSegments(UnorderedQueue):
 class StartsCallsInAnyOrder(StreamTask):
     """Starts as many calls in a step as there is room for, and trio runs new tasks in any order."""
 
+    is_bound = True  # asyncio begins tasks in order
+
     def process_input(self, controller: object) -> None:
         super().process_input(controller)
         while self.backlog and not self.is_back_pressured():
