@@ -192,7 +192,7 @@ async def test_what_was_restored_and_emitted_dies(open_operator: OpenOperator) -
 
 @pytest.mark.parametrize("name", ["pool", "emitter"])
 async def test_a_record_that_was_decided_is_not_kept_by_its_back_off(name: str) -> None:
-    """However long that would last. (The reference leaves it to the collector, on Python 3.13.)"""
+    """However long that would last; on Python 3.13 the reference leaves it to the collector."""
     open_operator = OPERATORS[name]
     watched = Watched()
 
