@@ -303,7 +303,7 @@ def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
     ("reply", "said"),
     [
         ("os._exit(3)", "exit code 3"),
-        ("time.sleep(60)", " late: "),
+        ("time.sleep(60)", " late: "),  # it is killed long before
         ("answer = answer.replace('0', '1')", "wrong scenario"),
         ("answer = 'as you like'", "JSON is malformed"),
         ("answer = answer.replace('[]', str(EARLY))", "input 99 "),

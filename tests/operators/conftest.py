@@ -1,17 +1,11 @@
 """Each test in here runs on every shipped operator and on both loops, on virtual clocks."""
 
-from typing import Any
-
 import pytest
-from operators import OPERATORS, virtual_loop
+from operators import OPERATORS, anyio_backend
 
 from asyncwait.spec import OpenOperator
 
-
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both loops."""
-    return virtual_loop(request.param)
+__all__ = ["anyio_backend"]
 
 
 @pytest.fixture(params=OPERATORS)

@@ -56,6 +56,12 @@ def virtual_loop(name: str) -> tuple[str, dict[str, Any]]:
     return name, {"clock": MockClock(autojump_threshold=0)}
 
 
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    """Both loops, each on a clock of its own that starts at 0 and jumps to the next timer."""
+    return virtual_loop(request.param)
+
+
 def seconds_now() -> float:
     """The time of the loop, without rounding errors."""
     return round(anyio.current_time(), 6)

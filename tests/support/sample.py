@@ -47,4 +47,4 @@ def how_to_repeat() -> str:
     """Return a sentence that says what was drawn by which seed."""
     if SEED == WHOLE:
         return f"{VARIABLE}={WHOLE}: nothing is left out"
-    return f"{VARIABLE}={SEED} draws what is played again; {VARIABLE}={WHOLE} leaves nothing out"
+    return f"{VARIABLE}={SEED} draws the same sample again; {VARIABLE}={WHOLE} leaves nothing out"

@@ -6,18 +6,14 @@ from typing import Any, TypeAlias
 
 import anyio
 import pytest
-from operators import PLAIN_FORMS, virtual_loop
+from operators import PLAIN_FORMS, anyio_backend
 
 from asyncwait.spec import Mode
 from asyncwait.toolkit import PlainResults
 
+__all__ = ["anyio_backend"]
+
 OpenSleeping: TypeAlias = Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]
-
-
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both loops."""
-    return virtual_loop(request.param)
 
 
 @pytest.fixture(params=PLAIN_FORMS)
