@@ -198,7 +198,7 @@ def test_a_backend_that_lies_about_its_results_is_an_error(
 
     assert done.code == 3
     assert re.search(said, done.out)
-    assert re.search(r"^gate:backend: inconclusive .* runs in error\)$", done.out, re.MULTILINE)
+    assert re.search(r"^gate:backend: inconclusive .* runs in error: .+\)$", done.out, re.MULTILINE)
     assert "Traceback" not in done.out + done.err
 
 

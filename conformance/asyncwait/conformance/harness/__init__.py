@@ -14,7 +14,6 @@ from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, Outsid
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import (
     LONGEST,
-    TRIES,
     in_real_time,
     play_in_real_time,
     short,
@@ -37,7 +36,6 @@ __all__ = [
     "MAX_TURNS",
     "PATIENCE",
     "REDELIVERIES",
-    "TRIES",
     "Consumer",
     "Listener",
     "LoopName",

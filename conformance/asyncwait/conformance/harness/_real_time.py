@@ -20,8 +20,8 @@ LONGEST = 120
 MOST_INPUTS = 40
 """More of them are work that a real clock does not stand still for."""
 
-TRIES = 3
-"""Runs of a scenario on the real clock before it is given up as too late."""
+ROUNDS = (1, 2, 4, 8)
+"""Runs of a scenario in each round, until one is in time: a busy machine may stall most of them."""
 
 PlayAll: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace]]
 """Plays scenarios on the real clock; gives one trace for each, in order."""
@@ -90,15 +90,15 @@ def _duration(trace: Trace) -> float:
 def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[tuple[int, Trace]]:
     """Yield, for each of `scenarios`, its number and a trace that is in time.
 
-    What was late is played again, all of it together, as often as it may be tried: whatever a round
-    costs, there are no more than two. Where every run was late the trace is an error.
+    What was late is played again, all of it together and more often in each round: whatever a round
+    costs, there are few. Where every run was late the trace is an error.
 
     Args:
         scenarios: what to play, within the grid.
         play_all: plays one round.
     """
     waiting = list(range(len(scenarios)))
-    for tries in (1, TRIES - 1):
+    for tries in ROUNDS:
         round_ = [scenarios[number] for number in waiting for _ in range(tries)]
         traces = iter(play_all(round_) if round_ else ())
         late = []
@@ -111,7 +111,7 @@ def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[t
                 yield number, trace
         waiting = late
     for number in waiting:
-        ending = Ending("error", detail=f"more than {GRID // 2} ms late in {TRIES} runs")
+        ending = Ending("error", detail=f"more than {GRID // 2} ms late in {sum(ROUNDS)} runs")
         yield number, Trace((Leg(ending),))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._counted import counted, runs_in_error
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
 from asyncwait.conformance.mailbox._player import STAGES, Stage
@@ -131,7 +131,7 @@ class MailboxVerdict(Struct, frozen=True):
         parts = [
             counted(passed, "rule passes", "rules pass"),
             *(f"{count} {status}" for status, count in counts.items() if count),
-            *([counted(len(self.errors), "run in error", "runs in error")] if self.errors else []),
+            *runs_in_error(self.errors),
         ]
         before = "" if self.runs == self.planned else f"{self.runs:,} of "
         played = f"{before}{counted(self.planned, 'run')}"

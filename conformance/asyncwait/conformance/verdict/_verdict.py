@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._counted import counted, runs_in_error
 from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
 from asyncwait.conformance.running import Lacking, missing_text
 from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
@@ -253,7 +253,7 @@ class Verdict(Struct, frozen=True):
                 if status != "pass" and self.count(status)
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
-            *([counted(len(self.errors), "run in error", "runs in error")] if self.errors else []),
+            *runs_in_error(self.errors),
             *_expected_failures_said(self._expired, self.stale),
             *(["self-reported"] if self.self_reported else []),
             *([self._spared] if self.spared else []),
