@@ -1,37 +1,16 @@
 """END: runs that break a rule about endings, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import (
-    Events,
-    Witness,
-    answered,
-    at,
-    called,
-    cancelled,
-    ends,
-    input_ended,
-    leg,
-    never,
-    replies,
-    run,
-    taken,
-    took,
-    waits,
-)
+from asyncwait.conformance.evidence import Witness, at, ends, never, one_leg, replies, took
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
-    CallCancelled,
-    CallEnded,
     Closed,
-    HookRun,
     Misuse,
     Plan,
     Scenario,
-    SinkGaveUp,
     SinkIntruded,
     SinkLeft,
     SinkStep,
     SourceAsked,
-    SourceClosed,
     Step,
 )
 
@@ -67,12 +46,7 @@ _BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
 _CANCELLED = Scenario(
     inputs=at(0, A), plans=(Plan("a", (Step("never", clean_up=40),)),), cancel_at=40
 )
-_LEFT_AND_CLEANED_UP = (
-    SinkLeft(40),
-    SourceClosed(40),
-    CallCancelled(40, 0),
-    CallEnded(80, 0, "cancelled"),
-)
+_LEFT_AND_CLEANED_UP = "40: left, closes, #0 told; 80: #0 ends"
 _WRONG_INPUT = Scenario(inputs=at(0, A), wrong_argument="elements")
 _WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
@@ -80,449 +54,294 @@ _RAISES = Scenario(
     inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(SinkStep("read", 1), SinkStep("raise"))
 )
 
-_BEGINS: Events = (*waits(0), *taken(0, 0), *called(0, "a"))
-_CLOSED: Events = (SourceClosed(40), Closed(40))
+_BEGINS = "0: waits, takes 0, calls a"
+_CLOSED = "40: closes, closed"
 
 
 WITNESSES: tuple[Witness, ...] = (
     Witness(
         "END-1",
-        violating=run(
-            _ONE,
-            leg(ends("finished", 0), _BEGINS, input_ended(0), cancelled(0, 0)),
-        ),
+        violating=one_leg(_ONE, ends("finished", 0), _BEGINS, "0: end, #0 cancelled"),
         # a is decided when the stream ends, and has nothing to put out.
-        legal=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
-        ),
+        legal=one_leg(_SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives"),
         text="the stream ended while Record 'a' (input 0) was undecided",
     ),
     Witness(
         "END-2",
-        violating=run(
-            _LATE_END,
-            leg(
-                ends("finished", 81),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                input_ended(80),
-            ),
+        violating=one_leg(
+            _LATE_END, ends("finished", 81), _BEGINS, "40: #0 gives a1, out a1; 80: end"
         ),
-        legal=run(
-            _LATE_END,
-            leg(
-                ends("finished", 80),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                input_ended(80),
-            ),
-        ),
+        legal=one_leg(_LATE_END, ends("finished", 80), _BEGINS, "40: #0 gives a1, out a1; 80: end"),
         text="the source has ended and everything came out, but the stream goes on",
     ),
     Witness(
         "END-3",
         # The context is left while the call cleans up.
-        violating=run(
-            _CLEANS_UP,
-            leg(
-                ends("left", 40),
-                _BEGINS,
-                (SinkLeft(40), CallCancelled(40, 0), SourceClosed(40), Closed(40)),
-                (CallEnded(80, 0, "cancelled"),),
-            ),
+        violating=one_leg(
+            _CLEANS_UP, ends("left", 40), _BEGINS, "40: left, #0 told, closes, closed; 80: #0 ends"
         ),
-        legal=run(
-            _CLEANS_UP,
-            leg(
-                ends("left", 40),
-                _BEGINS,
-                (SinkLeft(40), CallCancelled(40, 0), SourceClosed(40)),
-                (CallEnded(80, 0, "cancelled"), Closed(80)),
-            ),
+        legal=one_leg(
+            _CLEANS_UP, ends("left", 40), _BEGINS, "40: left, #0 told, closes; 80: #0 ends, closed"
         ),
         text="call 0 of 'a' still ran after leaving",
     ),
     Witness(
         "END-4",
-        violating=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), timers_left=1),
+        violating=one_leg(
+            _SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives", timers_left=1
         ),
-        legal=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
-        ),
+        legal=one_leg(_SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives"),
         text="1 timer is left",
     ),
     Witness(
         "END-5",
         # It is closed, but only after the operator has said that it is gone.
-        violating=run(
-            _SILENT,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                (Closed(40), SourceClosed(40)),
-            ),
+        violating=one_leg(
+            _SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives, closed, closes"
         ),
-        legal=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), _CLOSED),
-        ),
+        legal=one_leg(_SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives", _CLOSED),
         text="the operator is gone, and its source is not closed",
     ),
     Witness(
         "END-6",
         # The first call begins before the function is open.
-        violating=run(
+        violating=one_leg(
             _HOOKS,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                (HookRun(0, "open"),),
-                input_ended(0),
-                answered(40, 0),
-                (SourceClosed(40), HookRun(40, "close"), Closed(40)),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: hook open, end; 40: #0 gives, closes, hook close, closed",
         ),
-        legal=run(
+        legal=one_leg(
             _HOOKS,
-            leg(
-                ends("finished", 40),
-                (HookRun(0, "open"),),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                (SourceClosed(40), HookRun(40, "close"), Closed(40)),
-            ),
+            ends("finished", 40),
+            "0: hook open",
+            _BEGINS,
+            "0: end; 40: #0 gives, closes, hook close, closed",
         ),
         text="a call ran before open or after close",
     ),
     Witness(
         "END-7",
-        violating=run(
+        violating=one_leg(
             _SILENT,
-            leg(
-                ends("finished", 40, again="stop", after="raised ClosedResourceError"),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-            ),
+            ends("finished", 40, again="stop", after="raised ClosedResourceError"),
+            _BEGINS,
+            "0: end; 40: #0 gives",
         ),
-        legal=run(
+        legal=one_leg(
             _SILENT,
-            leg(
-                ends("finished", 40, again="stop", after="stop"),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-            ),
+            ends("finished", 40, again="stop", after="stop"),
+            _BEGINS,
+            "0: end; 40: #0 gives",
         ),
         text="after leaving, a further read raised ClosedResourceError",
     ),
     Witness(
         "END-8",
-        violating=run(
-            _DEADLINE,
-            leg(ends("hung", 2600), _BEGINS, input_ended(0)),
-        ),
+        violating=one_leg(_DEADLINE, ends("hung", 2600), _BEGINS, "0: end"),
         # The call never answers either, but its deadline ends the leg.
-        legal=run(
+        legal=one_leg(
             _DEADLINE,
-            leg(
-                ends("failed", 80, error="CallTimedOut", record=A),
-                _BEGINS,
-                input_ended(0),
-                cancelled(80, 0),
-            ),
+            ends("failed", 80, error="CallTimedOut", record=A),
+            _BEGINS,
+            "0: end; 80: #0 cancelled",
         ),
         text="nothing happens any more",
     ),
     Witness(
         "END-9",
         # a1 was on its way into the wait that was given up in the same instant.
-        violating=run(
-            _GIVES_UP,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0, "a1"),
-                (SinkGaveUp(40),),
-                waits(40),
-            ),
+        violating=one_leg(
+            _GIVES_UP, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives a1, gives up, waits"
         ),
-        legal=run(
+        legal=one_leg(
             _GIVES_UP,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0, "a1"),
-                (SinkGaveUp(40),),
-                waits(40),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end; 40: #0 gives a1, gives up, waits, out a1",
         ),
         text="Record 'a' (input 0) was lost with a wait that was given up at 40",
     ),
     Witness(
         "END-10",
         # The slot that a frees by its clean-up is filled again.
-        violating=run(
+        violating=one_leg(
             Scenario(
                 capacity=1,
                 inputs=at(0, A, B),
                 plans=(Plan("a", (Step("never", clean_up=40),)),),
                 cancel_at=40,
             ),
-            leg(
-                ends("left", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                (SinkLeft(40), CallCancelled(40, 0), CallEnded(80, 0, "cancelled")),
-                called(80, "b", first=1),
-                cancelled(80, 1),
-            ),
+            ends("left", 40),
+            "0: waits, takes 0 1, calls a; 40: left, #0 told; 80: #0 ends, calls b",
+            "80: #1 cancelled",
         ),
         # b is called in the very instant of leaving, when a has answered.
-        legal=run(
+        legal=one_leg(
             _ONE_SLOT,
-            leg(
-                ends("left", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                (*took(40, A1), SinkLeft(40)),
-                called(40, "b", first=1),
-                cancelled(40, 1),
-            ),
+            ends("left", 40),
+            "0: waits, takes 0 1, calls a; 40: #0 gives a1",
+            (*took(40, A1), SinkLeft(40)),
+            "40: calls b, #1 cancelled",
         ),
         text="call 1 of 'b' began after leaving",
     ),
     Witness(
         "END-11",
         # The operator is left when the source gives its next element.
-        violating=run(
+        violating=one_leg(
             _SILENT_SOURCE,
-            leg(
-                ends("left", 80, after="stop"),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkLeft(80), SourceClosed(4_000), Closed(4_000)),
-            ),
+            ends("left", 80, after="stop"),
+            _BEGINS,
+            "40: #0 gives a1, out a1; 80: left; 4000: closes, closed",
         ),
-        legal=run(
+        legal=one_leg(
             _SILENT_SOURCE,
-            leg(
-                ends("left", 80, after="stop"),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkLeft(80), SourceClosed(80), Closed(80)),
-            ),
+            ends("left", 80, after="stop"),
+            _BEGINS,
+            "40: #0 gives a1, out a1; 80: left, closes, closed",
         ),
         text="leaving took 3920 ms, and nothing had to be cleaned up for longer than 0 ms",
     ),
     Witness(
         "END-12",
-        violating=run(
+        violating=one_leg(
             _CANNOT_OPEN,
-            leg(
-                ends("finished", 0, again="stop", after="stop"),
-                (HookRun(0, "open"),),
-                _BEGINS,
-                input_ended(0),
-                answered(0, 0, "a"),
-                took(0, Record("a")),
-                (SourceClosed(0), HookRun(0, "close"), Closed(0)),
-            ),
+            ends("finished", 0, again="stop", after="stop"),
+            "0: hook open",
+            _BEGINS,
+            "0: end, #0 gives a, out a, closes, hook close, closed",
         ),
-        legal=run(
+        legal=one_leg(
             _CANNOT_OPEN,
-            leg(
-                ends("failed", 0, error="Planned", unchanged=True),
-                (HookRun(0, "open"), SourceClosed(0), Closed(0)),
-            ),
+            ends("failed", 0, error="Planned", unchanged=True),
+            "0: hook open, closes, closed",
         ),
         text="open raised, and the leg finished",
     ),
     Witness(
         "END-13",
-        violating=run(
+        violating=one_leg(
             _CANNOT_CLOSE,
-            leg(
-                ends("finished", 40, again="stop", after="stop"),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                _CLOSED,
-            ),
+            ends("finished", 40, again="stop", after="stop"),
+            _BEGINS,
+            "0: end; 40: #0 gives",
+            _CLOSED,
         ),
-        legal=run(
+        legal=one_leg(
             _CANNOT_CLOSE,
-            leg(
-                ends("failed", 40, error="PlannedSourceError", unchanged=True),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                _CLOSED,
-            ),
+            ends("failed", 40, error="PlannedSourceError", unchanged=True),
+            _BEGINS,
+            "0: end; 40: #0 gives",
+            _CLOSED,
         ),
         text="closing raised, and leaving did not",
     ),
     Witness(
         "END-14",
-        violating=run(
+        violating=one_leg(
             _INTRUDED,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkIntruded(40, "waits"),),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end; 40: #0 gives a1, out a1",
+            (SinkIntruded(40, "waits"),),
         ),
-        legal=run(
+        legal=one_leg(
             _INTRUDED,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                (SinkIntruded(0, "raised RuntimeError"),),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end",
+            (SinkIntruded(0, "raised RuntimeError"),),
+            "40: #0 gives a1, out a1",
         ),
         text="a second task that read while the consumer waited got no error: it waits",
     ),
     Witness(
         "END-15",
-        violating=run(
+        violating=one_leg(
             _BESIDE,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                company="another operator on the loop gave [], expected 6 records",
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end; 40: #0 gives",
+            company="another operator on the loop gave [], expected 6 records",
         ),
-        legal=run(
-            _BESIDE,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
-        ),
+        legal=one_leg(_BESIDE, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives"),
         text="another operator on the loop gave [], expected 6 records",
     ),
     Witness(
         "END-16",
-        violating=run(
+        violating=one_leg(
             _WITH_A_SCOPE,
-            leg(
-                ends("failed", 0, error="RuntimeError", detail="in another task"),
-                _BEGINS,
-                answered(0, 0),
-            ),
+            ends("failed", 0, error="RuntimeError", detail="in another task"),
+            _BEGINS,
+            "0: #0 gives",
         ),
-        legal=run(
-            _WITH_A_SCOPE,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), _CLOSED),
+        legal=one_leg(
+            _WITH_A_SCOPE, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives", _CLOSED
         ),
         text="the source can't be read or closed like this: RuntimeError in another task",
     ),
     Witness(
         "END-17",
-        violating=run(
+        violating=one_leg(
             _LATE_END,
-            leg(
-                ends("finished", 80),
-                _BEGINS,
-                (SourceAsked(0),),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (Misuse(60, "interrupted", "the read of the source"), SourceAsked(60)),
-                input_ended(80),
-            ),
+            ends("finished", 80),
+            _BEGINS,
+            "0: reads; 40: #0 gives a1, out a1",
+            (Misuse(60, "interrupted", "the read of the source"), SourceAsked(60)),
+            "80: end",
         ),
-        legal=run(
+        legal=one_leg(
             _SILENT_SOURCE,
-            leg(
-                ends("left", 80),
-                _BEGINS,
-                (SourceAsked(0),),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkLeft(80), Misuse(80, "interrupted", "the read of the source")),
-                (SourceClosed(80), Closed(80)),
-            ),
+            ends("left", 80),
+            _BEGINS,
+            "0: reads; 40: #0 gives a1, out a1",
+            (SinkLeft(80), Misuse(80, "interrupted", "the read of the source")),
+            "80: closes, closed",
         ),
         text="the read of the source was interrupted while the operator ran",
     ),
     Witness(
         "END-18",
-        violating=run(
+        violating=one_leg(
             _RAISES,
-            leg(
-                ends("failed", 40, error="ExceptionGroup"),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                (SinkLeft(40, raising=True),),
-                _CLOSED,
-            ),
+            ends("failed", 40, error="ExceptionGroup"),
+            _BEGINS,
+            "40: #0 gives a1, out a1",
+            (SinkLeft(40, raising=True),),
+            _CLOSED,
         ),
-        legal=run(
+        legal=one_leg(
             _RAISES,
-            leg(
-                ends("left", 40, unchanged=True),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                (SinkLeft(40, raising=True),),
-                _CLOSED,
-            ),
+            ends("left", 40, unchanged=True),
+            _BEGINS,
+            "40: #0 gives a1, out a1",
+            (SinkLeft(40, raising=True),),
+            _CLOSED,
         ),
         text="the body raised, and the leg failed with ExceptionGroup",
     ),
     Witness(
         "END-19",
         # A text is no input, and fails where it is read.
-        violating=run(
-            _WRONG_INPUT,
-            leg(ends("failed", 0, error="AttributeError"), waits(0), (Closed(0),)),
+        violating=one_leg(
+            _WRONG_INPUT, ends("failed", 0, error="AttributeError"), "0: waits, closed"
         ),
-        legal=run(_WRONG_INPUT, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),))),
+        legal=one_leg(_WRONG_INPUT, ends("failed", 0, error="InvalidConfig"), "0: closed"),
         text="expected InvalidConfig, as `elements` is a text, and the leg failed with "
         "AttributeError",
     ),
     Witness(
         "END-20",
-        violating=run(
+        violating=one_leg(
             _CANCELLED,
-            leg(
-                ends("left", 40, after="stop"),
-                _BEGINS,
-                _LEFT_AND_CLEANED_UP,
-                (Closed(80), Misuse(80, "swallowed", "leaving let it go on")),
-            ),
+            ends("left", 40, after="stop"),
+            _BEGINS,
+            _LEFT_AND_CLEANED_UP,
+            (Closed(80), Misuse(80, "swallowed", "leaving let it go on")),
         ),
-        legal=run(
-            _CANCELLED,
-            leg(
-                ends("left", 40, after="stop"),
-                _BEGINS,
-                _LEFT_AND_CLEANED_UP,
-                (Closed(80),),
-            ),
+        legal=one_leg(
+            _CANCELLED, ends("left", 40, after="stop"), _BEGINS, _LEFT_AND_CLEANED_UP, "80: closed"
         ),
         text="the consumer was cancelled, and leaving let it go on",
     ),

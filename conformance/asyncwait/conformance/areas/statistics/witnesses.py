@@ -6,7 +6,6 @@ from asyncwait.conformance.evidence import (
     Events,
     Run,
     Witness,
-    answered,
     asked,
     at,
     called,
@@ -16,29 +15,17 @@ from asyncwait.conformance.evidence import (
     failure_asked,
     figures,
     finished,
-    input_ended,
-    left,
-    leg,
     never,
+    one_leg,
     outlives,
-    raised,
     raises,
     replies,
-    run,
     taken,
     took,
     waits,
 )
 from asyncwait.spec import Record, Watermark
-from asyncwait.spec.scenario import (
-    CallCancelled,
-    CallEnded,
-    Handler,
-    Plan,
-    PlannedRetry,
-    Scenario,
-    SourceClosed,
-)
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario
 
 A, B, C = (Record(value) for value in "abc")
 _A1, _B1, _LATE = Record("a1"), Record("b1"), Record("late")
@@ -55,12 +42,11 @@ def _read(scenario: Scenario = _TWO, /, **told: Any) -> Run:
     fences = [timed.element for timed in scenario.inputs if timed.element not in (A, B)]
     return finished(
         scenario,
-        waits(0),
+        "0: waits",
         taken(0, *range(number)),
-        called(0, "a", "b"),
-        answered(40, 1, "b1"),
+        "0: calls a b; 40: #1 gives b1",
         figures(60, **told),
-        answered(80, 0, "a1"),
+        "80: #0 gives a1",
         took(80, _A1, *fences, _B1),
     )
 
@@ -72,16 +58,9 @@ def _read_twice(first: int, second: int) -> Run:
     )
     return finished(
         scenario,
-        waits(0),
-        taken(0, 0),
-        called(0, "a"),
+        "0: waits, takes 0, calls a",
         figures(20, in_flight=1, calls=1, max_in_flight=first, oldest=20),
-        answered(80, 0, "a1"),
-        took(80, _A1),
-        taken(100, 1),
-        called(100, "b", first=1),
-        answered(140, 1, "b1"),
-        took(140, _B1),
+        "80: #0 gives a1, out a1; 100: takes 1, calls b; 140: #1 gives b1, out b1",
         figures(160, calls=2, max_in_flight=second, max_held=1),
     )
 
@@ -89,15 +68,9 @@ def _read_twice(first: int, second: int) -> Run:
 def _waits(waiting: int) -> Run:
     return finished(
         _FULL,
-        waits(0),
-        taken(0, 0, 1),
-        called(0, "a"),
+        "0: waits, takes 0 1, calls a",
         figures(60, in_flight=1, waiting=waiting, calls=1, max_in_flight=1, oldest=60),
-        answered(80, 0, "a1"),
-        took(80, _A1),
-        called(80, "b", first=1),
-        answered(120, 1, "b1"),
-        took(120, _B1),
+        "80: #0 gives a1, out a1, calls b; 120: #1 gives b1, out b1",
     )
 
 
@@ -113,14 +86,9 @@ _REPEATED = Scenario(
 def _repeated(first: int, second: int) -> Run:
     return finished(
         _REPEATED,
-        waits(0),
-        taken(0, 0),
-        called(0, "a"),
-        raised(40, 0),
+        "0: waits, takes 0, calls a; 40: #0 raises",
         figures(60, in_flight=1, calls=1, retries=first, max_in_flight=1, oldest=60),
-        called(80, "a", first=1),
-        answered(80, 1, "a1"),
-        took(80, _A1),
+        "80: calls a, #1 gives a1, out a1",
         figures(100, calls=2, retries=second, max_in_flight=1),
     )
 
@@ -153,10 +121,7 @@ _SPARED = Scenario(
 def _spared(number: int) -> Run:
     return finished(
         _SPARED,
-        waits(0),
-        taken(0, 0),
-        called(0, "a"),
-        raised(40, 0),
+        "0: waits, takes 0, calls a; 40: #0 raises",
         failure_asked(40, "a", "CallFailed", "ValueError"),
         figures(60, calls=1, failures_handled=number, max_in_flight=1),
     )
@@ -173,21 +138,13 @@ _OUTLIVED = Scenario(
 
 
 def _outlived(abandoned: int) -> Run:
-    return run(
+    return one_leg(
         _OUTLIVED,
-        leg(
-            ends("finished", 300),
-            waits(0),
-            taken(0, 0),
-            called(0, "a"),
-            asked(40, "a"),
-            (CallCancelled(40, 0),),
-            took(40, _LATE),
-            figures(120, calls=1, timeouts=1, abandoned=abandoned, max_in_flight=1),
-            (CallEnded(240, 0, "returned", ("a1",)),),
-            input_ended(300),
-            abandoned=1,
-        ),
+        ends("finished", 300),
+        "0: waits, takes 0, calls a; 40: asks a, #0 told, out late",
+        figures(120, calls=1, timeouts=1, abandoned=abandoned, max_in_flight=1),
+        "240: #0 gives a1; 300: end",
+        abandoned=1,
     )
 
 
@@ -195,21 +152,15 @@ _FAILING = Scenario(inputs=at(0, A), plans=(raises("a", 40),), figures_at=(20, 6
 
 
 def _failing(**told: Any) -> Run:
-    return run(
+    return one_leg(
         _FAILING,
-        leg(
-            ends("failed", 80, error="CallFailed", record=A, cause="ValueError"),
-            taken(0, 0),
-            called(0, "a"),
-            input_ended(0),
-            figures(20, in_flight=1, calls=1, max_in_flight=1, oldest=20),
-            raised(40, 0),
-            figures(60, calls=1, max_in_flight=1, **told),
-            waits(80),
-            (SourceClosed(80),),
-            left(80),
-            figures(80, calls=1, max_in_flight=1),
-        ),
+        ends("failed", 80, error="CallFailed", record=A, cause="ValueError"),
+        "0: takes 0, calls a, end",
+        figures(20, in_flight=1, calls=1, max_in_flight=1, oldest=20),
+        "40: #0 raises",
+        figures(60, calls=1, max_in_flight=1, **told),
+        "80: waits, closes, closed",
+        figures(80, calls=1, max_in_flight=1),
     )
 
 
@@ -244,23 +195,14 @@ WITNESSES: tuple[Witness, ...] = (
         text="calls is 1, expected 2",
     ),
     Witness(
-        "STAT-5",
-        violating=_repeated(1, 1),
-        legal=_repeated(0, 1),
-        text="retries is 1, expected 0",
+        "STAT-5", violating=_repeated(1, 1), legal=_repeated(0, 1), text="retries is 1, expected 0"
     ),
     Witness("STAT-6", violating=_due(0), legal=_due(1), text="timeouts is 0, expected 1"),
     Witness(
-        "STAT-7",
-        violating=_spared(0),
-        legal=_spared(1),
-        text="failures_handled is 0, expected 1",
+        "STAT-7", violating=_spared(0), legal=_spared(1), text="failures_handled is 0, expected 1"
     ),
     Witness(
-        "STAT-8",
-        violating=_outlived(0),
-        legal=_outlived(1),
-        text="abandoned is 0, expected 1",
+        "STAT-8", violating=_outlived(0), legal=_outlived(1), text="abandoned is 0, expected 1"
     ),
     Witness(
         "STAT-9",
