@@ -21,6 +21,7 @@ from asyncwait.conformance.evidence._events import (
     waits,
 )
 from asyncwait.conformance.evidence._example import Example, in_two_modes
+from asyncwait.conformance.evidence._notation import Part, told
 from asyncwait.conformance.evidence._plans import (
     at,
     fails,
@@ -31,12 +32,14 @@ from asyncwait.conformance.evidence._plans import (
     replies,
 )
 from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
-from asyncwait.conformance.evidence._witness import Run, Witness
+from asyncwait.conformance.evidence._witness import NearMiss, Run, Witness
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "Events",
     "Example",
+    "NearMiss",
+    "Part",
     "Run",
     "Witness",
     "answered",
@@ -64,6 +67,7 @@ __all__ = [
     "replies",
     "run",
     "taken",
+    "told",
     "took",
     "waits",
 ]

@@ -1,8 +1,8 @@
 """CAP: witnesses of how much is taken in."""
 
-from asyncwait.conformance.evidence import Witness, at, ends, finished, one_leg, replies
+from asyncwait.conformance.evidence import NearMiss, Witness, at, ends, finished, one_leg, replies
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
-from asyncwait.spec.scenario import Scenario, SinkStep
+from asyncwait.spec.scenario import Plan, Scenario, SinkStep
 
 _TRACKED = Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), tracked=True)
 _PAUSED = Scenario(
@@ -115,5 +115,73 @@ WITNESSES: tuple[Witness, ...] = (
             kept=64,
         ),
         text="65 values and results are kept of a stream of 1",
+    ),
+)
+
+_LATE_B = Scenario(inputs=at(0, Record("a")) + at(40, Record("b")), plans=(replies("a", 80, "a"),))
+_QUEUED = Scenario(
+    capacity=1,
+    inputs=at(0, Watermark(1), Watermark(2)),
+    plans=(replies("a", 80, "a"),),
+    restore=Snapshot(1, (Record("a"), Watermark(0), Watermark(0), Record("a"))),
+)
+_OVERTAKERS = Scenario(
+    capacity=1,
+    inputs=at(0, LatencyMarker(1), Barrier(2), LatencyMarker(3), Barrier(4)),
+    sink=(SinkStep("pause", 40), SinkStep("read", 2), SinkStep("pause", 40)),
+)
+_SILENT = Scenario(
+    mode="unordered",
+    capacity=1,
+    inputs=at(0, Record("a"), Record("b")),
+    plans=(Plan("a"), replies("b", 40)),
+)
+_CRASHED = ends("crashed", 40)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # Nothing happened at 40, so the last moment of rest before it is the one at 0.
+    NearMiss(
+        "CAP-4",
+        finished(
+            _LATE_B,
+            "0: waits, takes 0, calls a; 80: #0 gives a, out a, takes 1, calls b",
+            "80: #1 gives b, out b",
+        ),
+    ),
+    # At 40 there is room for b, and the source has it.
+    NearMiss(
+        "CAP-4",
+        one_leg(_LATE_B, ends("hung", 400), "0: waits, takes 0, calls a; 40: waits"),
+        "the source has an element, there is room, and nobody takes it",
+        also="END-8",
+    ),
+    # While restored records wait for room, one element is read ahead and not two.
+    NearMiss("CAP-3", one_leg(_QUEUED, _CRASHED, "0: waits, calls a, takes 0")),
+    NearMiss(
+        "CAP-3",
+        one_leg(_QUEUED, _CRASHED, "0: waits, calls a, takes 0 1"),
+        "Watermark(timestamp=2) (input 1) was taken though Record 'a' (restored) waits for room",
+    ),
+    # Restored watermarks are inside from the start: that says nothing of the slots they take.
+    NearMiss("CAP-5", one_leg(_QUEUED, _CRASHED, "0: waits, calls a, takes 0"), applies=False),
+    # Nobody can see when a record without results gives its slot back.
+    NearMiss("CAP-1", one_leg(_SILENT, _CRASHED, "0: takes 0 1, calls a, #0 gives, calls b")),
+    # Two that were read are legal; how many are requested is up to whoever asks.
+    NearMiss("CAP-6", one_leg(_OVERTAKERS, _CRASHED, "0: takes 0 1, wants 7, wants 8, wants 9")),
+    # Four were read before the second pause, and two of them are out.
+    NearMiss(
+        "CAP-6",
+        one_leg(
+            _OVERTAKERS,
+            ends("crashed", 120),
+            "0: takes 0 1; 40: waits, out !1 |2, takes 2 3; 80: gives up",
+        ),
+        also="ELEM-6 END-2 SNAP-5",
+    ),
+    # A Snapshot is made when its barrier is read, or when it is taken: nobody can tell.
+    NearMiss(
+        "CAP-6",
+        one_leg(_OVERTAKERS, _CRASHED, "0: takes 0 1 2 3"),
+        "4 markers and snapshots wait, capacity 1",
     ),
 )

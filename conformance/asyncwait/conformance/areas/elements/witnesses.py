@@ -1,8 +1,18 @@
 """ELEM: witnesses of what comes out."""
 
-from asyncwait.conformance.evidence import Witness, at, finished, handler, outlives, replies
-from asyncwait.spec import LatencyMarker, Record
-from asyncwait.spec.scenario import Misuse, Plan, Scenario, SinkStep, Step
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    finished,
+    handler,
+    one_leg,
+    outlives,
+    replies,
+)
+from asyncwait.spec import LatencyMarker, Record, Snapshot
+from asyncwait.spec.scenario import Blocked, Handler, Misuse, Plan, Scenario, SinkStep, Step
 
 _TRACKED = Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "a1"),), tracked=True)
 _EQUAL_RESULTS = Scenario(
@@ -104,5 +114,66 @@ WITNESSES: tuple[Witness, ...] = (
         ),
         legal=finished(_TRACKED, "0: waits, takes 0, calls a; 40: #0 gives a1, out a1"),
         text="the function is called with another object: 'a'",
+    ),
+)
+
+_TWO_RESULTS = Scenario(
+    inputs=at(0, Record("a", 5)), plans=(Plan("a", (Step(results=("a1", "a2")),)),)
+)
+_GIVEN = "0: waits, takes 0, calls a, #0 gives a1 a2"
+_TORN = finished(_TWO_RESULTS, _GIVEN, "0: out a1@5 |1 a2@5")
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # The second result has a timestamp to carry like the first.
+    NearMiss(
+        "ELEM-1",
+        finished(_TWO_RESULTS, _GIVEN, "0: out a1@5 a2"),
+        "expected timestamp 5 of Record 'a' @ 5 (input 0), got Record 'a2'",
+    ),
+    # All of the three have answered at their deadline, while the loop was blocked again and again;
+    # the second gave its own result, the others the handler's.
+    NearMiss(
+        "ELEM-1",
+        one_leg(
+            Scenario(
+                mode="unordered",
+                timeout=80,
+                inputs=at(0, Record("a", 0), Record("a", 1), Record("a", 2)),
+                plans=(
+                    Plan("a", (Step(80, results=("a1",)),), Handler("reply", ("late",), blocks=40)),
+                ),
+                handled=True,
+            ),
+            ends("finished", 160),
+            "0: waits, takes 0 1 2, end, calls a a a",
+            "80: #0 gives a1, #1 gives a1, #2 gives a1, asks a",
+            (Blocked(80, 120),),
+            "120: asks a",
+            (Blocked(120, 160),),
+            "160: out a1@1 late@0 late@2",
+        ),
+    ),
+    NearMiss(
+        "ELEM-5",
+        finished(_TWO_RESULTS, _GIVEN, "0: out a2@5 a1@5"),
+        "expected 'a1' of Record 'a' @ 5 (input 0) first, got Record 'a2' @ 5",
+        also="ELEM-4 RES-1",
+    ),
+    # What comes of a record after it was torn apart still belongs to it: it is not repeated.
+    NearMiss(
+        "ELEM-5",
+        _TORN,
+        f"expected 'a2' of Record 'a' @ 5 (input 0) next, got {Snapshot(1)}",
+        also="SNAP-1 SNAP-6",
+    ),
+    # The whole of a record's results a second time are as many repetitions.
+    NearMiss(
+        "ELEM-4",
+        finished(_TWO_RESULTS, _GIVEN, "0: out a1@5 a2@5 a1@5"),
+        "Record 'a1' @ 5 came out once more than records gave it",
+    ),
+    # A consumer that is gone can't take the rest.
+    NearMiss(
+        "ELEM-5", one_leg(_TWO_RESULTS, ends("crashed", 40), _GIVEN, "0: out a1@5"), also="ORD-2"
     ),
 )

@@ -1,9 +1,23 @@
 """END: runs that break a rule about endings, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import Witness, at, ends, never, one_leg, replies, took
+from msgspec.structs import replace
+
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    never,
+    one_leg,
+    raises,
+    replies,
+    took,
+)
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
+    Blocked,
     Closed,
+    Handler,
     Misuse,
     Plan,
     Scenario,
@@ -344,5 +358,148 @@ WITNESSES: tuple[Witness, ...] = (
             _CANCELLED, ends("left", 40, after="stop"), _BEGINS, _LEFT_AND_CLEANED_UP, "80: closed"
         ),
         text="the consumer was cancelled, and leaving let it go on",
+    ),
+)
+
+_CLOSING = Scenario(inputs=at(0, A), close_takes=40, sink=(SinkStep("leave"),))
+_LATE_FAILURE = Scenario(inputs=at(0, A), plans=(raises("a", 80),), cancel_at=40)
+_TOLD_LATE = ends("left", 40, after="raised CallFailed")
+_BOTH_STUBBORN = Scenario(
+    capacity=1,
+    timeout=40,
+    inputs=at(0, A, B),
+    plans=tuple(Plan(v, (Step("never", swallow=True),), Handler("reply")) for v in "ab"),
+    handled=True,
+    close_error=True,
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # In floats, 40 ms behind 23.112 ms is a little earlier than 63.112 ms.
+    NearMiss("END-11", one_leg(_CLOSING, ends("left", 23.112), "63.112: closes, closed")),
+    NearMiss(
+        "END-11",
+        one_leg(_CLOSING, ends("left", 23.112), "63.115: closes, closed"),
+        "leaving took 40.003 ms, and nothing had to be cleaned up for longer than 40 ms",
+    ),
+    NearMiss(
+        "END-6",
+        one_leg(_HOOKS, ends("finished", 0), "0: takes 0, calls a, end, #0 gives, closes, closed"),
+        "expected open, then close, got none",
+    ),
+    # It was not given what the scenario says, so what it makes of it speaks of no other rule.
+    *(
+        NearMiss(
+            "END-19",
+            one_leg(
+                Scenario(inputs=at(0, A), hooks="plain", wrong_argument=argument),  # type: ignore[arg-type]
+                ends("hung", 0),
+                "0: waits",
+            ),
+            f"expected InvalidConfig, as `{argument}` is a text, and the leg hung",
+        )
+        for argument in ("config", "fn", "elements", "restore")
+    ),
+    # A task that was started before the refusal is one too many.
+    NearMiss(
+        "END-4",
+        one_leg(
+            Scenario(inputs=at(0, A), wrong_argument="fn"),
+            ends("failed", 0, error="InvalidConfig"),
+            "0: closed",
+            tasks_left=1,
+        ),
+        "1 task is left",
+    ),
+    # Even if whoever asks again after leaving waits for ever: that is for other rules.
+    NearMiss(
+        "END-17",
+        one_leg(
+            Scenario(inputs=at(0, A), sink=(SinkStep("leave"),)),
+            ends("hung", 80),
+            "0: reads, left",
+            (Misuse(0, "interrupted", "the read of the source"),),
+            "0: closes, closed",
+        ),
+        also="END-8",
+    ),
+    # The answer of the call blocked the loop in the instant of the deadline, and came late.
+    NearMiss(
+        "END-17",
+        one_leg(
+            Scenario(
+                timeout=80,
+                inputs=at(0, A),
+                plans=(Plan("a", (Step("raise", 80, error="ValueError", blocks=40),)),),
+                source_ends_at=400,
+            ),
+            ends("failed", 120, error="CallTimedOut", record=A, again="same", after="same"),
+            "0: waits, reads, takes 0, reads, calls a",
+            (Misuse(80, "interrupted", "the read of the source"), Blocked(80, 120)),
+            "120: #0 raises",
+        ),
+    ),
+    # It was cancelled at 40, and leaves when its wait is over; an operator may work until then.
+    NearMiss(
+        "END-7",
+        one_leg(
+            replace(_LATE_FAILURE, shields=True),
+            _TOLD_LATE,
+            "0: takes 0, calls a, waits; 40: left; 80: #0 raises, closes, closed",
+        ),
+    ),
+    NearMiss(
+        "END-7",
+        one_leg(
+            _LATE_FAILURE,
+            _TOLD_LATE,
+            "0: takes 0, calls a, waits; 40: left; 80: #0 raises, closes, closed",
+        ),
+        "after leaving, a further read raised CallFailed",
+        also="END-3",
+    ),
+    # The call raises at 40, when the consumer leaves, who learns it by reading once more.
+    NearMiss(
+        "END-7",
+        one_leg(
+            Scenario(inputs=at(0, A), plans=(raises("a", 40),), cancel_at=40, source_ends_at=400),
+            _TOLD_LATE,
+            _BEGINS,
+            "40: #0 raises, left",
+        ),
+    ),
+    # Where a call never answers and has no deadline, waiting for ever is all there is to do.
+    NearMiss(
+        "END-8",
+        one_leg(
+            Scenario(inputs=at(0, A), plans=(never("a"),)), ends("hung", 1000), _BEGINS, "0: end"
+        ),
+        applies=False,
+    ),
+    # The answer of the first call blocked the loop before anybody could be told to leave.
+    NearMiss(
+        "END-10",
+        one_leg(
+            Scenario(
+                inputs=at(0, A) + at(40, B),
+                plans=(Plan("a", (Step(40, blocks=40),)), never("b")),
+                cancel_at=40,
+            ),
+            ends("left", 40),
+            _BEGINS,
+            "40: left, takes 1",
+            (Blocked(40, 80),),
+            "80: #0 gives, calls b, #1 cancelled",
+        ),
+    ),
+    # The operator has failed when its source is closed; what that raises is a note on it.
+    NearMiss(
+        "END-13",
+        one_leg(
+            _BOTH_STUBBORN,
+            ends("failed", 85, error="TooManyAbandonedCalls"),
+            _BEGINS,
+            "40: asks a, #0 told, takes 1, calls b; 80: asks b, #1 told; 85: closes, closed",
+        ),
+        also="END-2 END-3 TIME-8",
     ),
 )

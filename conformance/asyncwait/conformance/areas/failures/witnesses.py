@@ -1,9 +1,12 @@
 """FAIL: runs that break a rule about failures, and their legal neighbours."""
 
 from asyncwait.conformance.evidence import (
+    NearMiss,
+    Run,
     Witness,
     at,
     ends,
+    failed,
     input_ended,
     never,
     one_leg,
@@ -11,7 +14,7 @@ from asyncwait.conformance.evidence import (
     replies,
 )
 from asyncwait.spec import Barrier, Record
-from asyncwait.spec.scenario import Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
 
 A, B = Record("a"), Record("b")
 
@@ -239,5 +242,87 @@ WITNESSES: tuple[Witness, ...] = (
             "0: end; 40: #0 gives a1, out a1, waits; 120: #1 gives b1, out b1, waits",
         ),
         text="the leg failed with CallFailed, for no other reason",
+    ),
+)
+
+_RAISES = Scenario(inputs=at(0, A), plans=(raises("a", 40),))
+
+
+def _unheard(closed: int) -> Run:
+    """Its record was over at 40 and it was not cancelled; at 80 it ends the program."""
+    return one_leg(
+        Scenario(
+            timeout=40,
+            inputs=at(0, A),
+            plans=(raises("a", 80, "SystemExit"),),
+            close_takes=closed - 40,
+        ),
+        ends("failed", 40, error="CallTimedOut", record=A),
+        f"0: waits, takes 0, calls a; 80: #0 raises; {closed}: closes, closed",
+    )
+
+
+def _late(handler: Handler, cause: str) -> Run:
+    """The deadline passes, and the operator says why."""
+    return failed(
+        Scenario(
+            timeout=80, handled=True, inputs=at(0, A), plans=(Plan("a", (Step("never"),), handler),)
+        ),
+        "0: waits, takes 0, calls a; 80: asks a, #0 cancelled",
+        error="CallTimedOut",
+        record=A,
+        cause=cause,
+    )
+
+
+_HANDLER_RAISES, _HANDLER_IS_MUTE = Handler("raise", error="ValueError"), Handler("none")
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # A call raised in the very instant of the end, so there was no time to notice.
+    NearMiss(
+        "FAIL-1",
+        one_leg(_RAISES, ends("finished", 40), "0: waits, takes 0, calls a; 40: #0 raises"),
+        "expected CallFailed for Record 'a', and the stream just ended",
+        also="END-1",
+    ),
+    # Both calls raise at 40; when one has failed the operator, nobody asks the other any more.
+    NearMiss(
+        "FAIL-11",
+        one_leg(
+            Scenario(
+                form="callback",
+                inputs=at(0, A, B),
+                plans=(
+                    Plan("a", (Step("raise", 40, error="KeyboardInterrupt", supplied=True),)),
+                    raises("b", 40),
+                ),
+            ),
+            ends("failed", 40, error="CallFailed", record=B, cause="ValueError", attempts=1),
+            "0: waits, takes 0 1, calls a b; 40: #1 raises, #0 raises",
+        ),
+        applies=False,
+    ),
+    # A thread that nobody waits for ends the program unheard when all is closed.
+    NearMiss("FAIL-11", _unheard(80), applies=False, also="END-3 TIME-5"),
+    NearMiss(
+        "FAIL-11",
+        _unheard(120),
+        "expected SystemExit to end the loop, the leg failed CallTimedOut",
+        also="END-3 TIME-5",
+    ),
+    # Where the handler raised nothing, the operator may say that time was up.
+    NearMiss("FAIL-10", _late(_HANDLER_RAISES, "ValueError")),
+    NearMiss(
+        "FAIL-10",
+        _late(_HANDLER_RAISES, "TimeoutError"),
+        "expected ValueError as the cause, got TimeoutError",
+    ),
+    NearMiss("FAIL-10", _late(_HANDLER_RAISES, ""), "expected ValueError as the cause, got none"),
+    NearMiss("FAIL-10", _late(_HANDLER_IS_MUTE, "")),
+    NearMiss("FAIL-10", _late(_HANDLER_IS_MUTE, "TimeoutError")),
+    NearMiss(
+        "FAIL-10",
+        _late(_HANDLER_IS_MUTE, "ValueError"),
+        "expected TimeoutError or none as the cause, got ValueError",
     ),
 )

@@ -1,7 +1,16 @@
 """HOLD: runs that break a rule about room for finished results, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import Witness, at, ends, finished, one_leg, replies
-from asyncwait.spec import Barrier, Record
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    finished,
+    never,
+    one_leg,
+    replies,
+)
+from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import Scenario
 
 A, B, C, D = (Record(value) for value in "abcd")
@@ -59,5 +68,22 @@ WITNESSES: tuple[Witness, ...] = (
         violating=finished(_SAVED, _BEGINS, "40: #1 gives b1; 80: takes 2, out |1(a)", _ENDS),
         legal=finished(_SAVED, _BEGINS, "40: #1 gives b1; 80: takes 2, out |1(a+b)", _ENDS),
         text="Record 'b' is finished and not in the snapshot",
+    ),
+)
+
+_RESTORED = Scenario(
+    capacity=1, max_held=1, inputs=at(0, C, D), plans=(never("a"),), restore=Snapshot(1, (A, B))
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # What is read ahead behind what was restored waits for room; a second is too much.
+    NearMiss(
+        "HOLD-4", one_leg(_RESTORED, ends("left", 20), "0: waits, calls a, takes 0"), applies=False
+    ),
+    NearMiss(
+        "HOLD-4",
+        one_leg(_RESTORED, ends("left", 20), "0: waits, calls a, takes 0 1"),
+        "Record 'd' (input 1) was taken though Record 'b' (restored) waits for room",
+        also="CAP-3",
     ),
 )

@@ -3,18 +3,22 @@
 from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import (
+    NearMiss,
+    Run,
     Witness,
     at,
+    ends,
     failed,
     fails,
     failure_asked,
     finished,
     never,
+    one_leg,
     raises,
     replies,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
+from asyncwait.spec.scenario import Blocked, Handler, Plan, PlannedRetry, Scenario, Step
 
 A = Record("a")
 _REPLY = Handler("reply", ("a?",))
@@ -133,5 +137,30 @@ WITNESSES: tuple[Witness, ...] = (
             "120: out a?",
         ),
         text="the failure handler was asked about Record 'a' (input 0), and attempts are left",
+    ),
+)
+
+_LIMITED = _of(
+    never("a"), Handler("reply", ("a!",)), retry=PlannedRetry(max_attempts=1, attempt_timeout=80)
+)
+
+
+def _left_blocked(until: float) -> Run:
+    """The limit is at 80, and the consumer leaves at 40: until the block is over nobody notices."""
+    return one_leg(
+        _LIMITED,
+        ends("left", 40),
+        "0: takes 0, calls a, waits; 40: left",
+        (Blocked(40, until),),
+        failure_asked(until, "a", "CallFailed"),
+    )
+
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    NearMiss("POLICY-5", _left_blocked(120), applies=False, also="POLICY-7"),
+    NearMiss(
+        "POLICY-5",
+        _left_blocked(60),
+        "the failure handler was asked about Record 'a' (input 0), which had not failed",
     ),
 )

@@ -1,6 +1,16 @@
 """REST: runs that break a rule about restoring, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import Witness, at, ends, leg, never, one_leg, replies, run
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    leg,
+    never,
+    one_leg,
+    replies,
+    run,
+)
 from asyncwait.spec import Barrier, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Crash, Plan, Scenario, Step
 
@@ -192,5 +202,33 @@ WITNESSES: tuple[Witness, ...] = (
             ),
         ),
         text="Record 'a1' came out behind something later",
+    ),
+)
+
+_ANSWERS = (Step(results=("a1",)), Step(), Step(after=120, results=("a1",)))
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # Of three equal records one came out, one was silent, and the one behind is restored.
+    NearMiss(
+        "REST-7",
+        run(
+            Scenario(
+                inputs=at(0, A, A, Watermark(9), A, Barrier(1)),
+                plans=(Plan("a", _ANSWERS),),
+                source_ends_at=120,
+                crashes=(Crash(80),),
+            ),
+            leg(
+                ends("crashed", 80),
+                "0: waits, takes 0 1 2, calls a a, #0 gives a1, #1 gives, out a1 ~9, takes 3 4",
+                "0: calls a, out |1(a); 80: left, #2 cancelled",
+            ),
+            leg(
+                ends("finished", 40),
+                "0: waits, calls a, #0 gives a1, out a1; 40: end",
+                first_index=5,
+                restored=HELD,
+            ),
+        ),
     ),
 )

@@ -2,9 +2,18 @@
 
 import msgspec
 
-from asyncwait.conformance.evidence import Witness, at, failed, finished, replies
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    failed,
+    finished,
+    one_leg,
+    replies,
+)
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Misuse, Plan, Scenario, Step
+from asyncwait.spec.scenario import Handler, Misuse, Plan, Scenario, Step
 
 _SUPPLIED = Scenario(
     form="callback",
@@ -137,5 +146,74 @@ WITNESSES: tuple[Witness, ...] = (
         ),
         legal=finished(_REUSED, _TWO_CALLED, "40: #1 gives b1; 80: #0 gives, out b1", at=120),
         text="Record 'reused' came out: a list of results was read too late",
+    ),
+)
+
+A, B = Record("a"), Record("b")
+_TEXT = Scenario(inputs=at(0, A, B), plans=(Plan("a", (Step("misreturn", error="text"),)),))
+_TEXT_GIVEN = "0: waits, takes 0 1, calls a, #0 misreturns"
+_TWICE = Scenario(
+    form="callback",
+    inputs=at(0, A, A),
+    plans=(Plan("a", (Step(twice=True, results=("a1",)), Step("raise", error="ValueError"))),),
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # The record behind a silent one is not called though there is room.
+    NearMiss(
+        "RES-2",
+        one_leg(
+            Scenario(capacity=1, inputs=at(0, A, B), plans=(replies("a", 40),)),
+            ends("hung", 400),
+            "0: waits, takes 0 1, calls a; 40: #0 gives",
+        ),
+        "Record 'b' (input 1) is held up behind Record 'a' (input 0), which has no results",
+        also="CAP-4 END-8",
+    ),
+    NearMiss(
+        "RES-3",
+        failed(_TEXT, _TEXT_GIVEN, error="CallFailed", record=A, detail="the call failed"),
+        "expected InvalidResult, got CallFailed: the call failed",
+        also="FAIL-10",
+    ),
+    NearMiss(
+        "RES-3",
+        failed(_TEXT, _TEXT_GIVEN, error="InvalidResult", record=B),
+        "expected the record Record 'a' in the error, got Record 'b'",
+    ),
+    # The first completion has decided it, so nothing can be wrong with it any more.
+    NearMiss(
+        "RES-4",
+        failed(_TWICE, "0: waits, takes 0, calls a, #0 gives a1", error="CallFailed", record=A),
+        "a second completion failed Record 'a' (input 0)",
+        also="FAIL-10 FAIL-8",
+    ),
+    # The error names a record; which of two equal ones it was, it can't tell.
+    NearMiss(
+        "RES-4",
+        failed(
+            _TWICE,
+            "0: waits, takes 0 1, calls a, #0 gives a1, calls a, #1 raises",
+            error="CallFailed",
+            record=A,
+        ),
+        also="FAIL-10",
+    ),
+    # What a broken collection of a timeout handler gave first must not come out either.
+    NearMiss(
+        "RES-6",
+        failed(
+            Scenario(
+                timeout=40,
+                inputs=at(0, A),
+                plans=(Plan("a", (Step("never"),), Handler("misreturn", error="broken")),),
+                handled=True,
+            ),
+            "0: waits, takes 0, calls a; 40: asks a, #0 cancelled, out x",
+            error="CallFailed",
+            record=A,
+        ),
+        "Record 'x' came out of a collection that broke",
+        also="ELEM-3 FAIL-10",
     ),
 )

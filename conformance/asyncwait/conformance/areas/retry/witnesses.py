@@ -3,6 +3,7 @@
 from typing import Any
 
 from asyncwait.conformance.evidence import (
+    NearMiss,
     Witness,
     at,
     ends,
@@ -242,5 +243,15 @@ WITNESSES: tuple[Witness, ...] = (
         violating=failed(_AT_ONCE, _BEGINS, "0: #0 raises", **_GIVEN_UP),
         legal=finished(_AT_ONCE, _BEGINS, "0: #0 raises; 40: calls a, #1 gives a1, out a1"),
         text="Record 'a' (input 0) was given up, and attempts are left: it raised at once",
+    ),
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # The leg fails with the call's own error, and nobody learns what the predicate raised.
+    NearMiss(
+        "RETRY-13",
+        failed(_BREAKS, _BEGINS, "40: #0 raises", **_GIVEN_UP),
+        "a predicate raised, and the leg failed with CallFailed",
+        also="FAIL-10",
     ),
 )

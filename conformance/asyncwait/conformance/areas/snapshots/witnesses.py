@@ -1,7 +1,7 @@
 """SNAP: runs that break a rule about snapshots, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import Witness, at, ends, one_leg, replies, took
-from asyncwait.spec import Barrier, Record, Snapshot, Watermark
+from asyncwait.conformance.evidence import NearMiss, Witness, at, ends, one_leg, replies, took
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Plan, Scenario, SinkStep, SnapshotRequest, Step
 
 A, B = Record("a"), Record("b")
@@ -255,5 +255,23 @@ WITNESSES: tuple[Witness, ...] = (
             "0: takes 0, calls a, wants 7; 40: wants 5; 80: waits, out |7(a)=1 |5(a)=1",
         ),
         text="snapshot 5 came out before 7, asked for first",
+    ),
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # A marker and a snapshot overtake what is queued, and a marker is in no snapshot.
+    NearMiss(
+        "SNAP-8",
+        one_leg(
+            Scenario(
+                inputs=at(0, A) + at(40, LatencyMarker(3)),
+                plans=(replies("a", 200, "a1"),),
+                sink=(SinkStep("pause", 120),),
+                requests=(SnapshotRequest(80, 7),),
+            ),
+            ends("finished", 200),
+            "0: takes 0, calls a; 40: takes 1, end; 80: wants 7",
+            "120: waits, out !3 |7(a)=2; 200: #0 gives a1, out a1",
+        ),
     ),
 )

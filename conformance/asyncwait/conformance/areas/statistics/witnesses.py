@@ -4,6 +4,7 @@ from typing import Any
 
 from asyncwait.conformance.evidence import (
     Events,
+    NearMiss,
     Run,
     Witness,
     asked,
@@ -25,7 +26,7 @@ from asyncwait.conformance.evidence import (
     waits,
 )
 from asyncwait.spec import Record, Watermark
-from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario
+from asyncwait.spec.scenario import Blocked, Handler, Plan, PlannedRetry, Scenario, SinkStep
 
 A, B, C = (Record(value) for value in "abc")
 _A1, _B1, _LATE = Record("a1"), Record("b1"), Record("late")
@@ -222,4 +223,112 @@ WITNESSES: tuple[Witness, ...] = (
         legal=_failing(),
         text="in_flight is 1 after the end",
     ),
+)
+
+_SHORT_PLANS = (replies("a", 40, "a1"), replies("b", 40))
+_PAUSE = 80
+
+
+def _paused(ms: int, *parts: Any) -> Run:
+    """One record, called at 0 and answered at 40, while the consumer pauses until 80."""
+    scenario = Scenario(
+        inputs=at(0, A), plans=_SHORT_PLANS, sink=(SinkStep("pause", _PAUSE),), figures_at=(ms,)
+    )
+    over = "80: waits, out a1, end"
+    return one_leg(scenario, ends("finished", 80), "0: takes 0, calls a", *parts, over)
+
+
+def _held(ms: int, held: int) -> Events:
+    there = {"in_flight": 1, "calls": 1, "max_in_flight": 1}
+    return figures(ms, **there, held=held, max_held=held, oldest=ms)
+
+
+def _silent(ms: int, in_flight: int) -> Run:
+    """A record without results, decided at 40; the consumer waits from 80 on."""
+    scenario = Scenario(
+        inputs=at(0, B),
+        plans=_SHORT_PLANS,
+        sink=(SinkStep("pause", _PAUSE),),
+        source_ends_at=160,
+        figures_at=(ms,),
+    )
+    held = {"max_held": in_flight, "held": in_flight, "oldest": ms * in_flight}
+    read = figures(ms, in_flight=in_flight, calls=1, max_in_flight=1, **held)
+    parts = (read, "80: waits") if ms < _PAUSE else ("80: waits", read)
+    begins = "0: takes 0, calls b; 40: #0 gives"
+    return one_leg(scenario, ends("finished", 160), begins, *parts, "160: end")
+
+
+def _freed(in_flight: int, waiting: int) -> Run:
+    """The loop is free again at 40, when the first call begins, and the figures are read."""
+    return one_leg(
+        Scenario(inputs=at(0, A), plans=_SHORT_PLANS, figures_at=(40,)),
+        ends("finished", 80),
+        "0: waits, takes 0",
+        (Blocked(0, 40),),
+        figures(40, in_flight=in_flight, waiting=waiting, max_in_flight=in_flight),
+        "40: calls a; 80: #0 gives a1, out a1, end",
+    )
+
+
+def _never_called(blocked: int) -> Run:
+    """The consumer blocks the loop, then leaves at 40."""
+    return one_leg(
+        Scenario(
+            inputs=at(0, A),
+            plans=_SHORT_PLANS,
+            sink=(SinkStep("block", blocked), SinkStep("leave")),
+            figures_at=(0,),
+        ),
+        ends("left", 40),
+        "0: takes 0",
+        figures(0, in_flight=1, max_in_flight=1),
+        (Blocked(0, blocked),),
+        "40: left",
+    )
+
+
+def _full(waiting: int) -> Run:
+    """A watermark is read behind a record that takes all room."""
+    return one_leg(
+        Scenario(capacity=1, inputs=at(0, A, Watermark(1)), plans=_SHORT_PLANS, figures_at=(20,)),
+        ends("finished", 40),
+        "0: waits, takes 0 1, calls a",
+        figures(20, in_flight=1, waiting=waiting, calls=1, max_in_flight=1, oldest=20),
+        "40: #0 gives a1, out a1 ~1, end",
+    )
+
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # What happens in the instant of a reading may count or not: it may have been known.
+    NearMiss("STAT-3", _paused(40, _held(40, 0), "40: #0 gives a1")),
+    NearMiss("STAT-3", _paused(40, _held(40, 1), "40: #0 gives a1")),
+    # In another instant it counts if it was before, and else does not.
+    NearMiss(
+        "STAT-3",
+        _paused(20, _held(20, 1), "40: #0 gives a1"),
+        "held is 1, expected 0",
+        also="STAT-9",
+    ),
+    NearMiss("STAT-3", _paused(60, "40: #0 gives a1", _held(60, 0)), "held is 0, expected 1"),
+    # A record without results may leave from its decision on, until the consumer has waited.
+    NearMiss("STAT-1", _silent(60, 1)),
+    NearMiss("STAT-1", _silent(60, 0)),
+    NearMiss("STAT-1", _silent(120, 0), applies=False),
+    NearMiss("STAT-1", _silent(120, 1), "in_flight is 1, expected 0", also="STAT-10 STAT-3"),
+    NearMiss("STAT-3", _silent(120, 1), "held is 1, expected 0", also="STAT-1 STAT-10"),
+    NearMiss(
+        "STAT-10",
+        _silent(120, 1),
+        "oldest is 120 ms, expected 0: nothing is in flight",
+        also="STAT-1 STAT-3",
+    ),
+    # A blocked loop admits a record before its call begins, or not: nobody knows.
+    *(NearMiss("STAT-1", _freed(*each)) for each in ((1, 0), (0, 1), (0, 0), (1, 1))),
+    # If it was blocked all the time the call had no turn; else the call would have begun.
+    NearMiss("STAT-1", _never_called(40)),
+    NearMiss("STAT-1", _never_called(20), "in_flight is 1, expected 0", also="STAT-9"),
+    # That a watermark takes a slot is no must.
+    NearMiss("STAT-2", _full(0)),
+    NearMiss("STAT-2", _full(1)),
 )

@@ -1,8 +1,19 @@
 """TIME: runs that break a rule about deadlines, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import Witness, at, ends, never, one_leg, outlives, replies
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    leg,
+    never,
+    one_leg,
+    outlives,
+    replies,
+    run,
+)
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.spec.scenario import Crash, Handler, Plan, Scenario, SinkStep, Step
 
 A, B = Record("a"), Record("b")
 
@@ -219,5 +230,47 @@ WITNESSES: tuple[Witness, ...] = (
             "0: takes 0 1, calls a a; 40: #0 gives a1; 80: #1 cancelled; 120: waits",
         ),
         text="Record 'a' (input 0) answered at 40, before its deadline",
+    ),
+)
+
+C = Record("c")
+_STUBBORN_STEP = (Step("never", results=("late",), swallow=True, clean_up=400),)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # The operator failed at 160; that c was not decided at 240 is no fault of it.
+    NearMiss(
+        "TIME-9",
+        one_leg(
+            Scenario(
+                mode="unordered",
+                capacity=1,
+                timeout=80,
+                inputs=at(0, A, B, C),
+                plans=(
+                    Plan("a", _STUBBORN_STEP, Handler("reply")),
+                    Plan("b", _STUBBORN_STEP, Handler("reply")),
+                    never("c"),
+                ),
+                handled=True,
+                sink=(SinkStep("pause", 400),),
+            ),
+            ends("failed", 400, error="TooManyAbandonedCalls", again="same", after="same"),
+            "0: takes 0 1, calls a; 80: asks a, #0 told, calls b, takes 2",
+            "160: asks b, #1 told, calls c; 161: #2 cancelled; 400: waits",
+            "480: #0 gives late; 560: #1 gives late",
+            abandoned=2,
+        ),
+    ),
+    # a is there 120 ms after the scenario began, and 40 after its leg did: it has not waited.
+    NearMiss(
+        "TIME-7",
+        run(
+            Scenario(
+                timeout=80, inputs=at(120, A), plans=(replies("a", 0, "a1"),), crashes=(Crash(80),)
+            ),
+            leg(ends("crashed", 80), "0: waits"),
+            leg(ends("finished", 40), "0: waits; 40: takes 0, calls a, #0 gives a1, out a1, end"),
+        ),
+        applies=False,
     ),
 )

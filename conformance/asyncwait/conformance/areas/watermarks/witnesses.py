@@ -1,6 +1,15 @@
 """WM: witnesses of watermarks and statuses."""
 
-from asyncwait.conformance.evidence import Witness, at, finished, replies, took
+from asyncwait.conformance.evidence import (
+    NearMiss,
+    Witness,
+    at,
+    ends,
+    finished,
+    one_leg,
+    replies,
+    took,
+)
 from asyncwait.spec import Record, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import Scenario, SinkStep
 
@@ -71,5 +80,60 @@ WITNESSES: tuple[Witness, ...] = (
         finished(_STATUS_ALONE, "0: waits, takes 0", took(40, _IDLE)),
         finished(_STATUS_BEHIND_A_RECORD, _CALLED, "40: #0 gives", took(40, _IDLE)),
         "WatermarkStatus(idle=True) (input 0) is next, but the waiting consumer did not get it",
+    ),
+)
+
+_THREE = Scenario(inputs=at(0, Watermark(5), Watermark(5), Watermark(7)))
+_AROUND = Scenario(mode="unordered", inputs=at(0, Record("a"), Watermark(5), Record("b")))
+_GIVEN = "0: waits, takes 0 1 2, calls a b, #0 gives a, #1 gives b"
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # That the watermark might have come later is no excuse.
+    NearMiss(
+        "WM-2",
+        one_leg(_AROUND, ends("crashed", 40), _GIVEN, "0: out a b"),
+        "Record 'b' (input 2) came out before Watermark(timestamp=5) (input 1)",
+        also="WM-4",
+    ),
+    # Being decided is not enough: its results have to be out.
+    NearMiss(
+        "WM-1",
+        finished(_AROUND, _GIVEN, "0: out ~5 a b"),
+        "Watermark(timestamp=5) (input 1) came out before Record 'a' (input 0) was out",
+    ),
+    # A leg need not come to its end for that.
+    NearMiss(
+        "WM-3",
+        one_leg(_THREE, ends("crashed", 40), "0: waits, takes 0 1 2, out ~5 ~7"),
+        "expected Watermark(timestamp=5) (input 1), got Watermark(timestamp=7)",
+        also="WM-4",
+    ),
+    # A watermark that was not read is none to pass on.
+    NearMiss(
+        "WM-3",
+        finished(_THREE, "0: waits, takes 0, out ~5 ~6"),
+        "Watermark(timestamp=6) came out once more than it went in",
+    ),
+    # Statuses and watermarks are fences for each other, in both directions.
+    NearMiss(
+        "WM-5",
+        finished(
+            Scenario(inputs=at(0, _IDLE, Watermark(5))),
+            "0: waits, takes 0 1, out ~5",
+            took(0, _IDLE),
+        ),
+        "Watermark(timestamp=5) (input 1) came out before WatermarkStatus(idle=True) (input 0)",
+    ),
+    # Behind the status stand a record that is not out and a watermark that is.
+    NearMiss(
+        "WM-5",
+        one_leg(
+            Scenario(mode="unordered", inputs=at(0, _IDLE, Record("a"), Watermark(5))),
+            ends("crashed", 40),
+            "0: waits, takes 0 1 2, out ~5",
+            took(0, _IDLE),
+        ),
+        "Watermark(timestamp=5) (input 2) came out before WatermarkStatus(idle=True) (input 0)",
+        also="CAP-4 WM-1",
     ),
 )
