@@ -158,7 +158,7 @@ def test_terms_decide_the_verdict(
 
 
 def test_what_expired_is_an_entry_that_nothing_shows() -> None:
-    """Where its rule holds it is not told as expired; a newer rule that was not seen is forgiven."""
+    """Where its rule holds it is not told as expired; an unseen newer rule is forgiven."""
     held = verdict(EXPIRED, ORD_1="pass")
     untested, kept = (verdict(PINNED, ORD_1="pass", CAP_1=each) for each in ("untested", "pass"))
 
