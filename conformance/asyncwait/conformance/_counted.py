@@ -17,11 +17,7 @@ def counted(count: int, one: str, more: str = "") -> str:
 
 
 def runs_in_error(errors: Sequence[str]) -> list[str]:
-    """Return the part of a verdict line that tells of runs in error, and what the first was.
-
-    Args:
-        errors: the text of each; none gives no part.
-    """
+    """Return the part of a verdict line that tells of runs in error, and what the first was."""
     if not errors:
         return []
     first = one_line(errors[0].strip().partition("\n")[0])

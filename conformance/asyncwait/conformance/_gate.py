@@ -21,14 +21,8 @@ class Gate(Struct, frozen=True):
     """What backends are held to.
 
     Args:
-        names: of the backends.
-        present: the folder in which all of that was said.
         settings: of the project; None where they are about none of these backends.
         file: of expected failures; None for none.
-        entries: of that file.
-        day: on which they count.
-        is_given: that file was named; it is about all of these backends.
-        is_named: the backends were named.
     """
 
     names: tuple[str, ...]
@@ -98,11 +92,7 @@ class Gate(Struct, frozen=True):
         )
 
     def taken(self, *others: str) -> str:
-        """Return a line on what comes from the project's file; empty if nothing does.
-
-        Args:
-            others: keys that are not taken, because something else was given.
-        """
+        """Return a line on what comes from the project's file; empty if nothing does."""
         if self.settings is None:
             return ""
         found = {

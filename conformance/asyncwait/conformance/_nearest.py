@@ -8,13 +8,7 @@ MOST = 3
 
 
 def nearest(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """Return a question to be put behind an error about `name`; empty if nothing is like it.
-
-    Args:
-        name: what was given.
-        known: all names.
-        shown: gives what is to be suggested for one of them.
-    """
+    """Return a question to be put behind an error about `name`; empty if nothing is like it."""
     by_lower = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), by_lower, MOST)
     suggested = dict.fromkeys(shown(by_lower[each]) for each in close)

@@ -8,13 +8,7 @@ from asyncwait.spec.rules import mailbox_rules
 
 
 def slip_in(name: str, rule: str, known: Collection[str]) -> str:
-    """Return what is wrong with the id of a rule; empty if there is such a rule.
-
-    Args:
-        name: where it was named.
-        rule: the id.
-        known: those that there are.
-    """
+    """Return what is wrong with the id of a rule; empty if there is such a rule."""
     if rule in known:
         return ""
     if rule in mailbox_rules():

@@ -19,12 +19,9 @@ class Settings(Struct, frozen=True):
     """The table `[tool.asyncwait]`.
 
     Args:
-        file: that it stands in.
         backends: names; empty where it is about whatever is verified.
         spec: the version of the specification that they claim; empty for the newest.
         expected_failures: the file of expected failures; None for none.
-        seed: of the generated scenarios.
-        count: of generated scenarios.
     """
 
     file: Path

@@ -32,11 +32,6 @@ def update_expected_failures(
 ) -> None:
     """Write the file of expected failures anew, and say what is different.
 
-    Args:
-        gate: names it.
-        played: what was verified.
-        left_out: why a backend was not, by its name.
-
     Raises:
         InvalidConfig: the file can't be read or written.
     """

@@ -44,12 +44,7 @@ def _loaded(entry: EntryPoint) -> click.Command:
 
 
 class _Broken(click.Command):
-    """Stands for a subcommand that can't be loaded.
-
-    Args:
-        entry: which leads to it.
-        why: it can't.
-    """
+    """Stands for a subcommand that can't be loaded."""
 
     def __init__(self, entry: EntryPoint, why: str) -> None:
         super().__init__(entry.name, short_help=f"Can't be loaded: {why}", add_help_option=False)

@@ -17,10 +17,6 @@ def judge_one(planned: Scenario, file: Path) -> Word:
 
     Any program may have written the file, so that the trace counts as self-reported.
 
-    Args:
-        planned: what was played.
-        file: the trace, as JSON.
-
     Raises:
         InvalidConfig: the file can't be read, or holds no trace.
     """

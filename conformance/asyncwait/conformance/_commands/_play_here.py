@@ -21,11 +21,6 @@ _ELSEWHERE = (
 def play_here(backend: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
     """Play scenarios in this process, for a debugger; draw and judge them, return the verdict.
 
-    Args:
-        backend: its name.
-        planned: the scenarios.
-        traces: whether each event is printed when it happens.
-
     Raises:
         InvalidConfig: the backend is a program, or what the project's file says of it is wrong.
     """

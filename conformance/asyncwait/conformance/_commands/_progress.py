@@ -37,10 +37,6 @@ class Board:
 
     On a terminal it is a bar with the time that is left, and a table of areas by backend, in which
     rules are counted as soon as they have applied.
-
-    Args:
-        names: of all backends.
-        console: where to.
     """
 
     def __init__(self, names: Sequence[str], console: Console | None = None) -> None:

@@ -28,13 +28,7 @@ from asyncwait.spec.texts import printable
 
 
 class PlayedOn(Struct, frozen=True):
-    """Where an example is played.
-
-    Args:
-        name: of the backend.
-        play: plays scenarios on it.
-        capabilities: what it can do.
-    """
+    """Where an example is played."""
 
     name: str
     play: Play
@@ -42,12 +36,7 @@ class PlayedOn(Struct, frozen=True):
 
 
 class Page:
-    """Prints what there is to show.
-
-    Args:
-        out: where to.
-        faults: what is made to break rules.
-    """
+    """Prints what there is to show."""
 
     def __init__(self, out: Console, faults: Sequence[Fault]) -> None:
         self._out = out

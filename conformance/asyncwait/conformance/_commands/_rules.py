@@ -65,11 +65,7 @@ def _rules_of_area(area: str) -> Sequence[Rule]:
 
 
 def _rules_named(ids: Sequence[str]) -> list[Rule]:
-    """Return the rules with these ids, of operators or of the mailbox.
-
-    Raises:
-        InvalidConfig: no rule has such an id.
-    """
+    """Return the rules with these ids, of operators or of the mailbox."""
     known = {**rules(), **mailbox_rules()}
     for id_ in ids:
         if id_ not in known:

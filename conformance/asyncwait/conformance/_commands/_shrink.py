@@ -54,11 +54,7 @@ def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: flo
 
 
 def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
-    """Return the rule that is to stay broken: the first that is, a MUST if there is one.
-
-    Raises:
-        InvalidConfig: there is none, or not the one that is wanted.
-    """
+    """Return the rule that is to stay broken: the first that is, a MUST if there is one."""
     if wanted is not None and wanted not in failures:
         broken = f"it breaks {', '.join(failures)}" if failures else "it breaks no rule"
         raise InvalidConfig(f"{wanted} is not broken by this scenario on {backend}: {broken}")
@@ -75,13 +71,9 @@ class _Shrinking:
     """Plays smaller and smaller scenarios, for so long.
 
     Args:
-        backend: that plays them.
         seconds: how long.
 
     Attributes:
-        by: the rules that the backend is held to, by id.
-        expected_failures: those that it is known to break.
-        tried: how many scenarios were played.
         cut: why nothing more was tried; empty if nothing more was to be tried.
     """
 

@@ -228,11 +228,7 @@ def verify_command(
 
 
 def _refuse_beside_a_mailbox(context: click.Context) -> None:
-    """Refuse backends, and options that are for backends only.
-
-    Raises:
-        UsageError: there are some.
-    """
+    """Refuse backends, and options that are for backends only."""
     alike = {"mailbox", "stages", "count", "seed", "patience"}
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -246,12 +242,7 @@ class _Lineup:
     """The backends of one command.
 
     Args:
-        named: names that were asked for: each has to be there.
         others: names that are left out where they need what is not installed.
-
-    Attributes:
-        names: all of them.
-        left_out: why some are, by name.
     """
 
     def __init__(self, named: Sequence[str], others: Sequence[str]) -> None:
@@ -260,11 +251,7 @@ class _Lineup:
         self._named = named
 
     def gather(self, ask: Callable[[str], T]) -> dict[str, T]:
-        """Return what `ask` gives for each name that is not left out.
-
-        Raises:
-            MissingExtra: one that was asked for needs what is not installed.
-        """
+        """Return what `ask` gives for each name that is not left out."""
         gathered: dict[str, T] = {}
         for name in self.names:
             try:
@@ -298,11 +285,7 @@ def _report(
 
 
 def _write(verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None) -> None:
-    """Write the report to where it is wanted.
-
-    Raises:
-        InvalidConfig: the folder can't be written any more.
-    """
+    """Write the report to where it is wanted."""
     step = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if folder is None and not step:
         return

@@ -39,9 +39,7 @@ class Difference(Struct, frozen=True):
     """An instant in which two traces differ.
 
     Args:
-        leg: 0-based.
         at: ms since it began.
-        first: what only the first trace has there, in words.
         second: what only the second one has.
     """
 

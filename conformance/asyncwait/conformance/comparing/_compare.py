@@ -19,14 +19,7 @@ class Pair(Struct, frozen=True):
     """Two runs of one scenario.
 
     Args:
-        case: what was played.
-        first: the run of one backend.
         second: the run of the other one.
-        kind: what they are to each other.
-        why: the known departures that explain how they differ, or what can't be explained.
-        ties: instants in which they differ while both keep all rules: those leave that open.
-        departures: instants in which they differ since one departed as it is known to.
-        at: the first instant in which they differ, if they do.
     """
 
     case: Case
@@ -90,11 +83,7 @@ def _explained(sides: tuple[Side, Side], judged: list[Said]) -> tuple[Kind, tupl
 
 
 class Comparison:
-    """All pairs of two backends, counted.
-
-    Args:
-        names: of the two.
-    """
+    """All pairs of two backends, counted."""
 
     def __init__(self, names: tuple[str, str]) -> None:
         self.names = names

@@ -24,7 +24,6 @@ class Comparing:
     """Compares two backends.
 
     Args:
-        first: one of them.
         second: the other.
     """
 
@@ -35,13 +34,7 @@ class Comparing:
         self.sides = (_side(first), _side(second))
 
     def run(self, count: int, seed: int, progress: Progress = lambda *_: None) -> Comparison:
-        """Compare the runs of all examples, and of so many generated scenarios.
-
-        Args:
-            count: of generated scenarios.
-            seed: of those.
-            progress: told how far it is.
-        """
+        """Compare the runs of all examples, and of so many generated scenarios."""
         comparison = Comparison((self.sides[0].name, self.sides[1].name))
         total = count + len(EXAMPLES)
         for number, (case, pair) in enumerate(self._pairs(self._cases(count, seed))):

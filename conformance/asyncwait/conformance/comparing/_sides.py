@@ -16,9 +16,7 @@ class Said(Struct, frozen=True):
     """What the rules say of a run.
 
     Args:
-        findings: the first violation of each rule that is broken, and not known to be.
         known: why the run departs from the rules, as the backend is known for; empty if it is not.
-        since: when it first does.
         error: why the run can't be judged; empty if it can.
     """
 
@@ -29,13 +27,7 @@ class Said(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """One of the two backends.
-
-    Args:
-        name: of the backend.
-        checks: what it is held to.
-        expected_failures: what it is known to break.
-    """
+    """One of the two backends."""
 
     name: str
     checks: Checks

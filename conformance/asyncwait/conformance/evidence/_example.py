@@ -7,14 +7,7 @@ from asyncwait.spec.scenario import Scenario
 
 
 class Example(Struct, frozen=True):
-    """A hand-written scenario.
-
-    Args:
-        name: short, in words joined by hyphens; unique.
-        rules: ids of the rules that it is about; each of them applies in it.
-        sentence: what it shows.
-        scenario: what is played. Every rule judges it, not only those named.
-    """
+    """A hand-written scenario."""
 
     name: str
     rules: tuple[str, ...]

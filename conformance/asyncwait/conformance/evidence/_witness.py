@@ -13,14 +13,7 @@ class Run(Struct, frozen=True):
 
 
 class Witness(Struct, frozen=True):
-    """Evidence for one check.
-
-    Args:
-        rule: id of the rule.
-        violating: a minimal run that breaks it.
-        legal: a run as close to it as possible that keeps it, and in which the rule applies.
-        text: what the check says of the violating run, whole.
-    """
+    """Evidence for one check."""
 
     rule: str
     violating: Run

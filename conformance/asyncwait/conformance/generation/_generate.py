@@ -69,12 +69,7 @@ _RARE = 1_000_000
 
 
 def generate(count: int, seed: int) -> tuple[Scenario, ...]:
-    """Return the first `count` scenarios of `seed`, all different.
-
-    Args:
-        count: how many; those of a smaller count are the first ones of a greater.
-        seed: which.
-    """
+    """Return the first `count` scenarios of `seed`, all different."""
     return tuple(islice(_different(seed), count))
 
 

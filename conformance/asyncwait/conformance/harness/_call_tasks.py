@@ -31,13 +31,7 @@ async def outlast(seconds: float) -> None:
 
 
 class CallTasks:
-    """Looks at the task of each call.
-
-    Args:
-        misused: told what is out of place.
-        is_for_all: whether an error of the plan ends the loop, which cancels all tasks that there
-            are; nobody is to blame for that.
-    """
+    """Looks at the task of each call."""
 
     def __init__(
         self,

@@ -31,14 +31,7 @@ _REDELIVERY = "_deliver_cancellation"
 
 
 class SpinWatch:
-    """Counts loop turns in one instant of the clock.
-
-    Args:
-        on_spin: called once, on the loop, when there were too many.
-
-    Attributes:
-        in_all: how many turns there were, in all instants.
-    """
+    """Counts loop turns in one instant of the clock."""
 
     def __init__(self, on_spin: Callable[[], object] = lambda: None) -> None:
         self._on_spin = on_spin

@@ -56,15 +56,8 @@ class ReadCutShort(Exception):
 class Consumer:
     """The consumer of one leg.
 
-    Args:
-        plan: of the leg.
-        recorder: notes what happens.
-
     Attributes:
         ending: how the leg has ended; None while it goes on.
-        raised: the error that a read has raised.
-        body_error: what the consumer raises in the body, if that is planned.
-        source_error: what the source has to raise in place of its end, if that is planned.
         reading: which further reads go on, as `Ending` names them: "again" or "after".
     """
 
@@ -139,12 +132,7 @@ class Consumer:
                 self.ending = self._failed(error)
 
     def failed(self, error: BaseException, *, later: bool = False) -> None:
-        """Note that the operator raised where it is not read: on opening, leaving, or asked.
-
-        Args:
-            error: what it raised.
-            later: it is over already, and a failure of it says more.
-        """
+        """Note that the operator raised where it is not read: on opening, leaving, or asked."""
         if error is self.body_error and self.ending is not None and self.ending.how == "left":
             self.ending = replace(self.ending, unchanged=True)
             return
@@ -166,12 +154,7 @@ class Consumer:
         return describe_failure(error, recorder.now(), recorder.raised, passing, named)
 
     def end(self, how: EndingKind, *, raising: bool = False) -> bool:
-        """Note that the leg ends now by the will of its consumer, unless it has; return whether.
-
-        Args:
-            how: it ends.
-            raising: by an error that the consumer raises in the body, its `body_error`.
-        """
+        """Note that the leg ends now by the will of its consumer, unless it has; return whether."""
         if self.ending is not None:
             return False
         self.ending = Ending(how, self._recorder.now())
@@ -225,13 +208,7 @@ class Consumer:
         self.ending = Ending("interrupted", self._recorder.now(), error=type(error).__name__)
 
     def leg(self, *, tasks_left: int = 0, timers_left: int = 0, abandoned: int = 0) -> Leg:
-        """Return what was observed.
-
-        Args:
-            tasks_left: see `Leg`.
-            timers_left: see `Leg`.
-            abandoned: see `Leg`.
-        """
+        """Return what was observed."""
         plan, recorder = self._plan, self._recorder
         return Leg(
             ending=self.ending or Ending("error", detail="the leg ended without an ending"),

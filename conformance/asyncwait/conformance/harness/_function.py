@@ -91,11 +91,6 @@ def planned_function(
 ) -> Any:
     """Build the function that an operator is given.
 
-    Args:
-        scenario: form, hooks, plans.
-        recorder: notes what happens.
-        spawn: starts a coroutine function beside the operator; for answers in callback form.
-
     Returns:
         Something that gives awaitables, or an object with `async_invoke`; with `timeout`,
         `failure`, `open` and `close` only where the scenario has them.
@@ -203,12 +198,7 @@ async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], An
 
 
 class _Others:
-    """Somebody who cancels the task of a call that they have kept, on asyncio.
-
-    Args:
-        step: of the call; says when.
-        spawn: starts what waits for that.
-    """
+    """Somebody who cancels the task of a call that they have kept, on asyncio."""
 
     def __init__(self, step: Step, spawn: Callable[[Callable[[], Any]], None]) -> None:
         self._step = step

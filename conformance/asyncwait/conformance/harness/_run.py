@@ -172,10 +172,7 @@ class Host:
     in any program. One that does not end when it is cancelled is left alone.
 
     Args:
-        loop: that runs.
-        spin: notices turns without time.
         limit: seconds that a life may last.
-        overdue: called when it is too long; the life is cancelled then.
     """
 
     def __init__(

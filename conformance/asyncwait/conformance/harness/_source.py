@@ -45,9 +45,6 @@ class WatchedSource:
 
     Args:
         elements: where they come from; a cancelled `__anext__` of it must lose nothing.
-        plan: of the leg.
-        recorder: notes what happens.
-        error: raised in place of the end.
     """
 
     def __init__(
@@ -135,12 +132,7 @@ class WatchedSource:
 
 
 class TimedElements:
-    """The inputs of a leg: each is given in the instant in which it is due and somebody asks.
-
-    Args:
-        plan: of the leg.
-        recorder: knows the time.
-    """
+    """The inputs of a leg: each is given in the instant in which it is due and somebody asks."""
 
     def __init__(self, plan: LegStart, recorder: Recorder) -> None:
         self._inputs = plan.inputs
@@ -181,12 +173,7 @@ class _Iterable:
 
 
 class _Generator:
-    """An async generator; a plain one that never began would not notice that it is closed.
-
-    Args:
-        source: what it gives.
-        generate: makes the generator.
-    """
+    """An async generator; a plain one that never began would not notice that it is closed."""
 
     def __init__(
         self,

@@ -23,7 +23,6 @@ class _Token:
     """Stands for one value, on one way through the operator; equal to nothing but itself.
 
     Args:
-        value: as the scenario has it.
         number: of the record whose value it is; None for a result.
     """
 
@@ -72,19 +71,7 @@ class _Unequal(float):
 
 
 class Tracker:
-    """Gives out tokens for values and takes them back, where they are needed; else values.
-
-    Args:
-        misused: told of what the operator does with them that it may not, in words.
-        is_on: whether they are needed.
-        looks: whether it is looked at what is still alive, which takes its time.
-        copies: whether each call and each handler has to be given a copy of its own.
-
-    Attributes:
-        may_know: so many records the operator may know at one time.
-        has_keys: whether keys are told apart, too.
-        has_unequal_keys: whether keys that are texts are equal to nothing, not even to themselves.
-    """
+    """Gives out tokens for values and takes them back, where they are needed; else values."""
 
     def __init__(
         self,
@@ -137,12 +124,7 @@ class Tracker:
         return replace(snapshot, in_flight=stored)
 
     def called(self, value: Any, by: MisuseKind = "call-shares") -> tuple[Any, int | None]:
-        """Return the value that a call is made with, and the number of its record, if known.
-
-        Args:
-            value: as the call is given it.
-            by: what it is if that is not a copy for this call alone.
-        """
+        """Return the value that a call is made with, and the number of its record, if known."""
         if self._copies and isinstance(value, _Token):
             if value.is_changed or not value.is_copy:
                 what = "somebody has changed" if value.is_changed else "was read"

@@ -24,12 +24,7 @@ MODULE = __name__
 
 
 class AskedProgram(Struct, frozen=True):
-    """What the parent asks for.
-
-    Args:
-        program: to play.
-        stage: where.
-    """
+    """What the parent asks for."""
 
     program: Program
     stage: Stage

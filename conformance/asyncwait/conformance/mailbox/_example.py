@@ -6,14 +6,7 @@ from asyncwait.spec.mailbox.program import Program
 
 
 class MailboxExample(Struct, frozen=True):
-    """A hand-written program.
-
-    Args:
-        name: short, in words joined by hyphens; unique.
-        rules: ids of the rules that it is about; each of them applies in it.
-        sentence: what it shows.
-        program: what is played. Every rule judges it, not only those named.
-    """
+    """A hand-written program."""
 
     name: str
     rules: tuple[str, ...]

@@ -49,24 +49,13 @@ _RUNS = {"try_take_from_batch", "try_take", "take"}
 
 
 def program(text: str, *action: str, **options: Any) -> Program:
-    """Return the program that does the steps in `text`.
-
-    Args:
-        text: in the notation above.
-        action: what the default action does in each of its runs.
-        options: of the program.
-    """
+    """Return the program that does the steps in `text`."""
     runs = tuple(tuple(_steps(iter(run.split()))) for run in action)
     return Program(tuple(_steps(iter(text.split()))), runs, **options)
 
 
 def mailbox_trace(text: str, **futures: str) -> MailboxTrace:
-    """Return the trace that `text` tells.
-
-    Args:
-        text: in the notation above.
-        futures: what became of those of mails.
-    """
+    """Return the trace that `text` tells."""
     writer = _Writer()
     writer.write(text.split())
     seen = tuple(FutureSeen(mail, state) for mail, state in futures.items())

@@ -58,13 +58,7 @@ answers within microseconds, unless the machine has no time for it."""
 
 
 def play_program(program: Program, open_processor: OpenProcessor, stage: Stage) -> MailboxTrace:
-    """Play `program` and return what happened; never raise because of the mailbox.
-
-    Args:
-        program: what to do.
-        open_processor: opens the mailbox.
-        stage: where.
-    """
+    """Play `program` and return what happened; never raise because of the mailbox."""
     loop: LoopName = "trio" if stage == "trio" else "asyncio"
     player = _Player(program, open_processor, with_threads=stage == "threads")
     return run_virtual(player.play, loop)

@@ -16,11 +16,7 @@ class Runaway(BaseException):
 
 
 class PlannedError(Exception):
-    """What a mail raises by plan.
-
-    Args:
-        mail: its name.
-    """
+    """What a mail raises by plan."""
 
     def __init__(self, mail: str) -> None:
         super().__init__(f"raised by {mail}, as planned")

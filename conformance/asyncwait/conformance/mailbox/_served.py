@@ -74,11 +74,7 @@ class ServedMailbox:
         return MailboxTrace(ending=ending)
 
     def _start(self) -> ChildProcess:
-        """Start the child.
-
-        Raises:
-            InvalidConfig: the mailbox can't be opened.
-        """
+        """Start the child."""
         self._child = child = ChildProcess(self._command)
         try:
             hello = msgspec.json.decode(child.wait_for_line(STARTS_WITHIN), type=Hello)

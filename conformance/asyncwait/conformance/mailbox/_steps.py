@@ -23,12 +23,7 @@ REPORTED = "reported"
 
 
 class Steps:
-    """Does the steps that never wait, and makes the mails and the default action.
-
-    Args:
-        recorder: writes everything down.
-        action: what the default action does in each of its runs.
-    """
+    """Does the steps that never wait, and makes the mails and the default action."""
 
     processor: Processor
 

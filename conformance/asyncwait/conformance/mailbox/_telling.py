@@ -61,12 +61,7 @@ def _flags(post: Post) -> str:
 
 
 def trace_lines(trace: MailboxTrace, mark: float | None = None) -> Iterator[str]:
-    """Yield a line for each event of `trace`, the end of it if it is long.
-
-    Args:
-        trace: what was seen.
-        mark: number of the event to point at.
-    """
+    """Yield a line for each event of `trace`, the end of it if it is long."""
     steps: dict[int, Step] = {}
     depth: dict[str, int] = {}
     first = 0 if mark is None else max(0, min(int(mark) - MOST_LINES + 5, len(trace.events)))

@@ -18,14 +18,7 @@ from asyncwait.spec.scenario import Capability, Scenario, Trace
 class Here:
     """A backend in this process; used like one that is served by others.
 
-    Args:
-        name: of the backend.
-        backend: it.
-
     Attributes:
-        name: the same.
-        capabilities: what it can do.
-        expected_failures: rules that it is known to break, each with why and where.
         spec: the version of the specification that it claims; empty for the newest.
     """
 

@@ -69,16 +69,7 @@ INTERRUPTED = 130
 
 
 class Watcher:
-    """Listens to the harness, and says what it hears.
-
-    Args:
-        say: prints a line, at once; what follows it, of others, behind a mark.
-        tells: whether each event is said; where the operator hangs is said in any case.
-
-    Attributes:
-        heard: how many events there were.
-        is_interrupted: whether somebody has pressed Ctrl-C.
-    """
+    """Listens to the harness, and says what it hears."""
 
     def __init__(self, say: Callable[[str], None], *, tells: bool) -> None:
         self.heard = 0

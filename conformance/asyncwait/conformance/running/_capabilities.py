@@ -45,9 +45,6 @@ Lacking: TypeAlias = Mapping[Capability, Lacks]
 def lacking_of(lacks: Iterable[str] | Mapping[str, Lacks]) -> dict[str, Lacks]:
     """Return what the author says of capabilities that are missing, by their names.
 
-    Args:
-        lacks: names, or a mapping of names to `Lacks`.
-
     Raises:
         InvalidConfig: there is something else in the mapping.
     """

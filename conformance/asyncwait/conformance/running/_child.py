@@ -46,12 +46,7 @@ _decode: Callable[[bytes], Asked] = msgspec.json.Decoder(Asked).decode
 
 
 def main(name: str, folders: Sequence[str] = ()) -> None:
-    """Serve a backend until standard input ends.
-
-    Args:
-        name: of the backend, or `LIST`.
-        folders: where its modules may be found, besides where this process looks anyway.
-    """
+    """Serve a backend until standard input ends."""
     line = _Line()
     sys.path.extend(folder for folder in folders if folder not in sys.path)
     line.say(None)
@@ -169,12 +164,7 @@ class _Line:
 
 
 class _Server:
-    """Plays what is asked for.
-
-    Args:
-        backend: plays it.
-        line: to the parent.
-    """
+    """Plays what is asked for."""
 
     def __init__(self, backend: Backend, line: _Line) -> None:
         self._backend = backend
@@ -207,11 +197,7 @@ class _Server:
             self._line.tell(told)
 
     def _runs(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
-        """Play on what is known to be an operator.
-
-        Raises:
-            InvalidConfig: it is none.
-        """
+        """Play on what is known to be an operator."""
         if not self._is_probed:
             assert isinstance(self._backend, StreamBackend)
             probe(self._backend)
@@ -235,12 +221,7 @@ class _Server:
 
 
 class _Guarded:
-    """What a backend gives one by one, as it can be told of, whatever happens.
-
-    Args:
-        give: asks the backend for it.
-        told_of: makes of each what is told.
-    """
+    """What a backend gives one by one, as it can be told of, whatever happens."""
 
     def __init__(
         self, give: Callable[[], Iterable[object]], told_of: Callable[[object], Told]

@@ -35,7 +35,6 @@ class Crew:
     Which of them plays a scenario depends on its number alone.
 
     Args:
-        speech: how to talk with them.
         patience: seconds of the real clock that a scenario may take.
         size: how many there are at most; a batch is played by one.
     """

@@ -43,13 +43,7 @@ def known_backends() -> dict[str, Callable[[], Backend]]:
 
 
 class Fault(Struct, frozen=True):
-    """Something that is made to break a rule.
-
-    Args:
-        name: of the backend, or of the mailbox.
-        rule: id of the rule.
-        how: what is wrong in it, in a sentence.
-    """
+    """Something that is made to break a rule."""
 
     name: str
     rule: str

@@ -66,13 +66,7 @@ def _can(what: object, *names: str) -> bool:
 
 
 class _Watched:
-    """An operator that is looked at where it is used.
-
-    Args:
-        opened: what `open_operator` returned.
-        capabilities: what the backend declares.
-        wrong: takes what is wrong.
-    """
+    """An operator that is looked at where it is used."""
 
     def __init__(self, opened: Any, capabilities: frozenset[Capability], wrong: list[str]) -> None:
         self._opened = opened

@@ -71,13 +71,7 @@ class Speech(Protocol):
         ...
 
     def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
-        """Return the line that asks for `scenario`.
-
-        Args:
-            scenario: what is to be played.
-            number: of it.
-            protocol: the version that is spoken; see `Hello`.
-        """
+        """Return the line that asks for `scenario`."""
         ...
 
     def astray(self, line: bytes, number: int, protocol: int) -> str:
@@ -102,7 +96,6 @@ class InPython(Struct, frozen=True):
 
     Args:
         name: registered, or "module:callable".
-        folder: where its module may stand, besides where this process finds modules.
     """
 
     name: str
@@ -164,7 +157,6 @@ class Program(Struct, frozen=True):
 
     Args:
         name: "exec:" and its command.
-        command: what to start.
     """
 
     name: str
@@ -277,10 +269,6 @@ def exec_name(command: str) -> str:
 
 def named(name: str, folder: str = "") -> InPython | Program:
     """Return what `name` stands for: "exec:" and a command, a registered name, module:callable.
-
-    Args:
-        name: of a backend.
-        folder: where a module may stand, besides where this process finds modules.
 
     Raises:
         UnknownBackend: the command can't be started.

@@ -20,14 +20,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     """What a backend says of itself.
 
     Args:
-        capabilities: what it can do.
-        expected_failures: rules that it is known to break, each with why and where.
-        batch: it is given all scenarios at once.
-        further: it plays some of the scenarios in other ways, too.
         spec: the version of the specification that it claims; empty for the newest.
-        lacking: what it says of capabilities that it does not have.
-        protocol: the version of JSON lines that a foreign program speaks.
-        owes: the answer to what a foreign program was sent first is still to come.
     """
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
@@ -41,13 +34,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
 
 
 class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
-    """Why there is no backend, which whoever asked for it can mend.
-
-    Args:
-        text: of the error.
-        needs: what is not installed, if that is it.
-        extra: the extra that installs it.
-    """
+    """Why there is no backend, which whoever asked for it can mend."""
 
     text: str
     needs: str = ""
@@ -78,10 +65,7 @@ class Told(Struct, frozen=True, omit_defaults=True):
 
     Args:
         trace: what was observed, as JSON of a Trace; empty for none.
-        error: why there is no trace.
-        refused: the backend needs what is not there: no scenario can be played.
         name: of a further run; empty for the end of them.
-        scenario: that was played in it.
     """
 
     trace: Raw = Raw()
@@ -92,13 +76,7 @@ class Told(Struct, frozen=True, omit_defaults=True):
 
 
 class Listed(Struct, frozen=True):
-    """The names that are known.
-
-    Args:
-        names: of backends.
-        broken: families that can't be loaded, each with the reason.
-        faults: what families say that they are made to break, mailboxes included.
-    """
+    """The names that are known."""
 
     names: tuple[str, ...]
     broken: Mapping[str, str]

@@ -33,8 +33,6 @@ class Order(Struct, frozen=True):
     """Something that a child is asked for.
 
     Args:
-        number: of the scenario.
-        line: that asks for it.
         open_ended: there are any number of replies, and then an empty line.
     """
 
@@ -87,9 +85,7 @@ class WorkerSlot:
     """A slot of a crew: what is wanted there, and the child that is there now.
 
     Args:
-        speech: how to talk with it.
         patience: seconds that a scenario may take.
-        memory: see `ChildProcess`.
     """
 
     def __init__(self, speech: Speech, patience: float, memory: int) -> None:

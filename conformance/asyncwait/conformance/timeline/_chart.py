@@ -46,9 +46,7 @@ class Span(Struct, frozen=True):
             for the next, is "held" once it is decided, or its call runs on, "late". Any other
             element is "passing". The source is "unread" while nobody asks it, the consumer is
             "away" while it does not wait, and the loop is "blocked".
-        since: number of the column in which it begins.
         until: that in which it ends.
-        text: what it is, in words.
     """
 
     kind: SpanKind
@@ -58,14 +56,7 @@ class Span(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """What happens at once.
-
-    Args:
-        kind: what.
-        column: its number.
-        text: the same in words, with all there is to say.
-        sign: a character or two that stand for it.
-    """
+    """What happens at once."""
 
     kind: MarkKind
     column: int
@@ -79,9 +70,6 @@ class Lane(Struct, frozen=True):
     Args:
         kind: "record"; "signal": a watermark, status, marker, barrier or request; "stray": an
             output or a call that belongs to no input; "track": source, consumer or operator.
-        label: what it is.
-        spans: what lasts.
-        marks: what happens at once.
     """
 
     kind: LaneKind | Literal["track"]
@@ -117,10 +105,7 @@ class Vertical(Struct, frozen=True):
     """What concerns all lanes at once.
 
     Args:
-        kind: what.
-        column: its number.
         way: it comes "in", or goes "out".
-        text: the same in words.
     """
 
     kind: VerticalKind
@@ -134,9 +119,6 @@ class Column(Struct, frozen=True):
 
     Args:
         at: ms since the leg began.
-        in_flight: how many records are called and not gone when it is over.
-        offends: it belongs to the instant in which something is wrong.
-        skipped: so many columns before it are not shown.
     """
 
     at: float
@@ -149,17 +131,9 @@ class Chart(Struct, frozen=True):
     """One leg.
 
     Args:
-        title: its mode and its capacity.
-        capacity: how many records may be in flight.
-        room: the same, with those that are finished and need none.
         columns: the steps, in order.
-        lanes: the rows, in input order; what belongs to no input stands behind them, and then the
-            tracks.
-        verticals: in the order of their columns.
-        ending: how the leg ended.
         wrong: what is wrong in it; empty for nothing.
         wrong_at: when, in ms.
-        hidden: so many lanes are not shown.
     """
 
     title: str
@@ -175,10 +149,6 @@ class Chart(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """All legs of a run, one below another.
-
-    Args:
-        charts: one for each leg.
-    """
+    """All legs of a run, one below another."""
 
     charts: tuple[Chart, ...]

@@ -15,7 +15,6 @@ class Columns:
     """The columns of a leg.
 
     Args:
-        points: that need one.
         moments: ms; each needs a column, whether there is a point or not.
     """
 

@@ -10,11 +10,7 @@ class Point(NamedTuple):
     """Where something happens in a leg.
 
     Args:
-        order: number of the event; between two numbers where it is none.
         at: ms since the leg began.
-        row: number of the lane.
-        alone: nothing else may stand in its column.
-        is_output: no other output may.
     """
 
     order: float

@@ -9,11 +9,7 @@ from asyncwait.spec.scenario import CallCancelled, FailureAsked, HandlerAsked
 
 
 class Leg:
-    """A leg, with what lanes ask of it.
-
-    Args:
-        history: the leg.
-    """
+    """A leg, with what lanes ask of it."""
 
     def __init__(self, history: LegHistory) -> None:
         self.history = history

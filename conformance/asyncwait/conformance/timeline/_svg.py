@@ -52,13 +52,7 @@ def write_svg(
 
 
 def svg_of(timeline: Timeline, *, title: str, alone: bool = True) -> str:
-    """Return a timeline as SVG.
-
-    Args:
-        timeline: what is drawn.
-        title: what it shows.
-        alone: it stands alone; without, the page that it stands in holds `STYLE` and `PATTERNS`.
-    """
+    """Return a timeline as SVG."""
     charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline.charts]
     width = max([LEFT + CELL * (len(chart.columns) + 1) for chart in charts] + [LEAST_WIDTH])
     lines, y = list[str](), 0

@@ -27,13 +27,7 @@ HEAD, LINE = 44, 16
 
 
 def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
-    """Return one leg, and where it ends.
-
-    Args:
-        chart: what is drawn.
-        top: where it begins, in pixels.
-        width: of the picture, in pixels.
-    """
+    """Return one leg, and where it ends."""
     first = top + HEAD
     last = first + ROW * len(chart.lanes)
     foot = last + ROW

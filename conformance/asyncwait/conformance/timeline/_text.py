@@ -101,12 +101,7 @@ def _fitting(chart: Chart, width: int) -> "_Sheet":
 
 
 class _Sheet:
-    """A chart, and where its columns begin.
-
-    Args:
-        chart: what is drawn.
-        most: characters of a line.
-    """
+    """A chart, and where its columns begin."""
 
     def __init__(self, chart: Chart, most: int) -> None:
         self.chart = chart

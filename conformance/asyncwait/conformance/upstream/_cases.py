@@ -16,17 +16,8 @@ class UpstreamTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A test method of upstream, and what stands for it.
 
     Args:
-        owner: the class of tests, or the file.
-        name: the method.
         asks: what an operator must have for it; empty for nothing besides, "inside" where only the
             inside of Flink's own shows it.
-        since: the version that has it.
-        runs: how often it is run, with other parameters.
-        rules: ids of those that ask for the same, apart by spaces.
-        examples: names of those that play it, apart by spaces.
-        to_come: the area of rules that will.
-        departs: ids of Flink's behaviours that it shows and that aren't followed, apart by spaces.
-        note: what is to be said besides, or why there is no rule.
     """
 
     owner: str

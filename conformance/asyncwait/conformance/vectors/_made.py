@@ -18,9 +18,6 @@ from asyncwait.spec.vectors import FORMAT, Outcome, Vector, VectorFile, outcome_
 def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
     """Return the vectors of all examples, by the name of their file.
 
-    Args:
-        reference: an operator that keeps all rules.
-
     Raises:
         AsyncWaitError: it gives no trace of an example.
     """

@@ -20,9 +20,7 @@ class Found(Struct, frozen=True):
     """What a vector shows of a backend.
 
     Args:
-        vector: what was played.
         kind: whether it "pass"es or "fail"s; "error" where there is no run to look at.
-        why: what is wrong, or what it needs that the backend lacks.
     """
 
     vector: Vector
@@ -31,12 +29,7 @@ class Found(Struct, frozen=True):
 
 
 def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
-    """Play vectors as they stand; yield what each shows, those that can't be played first.
-
-    Args:
-        backend: what plays them.
-        vectors: any.
-    """
+    """Play vectors as they stand; yield what each shows, those that can't be played first."""
     fitting = []
     for vector in vectors:
         if lacking := [name for name in vector.needs if not _has(backend, name)]:

@@ -40,26 +40,14 @@ SYMPTOMS = frozenset(
 
 
 class Cause(Struct, frozen=True):
-    """A broken rule that other ones don't explain.
-
-    Args:
-        rule: its id.
-        explains: ids of rules that are broken only where it, or an earlier cause, is failing.
-    """
+    """A broken rule that other ones don't explain."""
 
     rule: str
     explains: tuple[str, ...] = ()
 
 
 class Failed(Struct, frozen=True):
-    """A scenario in which rules are failing.
-
-    Args:
-        broken: their ids.
-        first: those of them that are broken in the first instant in which any is.
-        applied: ids of the rules that apply there.
-        about: those that it is an example of; none if nobody wrote it by hand.
-    """
+    """A scenario in which rules are failing."""
 
     broken: frozenset[str]
     first: frozenset[str]
@@ -68,13 +56,7 @@ class Failed(Struct, frozen=True):
 
 
 class Failing(Struct, frozen=True):
-    """What is known of the rules that are failing.
-
-    Args:
-        together: the scenarios in which one is.
-        seen: in how many scenarios a rule applied, by its id.
-        judged: how many scenarios there are.
-    """
+    """What is known of the rules that are failing."""
 
     together: Collection[Failed]
     seen: Mapping[str, int]
@@ -82,13 +64,7 @@ class Failing(Struct, frozen=True):
 
 
 def find_causes(failing: Failing, *ranks: Sequence[str]) -> tuple[Cause, ...]:
-    """Return the rules that explain all failures, those that fit best first.
-
-    Args:
-        failing: what is known of the failures.
-        ranks: the rules that count, in the order of the chapters; those of an earlier rank are
-            explained by none of a later one.
-    """
+    """Return the rules that explain all failures, those that fit best first."""
     found: list[Cause] = []
     left = [list(rules) for rules in ranks]
     while causes := _causes(failing, left):
@@ -117,12 +93,7 @@ def _causes(failing: Failing, ranks: Sequence[Sequence[str]]) -> list[Cause]:
 
 
 class _Fit:
-    """How well a rule explains failures; the larger, the better.
-
-    Args:
-        failed: where they are.
-        seen: in how many scenarios a rule applied, by its id.
-    """
+    """How well a rule explains failures; the larger, the better."""
 
     def __init__(self, failed: Sequence[Failed], seen: Mapping[str, int]) -> None:
         self.broken = _count(each.broken for each in failed)

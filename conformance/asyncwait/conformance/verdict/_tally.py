@@ -16,16 +16,7 @@ KEPT = 3
 
 
 class Case(Struct, frozen=True, dict=True):
-    """A scenario that a backend is asked for.
-
-    Args:
-        name: of the example, or the number of the generated scenario.
-        planned: the scenario.
-        scenario: the same, adapted to what the backend can do: this is played.
-        generated: nobody has written it by hand, so it can be shrunk.
-        repeatable: it is played like this whenever the backend is asked for it.
-        about: ids of the rules that it is an example of.
-    """
+    """A scenario that a backend is asked for."""
 
     name: str
     planned: Scenario
@@ -57,13 +48,7 @@ class Case(Struct, frozen=True, dict=True):
 
 
 class Failure(Struct, frozen=True):
-    """One case in which a rule was broken.
-
-    Args:
-        case: what was played.
-        trace: what was observed.
-        violation: the first spot where the rule was broken.
-    """
+    """One case in which a rule was broken."""
 
     case: Case
     trace: Trace
@@ -111,13 +96,7 @@ class Count:
 
 
 class Tally:
-    """The judgements so far.
-
-    Args:
-        checks: to judge by, by the id of their rule; they also choose the explanation of a trace.
-        rules: ids of the rules that count.
-        expected_failures: what the backend is known to break, by the id of the rule.
-    """
+    """The judgements so far."""
 
     def __init__(
         self,

@@ -45,9 +45,6 @@ class Promise(Struct, frozen=True):
 
     Args:
         owner: whose docstring it is, for example "OpenOperator".
-        sentence: in one line.
-        rules: the ids of the rules that it is.
-        because: why it is none, or what is to be said besides.
     """
 
     owner: str

@@ -24,13 +24,7 @@ TAGS = 600
 
 
 class Drawn(Struct):
-    """What stands in a page.
-
-    Args:
-        pictures: as SVG, by number of the run, rule, and number of the piece.
-        timelines: as text, likewise.
-        data: scenario and trace as JSON, by number of the run and of what was played.
-    """
+    """What stands in a page."""
 
     pictures: dict[tuple[int, str, int], Markup] = field(default_factory=dict)
     timelines: dict[tuple[int, str, int], Markup] = field(default_factory=dict)

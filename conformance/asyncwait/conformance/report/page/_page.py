@@ -28,11 +28,7 @@ MOST = 2_000_000
 
 
 def html_of(report: Report) -> str:
-    """Return a report as one HTML file.
-
-    Args:
-        report: what to show.
-    """
+    """Return a report as one HTML file."""
     bare = _rendered(report, Drawn())
     room = MOST - len(bare.encode())
     return _rendered(report, draw_within(report, room))

@@ -12,13 +12,7 @@ from asyncwait.conformance.report.page._evidence import Drawn
 
 
 class RunView(Struct):
-    """One run.
-
-    Args:
-        number: its place in the report.
-        title: its backend, with the date where there are several.
-        run: the same as data.
-    """
+    """One run."""
 
     number: int
     title: str
@@ -29,12 +23,9 @@ class Piece(Struct):
     """One piece of evidence.
 
     Args:
-        label: what was played.
-        text: what was expected, and what was seen.
         at: ms since the leg began.
         picture: the timeline as SVG; empty if there is none.
         timeline: the same as text; empty if there is no room for it.
-        anchor: id of the place where scenario and trace stand.
         replay: the command that plays it again; empty if there is none.
     """
 
@@ -51,10 +42,7 @@ class Cell(Struct):
     """What is said of a rule in a run.
 
     Args:
-        anchor: id of the place where the evidence stands.
-        title: of the run.
         result: the same as data; None where the run knows nothing of the rule.
-        pieces: the evidence.
     """
 
     anchor: str
