@@ -17,22 +17,19 @@ from asyncwait.spec import (
     Retry,
 )
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit._parts import skip
+from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._plain_parts import (
-    PlainFunction,
-    PlainOne,
-    PlainSource,
-    PlainValues,
-    Value,
-)
-from asyncwait.toolkit._plain_types import (
     KeyedWait,
     OnError,
     OpenPlain,
+    PlainFunction,
+    PlainOne,
     PlainResults,
+    PlainSource,
+    PlainValues,
     PlainWait,
+    Value,
 )
-from asyncwait.toolkit._single_entry import SingleEntry
 
 
 @overload

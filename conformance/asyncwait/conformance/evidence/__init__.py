@@ -24,7 +24,12 @@ from asyncwait.conformance.evidence._events import (
     took,
     waits,
 )
-from asyncwait.conformance.evidence._example import Example, in_two_modes
+from asyncwait.conformance.evidence._example import (
+    Example,
+    example,
+    examples_of,
+    in_two_modes,
+)
 from asyncwait.conformance.evidence._plans import (
     at,
     fails,
@@ -48,6 +53,8 @@ __all__ = [
     "called",
     "cancelled",
     "ends",
+    "example",
+    "examples_of",
     "failed",
     "fails",
     "failure_asked",

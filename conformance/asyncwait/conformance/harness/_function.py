@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.conformance.harness._call_tasks import present_task
-from asyncwait.conformance.harness._clock import loop_door
+from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._run import loop_door
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,

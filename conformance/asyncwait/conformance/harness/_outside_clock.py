@@ -25,7 +25,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, TypeVarTuple, Unpack
 
-from asyncwait.conformance.harness._clock import VirtualLoop
+from asyncwait.conformance.harness._run import VirtualLoop
 
 Ts = TypeVarTuple("Ts")
 

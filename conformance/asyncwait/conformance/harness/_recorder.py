@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from asyncwait.conformance.harness._call_tasks import CallTasks, outlast
+from asyncwait.conformance.harness._cancelling import CallTasks, outlast
 from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker

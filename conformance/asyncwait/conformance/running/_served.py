@@ -11,7 +11,7 @@ from msgspec import Struct
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.harness import shown
 from asyncwait.conformance.judging import impossible
-from asyncwait.conformance.running._capabilities import Lacking
+from asyncwait.conformance.running._backend import Lacking
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
 from asyncwait.conformance.running._names import UnknownBackend
@@ -19,11 +19,11 @@ from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._speech import (
     START_SECONDS,
     UNREADABLE,
+    Listed,
     named,
     python_command,
     trace_of,
 )
-from asyncwait.conformance.running._talk import Listed
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 from asyncwait.spec.texts import shortened
 

@@ -14,12 +14,10 @@ from textwrap import wrap
 
 from asyncwait.conformance._counted import counted
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline
-from asyncwait.conformance.timeline._crop import cropped, instants
+from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline, cropped, instants
 from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._legend import Entry, legend
-from asyncwait.conformance.timeline._words import LONGEST, MARK
+from asyncwait.conformance.timeline._words import LONGEST, MARK, Entry, legend
 from asyncwait.spec import texts
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import one_line, printable, shortened

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec.scenario._json import decoded
+from asyncwait.spec.scenario._limits import decoded
 from asyncwait.spec.vectors._vector import Vector
 
 FORMAT = 1
