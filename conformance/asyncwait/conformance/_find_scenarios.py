@@ -9,7 +9,7 @@ from codecs import BOM_UTF8
 from collections.abc import Collection
 from pathlib import Path
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._words import nearest
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (

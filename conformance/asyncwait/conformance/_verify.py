@@ -9,11 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._nearest import nearest
-from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
+from asyncwait.conformance._words import counted, nearest, slip_in
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios

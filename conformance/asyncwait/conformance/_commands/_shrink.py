@@ -9,11 +9,11 @@ import click
 from rich.console import Console
 
 from asyncwait.conformance._commands._run import show_run
-from asyncwait.conformance._counted import counted
 from asyncwait.conformance._find_scenarios import keep
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import chosen
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures import moment_of
 from asyncwait.conformance.judging import judge

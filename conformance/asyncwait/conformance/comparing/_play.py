@@ -6,8 +6,7 @@ from itertools import tee
 
 from asyncwait.conformance._shrink import Search
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.comparing._compare import Comparison, Pair, compare_runs
-from asyncwait.conformance.comparing._sides import Side
+from asyncwait.conformance.comparing._compare import Comparison, Pair, Side, compare_runs
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import Broken, Served, adapted, lost
 from asyncwait.conformance.verdict import Case, Failure

@@ -3,8 +3,23 @@
 Plans and inputs are said in the words of `_plans`, what happened in a run in those of `_events`.
 """
 
-from asyncwait.conformance.evidence._events import (
+from asyncwait.conformance.evidence._examples import (
+    Example,
+    at,
+    example,
+    examples_of,
+    fails,
+    handler,
+    in_two_modes,
+    never,
+    outlives,
+    raises,
+    replies,
+)
+from asyncwait.conformance.evidence._witnesses import (
     Events,
+    Run,
+    Witness,
     answered,
     asked,
     called,
@@ -24,22 +39,6 @@ from asyncwait.conformance.evidence._events import (
     took,
     waits,
 )
-from asyncwait.conformance.evidence._example import (
-    Example,
-    example,
-    examples_of,
-    in_two_modes,
-)
-from asyncwait.conformance.evidence._plans import (
-    at,
-    fails,
-    handler,
-    never,
-    outlives,
-    raises,
-    replies,
-)
-from asyncwait.conformance.evidence._witness import Run, Witness
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.generation._keyed import with_keys
+from asyncwait.conformance.generation._profiles import (
+    has_failing_calls,
+    with_copies,
+    with_failure_handlers,
+    with_figures,
+    with_keys,
+    with_retries,
+    with_room,
+)
 from asyncwait.conformance.generation._random import Chance, scenario
-from asyncwait.conformance.generation._retries import has_failing_calls, with_retries
-from asyncwait.conformance.generation._spared import with_failure_handlers
-from asyncwait.conformance.generation._watched import with_copies, with_figures, with_room
 from asyncwait.spec import Barrier, Element, Snapshot, Watermark
 from asyncwait.spec.scenario import Scenario, key_of
 

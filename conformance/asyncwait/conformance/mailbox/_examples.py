@@ -1,7 +1,6 @@
 """The examples of the mailbox, rule by rule; see `_notation` for how to read them."""
 
-from asyncwait.conformance.mailbox._example import MailboxExample
-from asyncwait.conformance.mailbox._notation import program
+from asyncwait.conformance.mailbox._notation import MailboxExample, program
 
 MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     # Sending and taking

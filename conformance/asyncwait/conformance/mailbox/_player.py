@@ -20,8 +20,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
 from asyncwait.conformance.mailbox._hands import ENDS_WITHIN, Desk, Hand, Job, Task
-from asyncwait.conformance.mailbox._recorder import Recorder, Runaway, said
-from asyncwait.conformance.mailbox._steps import Gave, Steps
+from asyncwait.conformance.mailbox._steps import Gave, Recorder, Runaway, Steps, said
 from asyncwait.spec.mailbox import Controller, OpenProcessor
 from asyncwait.spec.mailbox.program import (
     OWNER,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._json_lines import readable, size_of
 from asyncwait.conformance.report._model import (
     FORMAT,

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.report._words import HINT, again_lines, besides, excerpt, rule_text_lines
 from asyncwait.conformance.timeline import draw_lanes

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._merge import Changed
 from asyncwait.conformance.report._model import Evidence, Played, Report, Result, Run
 from asyncwait.conformance.report._timeline import describe_scenario, draw

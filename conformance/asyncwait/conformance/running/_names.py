@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._words import nearest
 from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import Backend, require_capabilities

@@ -16,7 +16,7 @@ from pathlib import Path
 from select import POLLIN, POLLOUT, poll
 from typing import Self
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.running._supervisor import KNOWS_PROCESSES, below
 from asyncwait.spec.scenario import LIMITS
 from asyncwait.spec.texts import one_line

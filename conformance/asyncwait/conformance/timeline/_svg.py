@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from xml.sax.saxutils import escape
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import (
     Chart,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from textwrap import wrap
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline, cropped, instants
 from asyncwait.conformance.timeline._draft import SIGNS

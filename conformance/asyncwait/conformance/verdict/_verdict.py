@@ -7,11 +7,18 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance._counted import counted, runs_in_error
+from asyncwait.conformance._words import counted, runs_in_error
 from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
 from asyncwait.conformance.running import Lacking, missing_text
-from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
-from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally
+from asyncwait.conformance.verdict._tally import (
+    Case,
+    Cause,
+    Count,
+    Failing,
+    Failure,
+    Tally,
+    find_causes,
+)
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 from asyncwait.spec.texts import name_of

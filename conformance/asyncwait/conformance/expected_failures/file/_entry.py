@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._words import nearest
 from asyncwait.conformance.expected_failures import TRAIT_NAMES, ExpectedFailure, Kind
 from asyncwait.spec import InvalidConfig
 

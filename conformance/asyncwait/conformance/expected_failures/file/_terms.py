@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._rule_ids import slip_in
+from asyncwait.conformance._words import slip_in
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.expected_failures.file._entry import Entry
 from asyncwait.conformance.verdict import RuleResult

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.expected_failures.file._entry import Entry, How, entries_of
 from asyncwait.conformance.expected_failures.file._needed import Shown, merged, needed, ways_of

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from asyncwait.conformance.evidence._witness import Run
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     CallCancelled,
@@ -29,6 +29,23 @@ from asyncwait.spec.scenario import (
     Taken,
     Trace,
 )
+
+
+class Run(Struct, frozen=True):
+    """A scenario, and a trace of it that nobody played."""
+
+    scenario: Scenario
+    trace: Trace
+
+
+class Witness(Struct, frozen=True):
+    """Evidence for one check."""
+
+    rule: str
+    violating: Run
+    legal: Run
+    text: str
+
 
 Events = tuple[Event, ...]
 
