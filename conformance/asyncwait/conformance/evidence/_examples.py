@@ -23,19 +23,18 @@ class Example(Struct, frozen=True):
 
 def examples_of(
     make: Callable[P, Scenario],
-) -> Callable[Concatenate[str, tuple[str, ...], str, P], Example]:
-    """Return what makes an example of its name, rules and sentence, and what `make` is given."""
+) -> Callable[Concatenate[str, str, P], Example]:
+    """Return what makes an example of "name: RULE-1, RULE-2", a sentence, and what `make` takes."""
 
-    def example(
-        name: str, rules: tuple[str, ...], sentence: str, /, *args: P.args, **fields: P.kwargs
-    ) -> Example:
-        return Example(name, rules, sentence, make(*args, **fields))
+    def example(about: str, sentence: str, /, *args: P.args, **fields: P.kwargs) -> Example:
+        name, rules = about.split(": ")
+        return Example(name, tuple(rules.split(", ")), sentence, make(*args, **fields))
 
     return example
 
 
 example = examples_of(Scenario)
-"""An example by its name, the ids of its rules, a sentence, and the fields of its scenario."""
+"""An example by its name and rules, a sentence, and the fields of its scenario."""
 
 
 def in_two_modes(ordered: Example) -> tuple[Example, Example]:

@@ -6,16 +6,14 @@ from asyncwait.spec.scenario import Handler, Plan, SinkStep, SnapshotRequest, St
 
 EXAMPLES: tuple[Example, ...] = (
     example(
-        "finished-behind-a-slow-head",
-        ("CAP-1",),
+        "finished-behind-a-slow-head: CAP-1",
         "The record behind the head is finished and waits for its turn: it still takes its slot.",
         capacity=2,
         inputs=at(0, Record("a"), Record("b"), Record("c"), Record("d")),
         plans=(replies("a", 160, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
     ),
     example(
-        "finished-and-not-read",
-        ("CAP-1", "CAP-3"),
+        "finished-and-not-read: CAP-1, CAP-3",
         "All calls are finished and nobody reads: their records take slots until they are read.",
         mode="unordered",
         capacity=2,
@@ -24,8 +22,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 160), SinkStep("read", 1), SinkStep("pause", 80)),
     ),
     example(
-        "half-read",
-        ("CAP-1",),
+        "half-read: CAP-1",
         "A record of which one result is not yet taken takes its slot.",
         capacity=1,
         inputs=at(0, Record("a"), Record("b")),
@@ -33,8 +30,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("read", 1), SinkStep("pause", 120)),
     ),
     example(
-        "half-read-before-a-silent-record",
-        ("CAP-1",),
+        "half-read-before-a-silent-record: CAP-1",
         "The silent record a is not gone before b is: a third decision at 80 makes no room either.",
         capacity=3,
         inputs=at(0, Record("b"), Record("a"), Record("c"), Record("c")),
@@ -42,8 +38,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("read", 1), SinkStep("pause", 160)),
     ),
     example(
-        "a-second-completion-frees-nothing",
-        ("CAP-1",),
+        "a-second-completion-frees-nothing: CAP-1",
         "Functions that complete twice give their slot back once.",
         form="callback",
         capacity=2,
@@ -51,8 +46,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(Plan("a", (Step(after=40, results=("a1",), twice=True),)),),
     ),
     example(
-        "more-records-than-capacity",
-        ("CAP-1", "CAP-2"),
+        "more-records-than-capacity: CAP-1, CAP-2",
         "Of five records that are there at once, two are called; then one for each that comes out.",
         mode="unordered",
         capacity=2,
@@ -60,8 +54,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 80, "c1")),
     ),
     example(
-        "restored-records-are-admitted-as-any",
-        ("CAP-2", "CAP-1"),
+        "restored-records-are-admitted-as-any: CAP-2, CAP-1",
         "A snapshot that holds more than there is room for is worked off within capacity.",
         capacity=2,
         inputs=at(0, Record("c")),
@@ -69,8 +62,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a"), Record("a"), Record("b"), Record("b"), Record("a"))),
     ),
     example(
-        "undecided-calls-at-the-end-of-input",
-        ("CAP-2",),
+        "undecided-calls-at-the-end-of-input: CAP-2",
         "That the input is over does not open the door for what still waits for room.",
         mode="unordered",
         capacity=1,
@@ -78,16 +70,14 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
     ),
     example(
-        "one-element-waits-for-room",
-        ("CAP-3",),
+        "one-element-waits-for-room: CAP-3",
         "With one slot taken, one more record is taken from the source at most, for 120 ms.",
         capacity=1,
         inputs=at(0, Record("a"), Record("b"), Record("c"), Record("d")),
         plans=(replies("a", 120, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
     ),
     example(
-        "the-source-waits-for-restored-records",
-        ("CAP-3", "CAP-4"),
+        "the-source-waits-for-restored-records: CAP-3, CAP-4",
         "While restored records wait for room the source is read one element ahead at most.",
         mode="unordered",
         capacity=1,
@@ -96,8 +86,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a"), Record("b"), Record("a"))),
     ),
     example(
-        "room-is-given-on-unordered",
-        ("CAP-4",),
+        "room-is-given-on-unordered: CAP-4",
         "As soon as the second record is out the third is called, though the first still runs.",
         mode="unordered",
         capacity=2,
@@ -105,8 +94,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 200, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
     ),
     example(
-        "room-is-used-while-calls-run",
-        ("CAP-4",),
+        "room-is-used-while-calls-run: CAP-4",
         "Each element is taken in the instant in which it comes, though nothing has finished.",
         inputs=(
             *at(0, Record("a")),
@@ -117,16 +105,14 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 160, "a1"), replies("b", 40, "b1")),
     ),
     example(
-        "a-silent-record-makes-room",
-        ("CAP-4", "CAP-2"),
+        "a-silent-record-makes-room: CAP-4, CAP-2",
         "A record without results gives its slot to the next one when it is decided.",
         capacity=1,
         inputs=at(0, Record("a"), Record("a"), Record("b")),
         plans=(replies("a", 40), replies("b", 80, "b1")),
     ),
     example(
-        "an-abandoned-call-takes-no-room",
-        ("CAP-4",),
+        "an-abandoned-call-takes-no-room: CAP-4",
         "A call that outlives its record by far does not keep the next record from its call.",
         capacity=1,
         timeout=80,
@@ -135,8 +121,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "a-handler-without-results-makes-room",
-        ("CAP-4",),
+        "a-handler-without-results-makes-room: CAP-4",
         "Records that their handler drops give their slots back, more often than there are slots.",
         mode="unordered",
         capacity=2,
@@ -146,8 +131,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "watermarks-behind-a-slow-record",
-        ("CAP-5",),
+        "watermarks-behind-a-slow-record: CAP-5",
         "Watermarks and statuses that wait behind a record take slots: the source has to wait too.",
         capacity=3,
         inputs=at(
@@ -162,8 +146,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 80, "a1"),),
     ),
     example(
-        "watermarks-and-nobody-reads",
-        ("CAP-5",),
+        "watermarks-and-nobody-reads: CAP-5",
         "Watermarks that nobody takes fill an operator up like records do.",
         mode="unordered",
         capacity=2,
@@ -171,8 +154,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 80), SinkStep("read", 1), SinkStep("pause", 80)),
     ),
     example(
-        "markers-and-nobody-reads",
-        ("CAP-6",),
+        "markers-and-nobody-reads: CAP-6",
         "Of markers and barriers that nobody takes, one waits, and one more is taken.",
         capacity=1,
         inputs=at(0, LatencyMarker(1), Barrier(2), LatencyMarker(3), Barrier(4), Record("a")),
@@ -180,8 +162,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 80), SinkStep("read", 1), SinkStep("pause", 80)),
     ),
     example(
-        "snapshots-before-a-record-and-nobody-reads",
-        ("CAP-6",),
+        "snapshots-before-a-record-and-nobody-reads: CAP-6",
         "While a call runs there is room for records, and not for all the snapshots.",
         mode="unordered",
         capacity=2,
@@ -190,8 +171,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 80), SinkStep("read", 2), SinkStep("pause", 80)),
     ),
     example(
-        "a-long-stream-is-let-go",
-        ("CAP-7",),
+        "a-long-stream-is-let-go: CAP-7",
         "Each time when 250 records are out, the operator holds as much as it did before.",
         capacity=3,
         inputs=tuple(Timed(n // 250 * 40, Record("ab"[n % 2], n)) for n in range(1251)),
@@ -199,8 +179,7 @@ EXAMPLES: tuple[Example, ...] = (
         tracked=True,
     ),
     example(
-        "keys-share-the-room",
-        ("CAP-1", "CAP-2"),
+        "keys-share-the-room: CAP-1, CAP-2",
         "Room is for all records together, however many keys they have.",
         mode="unordered",
         capacity=2,
@@ -208,8 +187,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 40, "a1"),),
     ),
     example(
-        "six-hundred-deadlines-are-let-go",
-        ("CAP-7",),
+        "six-hundred-deadlines-are-let-go: CAP-7",
         "Deadlines that are far away keep nothing of six hundred records that have answered.",
         capacity=3,
         timeout=60_000,
@@ -219,8 +197,7 @@ EXAMPLES: tuple[Example, ...] = (
         tracked=True,
     ),
     example(
-        "room-again-as-one-comes-out",
-        ("CAP-2", "CAP-3", "CAP-4"),
+        "room-again-as-one-comes-out: CAP-2, CAP-3, CAP-4",
         "The third record is called at 80, when the first is out, and the fourth one at 160.",
         capacity=2,
         inputs=at(0, *(Record(value) for value in "abcd")),
@@ -231,8 +208,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         example(
-            "a-watermark-and-a-record-fill-two-slots",
-            ("CAP-3", "CAP-5", "SNAP-4"),
+            "a-watermark-and-a-record-fill-two-slots: CAP-3, CAP-5, SNAP-4",
             "Nobody reads, so a third element waits; the snapshot of 40 tells them in their order.",
             capacity=2,
             inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
@@ -243,8 +219,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         example(
-            "a-watermark-makes-room-at-once",
-            ("CAP-4", "WM-4"),
+            "a-watermark-makes-room-at-once: CAP-4, WM-4",
             "The watermark comes out in its instant, and b is called; a comes out when it is done.",
             capacity=2,
             inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),

@@ -6,8 +6,7 @@ from asyncwait.spec.scenario import Crash, Plan, SinkStep, SnapshotRequest, Step
 
 EXAMPLES: tuple[Example, ...] = (
     example(
-        "stored-records-are-called-first",
-        ("REST-1",),
+        "stored-records-are-called-first: REST-1",
         "What was stored is called before what the source already has.",
         mode="unordered",
         inputs=at(0, Record("c"), Record("a", 7)),
@@ -15,8 +14,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a", 5), Record("b", 6, "k"))),
     ),
     example(
-        "stored-records-come-out-first",
-        ("REST-1", "REST-4"),
+        "stored-records-come-out-first: REST-1, REST-4",
         "In ordered mode new results wait behind the stored ones, and new calls for room.",
         capacity=2,
         inputs=at(0, Record("c"), Barrier(2)),
@@ -24,8 +22,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a"), Record("b"))),
     ),
     example(
-        "restored-calls-get-a-full-timeout",
-        ("REST-2",),
+        "restored-calls-get-a-full-timeout: REST-2",
         "The first life called a at 0 and crashed at 80; the second has 120 from its own call on.",
         timeout=120,
         inputs=at(0, Record("a")) + at(40, Barrier(1)),
@@ -34,8 +31,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(80),),
     ),
     example(
-        "restored-calls-wait-for-room-without-a-deadline",
-        ("REST-2", "REST-4"),
+        "restored-calls-wait-for-room-without-a-deadline: REST-2, REST-4",
         "The second stored record is called at 80 and so has until 160.",
         capacity=1,
         timeout=80,
@@ -44,8 +40,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a"), Record("b"))),
     ),
     example(
-        "stored-watermarks-come-out-again",
-        ("REST-3", "REST-5", "REST-6", "REST-7"),
+        "stored-watermarks-come-out-again: REST-3, REST-5, REST-6, REST-7",
         "Watermark 9 was stored and comes again; watermark 1 came out before and does not.",
         mode="unordered",
         inputs=at(0, Watermark(1), Record("a", 5), Watermark(9), WatermarkStatus(True))
@@ -55,8 +50,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(120),),
     ),
     example(
-        "stored-watermarks-are-fences-again",
-        ("REST-3",),
+        "stored-watermarks-are-fences-again: REST-3",
         "A new record that is done at once stays behind the stored watermark.",
         mode="unordered",
         inputs=at(0, Record("b", 16)),
@@ -64,8 +58,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a", 5), Watermark(9), Watermark(9))),
     ),
     example(
-        "restoring-more-than-there-is-room-for",
-        ("REST-1", "REST-4"),
+        "restoring-more-than-there-is-room-for: REST-1, REST-4",
         "Four stored records, room for two: they are called as room comes, before new ones.",
         mode="unordered",
         capacity=2,
@@ -79,8 +72,7 @@ EXAMPLES: tuple[Example, ...] = (
         restore=Snapshot(1, (Record("a"), Record("b"), Record("c"), Watermark(9), Record("d", 16))),
     ),
     example(
-        "crash-with-a-full-queue-and-one-waiting",
-        ("REST-1", "REST-4", "REST-5", "REST-6"),
+        "crash-with-a-full-queue-and-one-waiting: REST-1, REST-4, REST-5, REST-6",
         "Three in flight at a capacity of two, restored into a capacity of one.",
         capacity=2,
         inputs=at(0, Record("a"), Record("b"), Record("c"), Record("d")),
@@ -94,8 +86,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(80, capacity=1),),
     ),
     example(
-        "crash-loses-nothing",
-        ("REST-5", "REST-6", "REST-7"),
+        "crash-loses-nothing: REST-5, REST-6, REST-7",
         "a came out before the snapshot, b after it and is dropped, c was never admitted.",
         capacity=2,
         inputs=at(0, Record("a"), Record("b")) + at(80, Barrier(1)) + at(120, Record("c")),
@@ -104,8 +95,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(200),),
     ),
     example(
-        "crash-with-equal-records",
-        ("REST-5", "REST-6"),
+        "crash-with-equal-records: REST-5, REST-6",
         "Four equal records: two are out, one is stored, one is still in the source.",
         inputs=at(0, Record("a"), Record("a"), Record("a"), Barrier(1)) + at(160, Record("a")),
         plans=(
@@ -117,8 +107,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(80),),
     ),
     example(
-        "crash-after-a-second-snapshot",
-        ("REST-5", "REST-6", "REST-7"),
+        "crash-after-a-second-snapshot: REST-5, REST-6, REST-7",
         "a is in the first snapshot and comes out before the second: it must not come again.",
         mode="unordered",
         inputs=at(0, Record("a"), Record("b"), Barrier(1)) + at(80, Barrier(2)),
@@ -126,16 +115,14 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(120),),
     ),
     example(
-        "crash-without-a-snapshot",
-        ("REST-5", "REST-6"),
+        "crash-without-a-snapshot: REST-5, REST-6",
         "With no snapshot to go on from, everything starts again.",
         inputs=at(0, Record("a"), Watermark(9)) + at(80, Record("b", 16)),
         plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
         crashes=(Crash(120),),
     ),
     example(
-        "crash-in-the-middle-of-a-record",
-        ("REST-5", "REST-6", "REST-7"),
+        "crash-in-the-middle-of-a-record: REST-5, REST-6, REST-7",
         "a1 is out and a2 is not when the barrier is read; the snapshot comes behind a2.",
         inputs=at(0, Record("a"), Record("b")) + at(80, Barrier(1)),
         plans=(replies("a", 40, "a1", "a2"), replies("b", 40, "b1")),
@@ -144,8 +131,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(200),),
     ),
     example(
-        "crash-after-crash",
-        ("REST-1", "REST-5", "REST-6", "REST-7"),
+        "crash-after-crash: REST-1, REST-5, REST-6, REST-7",
         "Three lives: the second crashes before it takes a snapshot of its own.",
         capacity=2,
         inputs=at(0, Record("a"), Watermark(9), Barrier(1))
@@ -154,8 +140,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(40), Crash(40)),
     ),
     example(
-        "crash-and-another-mode",
-        ("REST-3", "REST-5", "REST-6"),
+        "crash-and-another-mode: REST-3, REST-5, REST-6",
         "A snapshot of an ordered operator with room for four restores into an unordered one.",
         inputs=at(0, Record("a", 5), Record("b", 6), Watermark(9), Record("c", 16))
         + at(40, Barrier(1)),
@@ -163,8 +148,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(80, capacity=2, mode="unordered"),),
     ),
     example(
-        "crash-while-a-call-cleans-up",
-        ("REST-2", "REST-5"),
+        "crash-while-a-call-cleans-up: REST-2, REST-5",
         "The late result of the first life is dropped; the second life decides afresh.",
         timeout=80,
         inputs=at(0, Record("a"), Barrier(1)),
@@ -173,16 +157,14 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(40),),
     ),
     example(
-        "crash-with-records-that-have-no-results",
-        ("REST-5", "REST-6"),
+        "crash-with-records-that-have-no-results: REST-5, REST-6",
         "A record without results may be in a snapshot or not; either way nothing comes of it.",
         inputs=at(0, Record("a"), Record("b"), Record("b")) + at(80, Barrier(1)),
         plans=(replies("a", 160, "a1"), Plan("b", (Step(after=40),), handler())),
         crashes=(Crash(120),),
     ),
     example(
-        "restored-into-more-room",
-        ("REST-1", "REST-5", "REST-7"),
+        "restored-into-more-room: REST-1, REST-5, REST-7",
         "Four calls are stored, begin again before two new ones, and are stored once more.",
         form="callback",
         inputs=(
@@ -198,8 +180,7 @@ EXAMPLES: tuple[Example, ...] = (
         crashes=(Crash(80, capacity=8),),
     ),
     example(
-        "restoring-a-full-queue",
-        ("REST-1", "REST-4"),
+        "restoring-a-full-queue: REST-1, REST-4",
         "Ten stored records fill all ten slots, and are answered as soon as they are called.",
         capacity=10,
         inputs=at(0, Record("b")),

@@ -7,8 +7,7 @@ from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, SinkStep, Step
 
 def _misreturns(name: str, error: str, sentence: str, *, form: str = "coroutine") -> Example:
     return example(
-        name,
-        ("RES-3",),
+        f"{name}: RES-3",
         sentence,
         form="callback" if form == "callback" else "coroutine",
         inputs=at(0, Record("a", 5, "k"), Record("b")),
@@ -18,23 +17,20 @@ def _misreturns(name: str, error: str, sentence: str, *, form: str = "coroutine"
 
 EXAMPLES: tuple[Example, ...] = (
     example(
-        "several-results-each",
-        ("RES-1",),
+        "several-results-each: RES-1",
         "A record may give any number of results, equal ones among them, and all come out.",
         inputs=at(0, Record("a"), Record("b"), Record("c")),
         plans=(replies("a", 80, "x", "x", "x"), replies("b", 40), replies("c", 0, "c1", "x")),
     ),
     example(
-        "results-that-look-like-nothing",
-        ("RES-1",),
+        "results-that-look-like-nothing: RES-1",
         "None, zero, an empty text and an empty list are results like any other.",
         mode="unordered",
         inputs=at(0, Record("a"), Record(None)),
         plans=(replies("a", 40, None, 0, "", [], False),),
     ),
     example(
-        "results-after-the-end-of-input",
-        ("RES-1",),
+        "results-after-the-end-of-input: RES-1",
         "What is still running when the input ends gives its results, to a slow consumer as well.",
         mode="unordered",
         capacity=2,
@@ -43,24 +39,21 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 80), SinkStep("read", 1), SinkStep("pause", 80)),
     ),
     example(
-        "silent-head",
-        ("RES-2",),
+        "silent-head: RES-2",
         "The head turns out to have no results, and the finished record behind it comes out.",
         inputs=at(0, Record("a"), Record("b"), Record("c")),
         plans=(replies("a", 80), replies("b", 40, "b1"), replies("c", 120)),
         source_ends_at=200,
     ),
     example(
-        "a-thousand-silent-records-behind-a-slow-head",
-        ("RES-2",),
+        "a-thousand-silent-records-behind-a-slow-head: RES-2",
         "They wait for their turn, and then go without a step of the stack for each.",
         capacity=1_200,
         inputs=at(0, Record("a"), *(Record("b") for _ in range(1_100)), Record("c")),
         plans=(replies("a", 80, "a1"), replies("b", 0), replies("c", 40, "c1")),
     ),
     example(
-        "silent-records-and-one-slot",
-        ("RES-2",),
+        "silent-records-and-one-slot: RES-2",
         "A row of records without results leaves room, for one that has some, and for the end.",
         mode="unordered",
         capacity=1,
@@ -68,8 +61,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 40), replies("b", 40, "b1")),
     ),
     example(
-        "silent-record-before-a-watermark",
-        ("RES-2", "RES-1"),
+        "silent-record-before-a-watermark: RES-2, RES-1",
         "Behind a record without results a watermark and what follows it come out at once.",
         mode="unordered",
         inputs=at(0, Record("a"), Watermark(5), Record("b")),
@@ -99,8 +91,7 @@ EXAMPLES: tuple[Example, ...] = (
         form="callback",
     ),
     example(
-        "a-handler-gives-a-text",
-        ("RES-3",),
+        "a-handler-gives-a-text: RES-3",
         "A text that a timeout handler gives is no collection either.",
         timeout=80,
         inputs=at(0, Record("a"), Record("b")),
@@ -111,8 +102,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "completed-twice",
-        ("RES-4",),
+        "completed-twice: RES-4",
         "A second completion in the same instant changes nothing, for the head or behind it.",
         form="callback",
         capacity=2,
@@ -124,8 +114,7 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     example(
-        "failed-and-then-completed",
-        ("RES-4",),
+        "failed-and-then-completed: RES-4",
         "Results that follow an error do not take it back.",
         mode="unordered",
         form="callback",
@@ -136,8 +125,7 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     example(
-        "completed-behind-a-failure",
-        ("FAIL-1",),
+        "completed-behind-a-failure: FAIL-1",
         "When b is completed a has failed the operator; whoever completes is not told.",
         form="callback",
         inputs=at(0, Record("a"), Record("b")),
@@ -145,8 +133,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 160),),
     ),
     example(
-        "completed-from-a-thread",
-        ("RES-5",),
+        "completed-from-a-thread: RES-5",
         "A completion from a foreign thread wakes an operator in which nothing else happens.",
         form="callback",
         inputs=at(0, Record("a"), Record("b"), Record("a")),
@@ -157,8 +144,7 @@ EXAMPLES: tuple[Example, ...] = (
         source_ends_at=200,
     ),
     example(
-        "completed-twice-from-a-thread",
-        ("RES-5", "RES-4"),
+        "completed-twice-from-a-thread: RES-5, RES-4",
         "The first completion counts, from whatever thread, and comes out in its instant.",
         mode="unordered",
         form="callback",
@@ -168,24 +154,21 @@ EXAMPLES: tuple[Example, ...] = (
         source_ends_at=160,
     ),
     example(
-        "a-call-that-waits-for-a-thread",
-        ("RES-5",),
+        "a-call-that-waits-for-a-thread: RES-5",
         "A coroutine that a foreign thread wakes up comes out in that instant.",
         mode="unordered",
         inputs=at(0, Record("a"), Record("b")),
         plans=(Plan("a", (Step(after=40, results=("a1",), thread=True),)), replies("b", 120, "b1")),
     ),
     example(
-        "a-collection-that-breaks",
-        ("RES-6",),
+        "a-collection-that-breaks: RES-6",
         "The collection raises after its first item: the call has failed, and that item is lost.",
         mode="unordered",
         inputs=at(0, Record("a"), Record("b")),
         plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 80, "b1")),
     ),
     example(
-        "a-collection-that-breaks-behind-a-slow-head",
-        ("RES-6",),
+        "a-collection-that-breaks-behind-a-slow-head: RES-6",
         "It is read when the record is decided, not in its turn: it fails before the head is out.",
         form="callback",
         inputs=at(0, Record("b"), Record("a")),
@@ -193,8 +176,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         example(
-            "suppliers-from-everywhere",
-            ("RES-7", "RES-5"),
+            "suppliers-from-everywhere: RES-7, RES-5",
             "Suppliers are given inside the call, later, and from another thread.",
             form="callback",
             inputs=at(0, Record("a"), Record("b"), Record("c")),
@@ -206,39 +188,34 @@ EXAMPLES: tuple[Example, ...] = (
         )
     ),
     example(
-        "supplier-that-raises",
-        ("RES-7", "FAIL-1"),
+        "supplier-that-raises: RES-7, FAIL-1",
         "The supplier raises when it is asked.",
         form="callback",
         inputs=at(0, Record("a")),
         plans=(Plan("a", (Step("raise", 40, error="ValueError", supplied=True),)),),
     ),
     example(
-        "supplier-of-none",
-        ("RES-7", "RES-3"),
+        "supplier-of-none: RES-7, RES-3",
         "The supplier gives None when it is asked.",
         form="callback",
         inputs=at(0, Record("a")),
         plans=(Plan("a", (Step("misreturn", 40, error="none", supplied=True),)),),
     ),
     example(
-        "forty-results-are-read-once",
-        ("RES-8", "RES-1"),
+        "forty-results-are-read-once: RES-8, RES-1",
         "Each call gives many results, some as a collection that notices a second reading.",
         mode="unordered",
         inputs=at(0, Record("a"), Record("b"), Record("a")),
         plans=(replies("a", 40, *(f"a{n}" for n in range(40))), replies("b", 0, "b1")),
     ),
     example(
-        "a-single-result-that-looks-like-nothing",
-        ("RES-1",),
+        "a-single-result-that-looks-like-nothing: RES-1",
         "A record whose only result is None, or a text without letters, has a result.",
         inputs=at(0, Record("a"), Record("b"), Record("c")),
         plans=(replies("a", 80, None), replies("b", 40, ""), replies("c", 40, None)),
     ),
     example(
-        "equal-results-of-one-record",
-        ("RES-1",),
+        "equal-results-of-one-record: RES-1",
         "Results that are equal, be it across types, are as many as the record gave.",
         mode="unordered",
         inputs=at(0, Record("a"), Record("b")),
@@ -246,8 +223,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         example(
-            "suppliers-that-are-asked-once-for-each-attempt",
-            ("RES-7", "RETRY-1", "RETRY-2"),
+            "suppliers-that-are-asked-once-for-each-attempt: RES-7, RETRY-1, RETRY-2",
             "Suppliers of nothing are a reason to call again, twice; the others are not.",
             capacity=8,
             form="callback",
@@ -260,8 +236,7 @@ EXAMPLES: tuple[Example, ...] = (
         )
     ),
     example(
-        "supplier-that-raises-each-time",
-        ("RES-7", "RETRY-2", "RETRY-7"),
+        "supplier-that-raises-each-time: RES-7, RETRY-2, RETRY-7",
         "The supplier raises in each of three attempts, and its last error is that of the record.",
         form="callback",
         retry=PlannedRetry(),
@@ -269,8 +244,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(Plan("a", (Step("raise", 40, error="ValueError", supplied=True),)),),
     ),
     example(
-        "lists-that-are-used-again-behind-a-slow-head",
-        ("RES-9",),
+        "lists-that-are-used-again-behind-a-slow-head: RES-9",
         "b, c and b have their results when a is answered, whatever their lists hold by then.",
         capacity=8,
         inputs=at(0, *map(Record, "abcbd")),
@@ -284,8 +258,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         example(
-            "lists-that-are-used-again-before-they-are-taken",
-            ("RES-9", "TIME-3", "POLICY-2"),
+            "lists-that-are-used-again-before-they-are-taken: RES-9, TIME-3, POLICY-2",
             "A call, both handlers, and suppliers give lists to a consumer that comes later.",
             capacity=8,
             form="callback",
@@ -304,8 +277,7 @@ EXAMPLES: tuple[Example, ...] = (
         )
     ),
     example(
-        "results-that-are-their-own-iterator",
-        ("RES-1", "RES-9"),
+        "results-that-are-their-own-iterator: RES-1, RES-9",
         "Every fourth collection is an iterator over a list: read once, it has given all it has.",
         inputs=at(0, *(Record(value) for value in "abcdabcd")),
         capacity=8,

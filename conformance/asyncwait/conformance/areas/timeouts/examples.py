@@ -17,8 +17,7 @@ _LATE_ERROR = Step("raise", 400, error="ValueError", swallow=True, clean_up=80)
 
 EXAMPLES: tuple[Example, ...] = (
     example(
-        "handler-only-for-what-is-late",
-        ("TIME-1", "TIME-3"),
+        "handler-only-for-what-is-late: TIME-1, TIME-3",
         "Both deadlines pass at 120, but b has answered and only waits for its turn.",
         timeout=120,
         inputs=at(0, Record("a"), Record("b")) + at(80, Record("c")),
@@ -26,8 +25,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "handler-gives-several-results",
-        ("TIME-1", "TIME-2", "TIME-3"),
+        "handler-gives-several-results: TIME-1, TIME-2, TIME-3",
         "What the handler gives comes out as the call's results would, with timestamp and key.",
         mode="unordered",
         timeout=80,
@@ -36,8 +34,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "handler-after-two-days",
-        ("TIME-1", "TIME-2", "TIME-3"),
+        "handler-after-two-days: TIME-1, TIME-2, TIME-3",
         "A deadline is kept however late it is.",
         timeout=172_800_000,
         inputs=at(0, Record("a")),
@@ -45,8 +42,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "deadline-in-millions-of-years",
-        ("RES-1", "END-2", "END-4"),
+        "deadline-in-millions-of-years: RES-1, END-2, END-4",
         "A deadline that nobody lives to see takes part in nothing, and leaves nothing behind.",
         timeout=LIMITS.timeout - LIMITS.timeout % GRID,
         inputs=at(0, Record("a")) + at(80, Record("b")),
@@ -54,8 +50,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "handler-gives-an-empty-collection",
-        ("TIME-1", "TIME-2", "TIME-5"),
+        "handler-gives-an-empty-collection: TIME-1, TIME-2, TIME-5",
         "A handler may decide that a late record has no results.",
         capacity=1,
         timeout=80,
@@ -64,8 +59,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "deadline-while-nobody-reads",
-        ("TIME-1", "TIME-2", "TIME-5"),
+        "deadline-while-nobody-reads: TIME-1, TIME-2, TIME-5",
         "The handler is asked at 80 although the consumer comes back at 200 only.",
         timeout=80,
         inputs=at(0, Record("a"), Record("b")),
@@ -74,8 +68,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 200),),
     ),
     example(
-        "deadline-behind-a-full-queue",
-        ("TIME-2", "TIME-7"),
+        "deadline-behind-a-full-queue: TIME-2, TIME-7",
         "The deadline of the only admitted record makes room for the one that waits.",
         capacity=1,
         timeout=80,
@@ -84,24 +77,21 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "deadline-without-a-handler",
-        ("TIME-2", "TIME-4"),
+        "deadline-without-a-handler: TIME-2, TIME-4",
         "Nothing else happens at 80: the deadline alone must end the stream.",
         timeout=80,
         inputs=at(0, Record("a", 5)),
         plans=(never("a"),),
     ),
     example(
-        "deadline-behind-an-earlier-record",
-        ("TIME-2", "TIME-4", "TIME-10"),
+        "deadline-behind-an-earlier-record: TIME-2, TIME-4, TIME-10",
         "The record that times out is named, not the one that came before it and answered.",
         timeout=120,
         inputs=at(0, Record("a"), Record("b", 6)) + at(80, Record("a", 7)),
         plans=(replies("a", 80, "a1"), never("b")),
     ),
     example(
-        "deadline-after-the-end-of-input",
-        ("TIME-2", "TIME-3"),
+        "deadline-after-the-end-of-input: TIME-2, TIME-3",
         "Deadlines hold while the operator drains.",
         mode="unordered",
         timeout=80,
@@ -110,8 +100,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "handler-gives-none",
-        ("TIME-1", "TIME-4"),
+        "handler-gives-none: TIME-1, TIME-4",
         "A handler that returns None does not keep its record from failing the stream.",
         timeout=80,
         inputs=at(0, Record("a", 5)),
@@ -119,8 +108,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "late-answer-behind-a-handler-that-gives-none",
-        ("TIME-4", "TIME-6", "FAIL-3"),
+        "late-answer-behind-a-handler-that-gives-none: TIME-4, TIME-6, FAIL-3",
         "The record failed at its deadline, so that an answer behind it is none, read late or not.",
         timeout=40,
         form="callback",
@@ -130,8 +118,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 160),),
     ),
     example(
-        "handler-raises",
-        ("TIME-1", "TIME-4", "FAIL-10"),
+        "handler-raises: TIME-1, TIME-4, FAIL-10",
         "The error is the timeout; what the handler raised is its cause.",
         mode="unordered",
         timeout=80,
@@ -140,8 +127,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "late-call-is-cancelled",
-        ("TIME-5",),
+        "late-call-is-cancelled: TIME-5",
         "The call of a would have answered at 200; it is cancelled at its deadline.",
         timeout=80,
         inputs=at(0, Record("a")) + at(200, Record("b")),
@@ -152,8 +138,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "late-result-of-a-stubborn-call",
-        ("TIME-3", "TIME-5", "TIME-6", "TIME-8"),
+        "late-result-of-a-stubborn-call: TIME-3, TIME-5, TIME-6, TIME-8",
         "A call that swallows its cancellation gives a1 at 160, when the handler has long decided.",
         timeout=80,
         inputs=at(0, Record("a")) + at(200, Record("b")),
@@ -161,8 +146,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "late-error",
-        ("TIME-3", "TIME-5", "FAIL-8"),
+        "late-error: TIME-3, TIME-5, FAIL-8",
         "A call that swallows its cancellation raises at 160, which concerns nobody any more.",
         timeout=80,
         inputs=at(0, Record("a")) + at(200, Record("b")),
@@ -170,8 +154,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "late-result-while-the-handlers-result-waits",
-        ("TIME-6", "TIME-8"),
+        "late-result-while-the-handlers-result-waits: TIME-6, TIME-8",
         "Both results of a are there when the consumer comes back; only the handler's comes out.",
         mode="unordered",
         timeout=80,
@@ -181,8 +164,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 240),),
     ),
     example(
-        "late-completion-of-a-callback",
-        ("TIME-2", "TIME-6"),
+        "late-completion-of-a-callback: TIME-2, TIME-6",
         "A callback can't be cancelled: a is completed at 160, after its handler was asked.",
         timeout=80,
         inputs=at(0, Record("a")) + at(200, Record("b")),
@@ -194,8 +176,7 @@ EXAMPLES: tuple[Example, ...] = (
         form="callback",
     ),
     example(
-        "waiting-for-room-is-not-timed",
-        ("TIME-7", "TIME-10"),
+        "waiting-for-room-is-not-timed: TIME-7, TIME-10",
         "The fourth record is there from 0 on and is called at 120: it has until 200.",
         capacity=1,
         timeout=80,
@@ -203,8 +184,7 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 40, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
     ),
     example(
-        "waiting-for-room-moves-the-deadline",
-        ("TIME-1", "TIME-7"),
+        "waiting-for-room-moves-the-deadline: TIME-1, TIME-7",
         "The handler is asked for b at 120, which is 80 after its call and 120 after its arrival.",
         mode="unordered",
         capacity=1,
@@ -214,8 +194,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "abandoned-calls-are-counted",
-        ("TIME-5", "TIME-8", "TIME-9"),
+        "abandoned-calls-are-counted: TIME-5, TIME-8, TIME-9",
         "Two calls run on past their deadlines, which two may; the third ends when it is told to.",
         mode="unordered",
         capacity=2,
@@ -230,8 +209,7 @@ EXAMPLES: tuple[Example, ...] = (
         source_ends_at=320,
     ),
     example(
-        "too-many-abandoned-calls",
-        ("TIME-9",),
+        "too-many-abandoned-calls: TIME-9",
         "At 160 a second call runs on, the capacity is one: no silent stall, but a failure.",
         capacity=1,
         timeout=80,
@@ -245,8 +223,7 @@ EXAMPLES: tuple[Example, ...] = (
         source_ends_at=240,
     ),
     example(
-        "answered-and-not-yet-read",
-        ("TIME-10",),
+        "answered-and-not-yet-read: TIME-10",
         "The answer came at 40; that nobody takes it before 200 is no reason to time out at 80.",
         timeout=80,
         inputs=at(0, Record("a"), Record("b")),
@@ -254,8 +231,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 200),),
     ),
     example(
-        "answer-and-deadline-in-one-instant",
-        ("TIME-2",),
+        "answer-and-deadline-in-one-instant: TIME-2",
         "The answer of a comes at its very deadline: either may win, and one of them does.",
         timeout=80,
         inputs=at(0, Record("a"), Record("b")) + at(40, Record("c")),
@@ -267,8 +243,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "deadline-while-the-loop-is-blocked",
-        ("TIME-2", "TIME-6"),
+        "deadline-while-the-loop-is-blocked: TIME-2, TIME-6",
         "At 40 a call blocks the loop until 160; the deadline of the other is 80.",
         timeout=80,
         inputs=at(0, Record("a"), Record("b")),
@@ -279,8 +254,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "answer-that-waits-behind-a-block",
-        ("TIME-3", "TIME-6"),
+        "answer-that-waits-behind-a-block: TIME-3, TIME-6",
         "The call would answer at 120, before its deadline, but the loop is blocked until 200.",
         mode="unordered",
         timeout=160,
@@ -292,8 +266,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "handler-that-blocks-the-loop",
-        ("TIME-1", "TIME-3"),
+        "handler-that-blocks-the-loop: TIME-1, TIME-3",
         "A handler blocks the loop; the call that it stands for ends with its cancellation.",
         timeout=40,
         inputs=at(0, Record("a")) + at(40, Record("b")),
@@ -304,8 +277,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "consumer-and-source-block-the-loop",
-        ("TIME-2",),
+        "consumer-and-source-block-the-loop: TIME-2",
         "The source and the consumer block the loop while deadlines pass.",
         timeout=80,
         inputs=(*at(0, Record("a")), Timed(40, Record("b"), blocks=80), *at(80, Record("c"))),
@@ -318,8 +290,7 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("read", 1), SinkStep("block", 120)),
     ),
     example(
-        "late-completion-while-another-is-in-its-place",
-        ("TIME-3", "TIME-6"),
+        "late-completion-while-another-is-in-its-place: TIME-3, TIME-6",
         "When a is completed at 160 there is room for one, and b has it since 120.",
         capacity=1,
         timeout=120,
@@ -332,8 +303,7 @@ EXAMPLES: tuple[Example, ...] = (
         handled=True,
     ),
     example(
-        "abandoned-calls-one-after-the-other",
-        ("TIME-8", "TIME-9"),
+        "abandoned-calls-one-after-the-other: TIME-8, TIME-9",
         "Three calls outlive their records, as one may at a time: each ends before the next.",
         capacity=1,
         timeout=40,
@@ -343,8 +313,7 @@ EXAMPLES: tuple[Example, ...] = (
         source_ends_at=480,
     ),
     example(
-        "deadline-behind-an-answer-that-nobody-has-taken",
-        ("TIME-4", "TIME-10"),
+        "deadline-behind-an-answer-that-nobody-has-taken: TIME-4, TIME-10",
         "The head has answered at 40 and waits for its consumer when the second record is late.",
         timeout=80,
         inputs=at(0, Record("a", 5), Record("b", 6)),
@@ -353,8 +322,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     *in_two_modes(
         example(
-            "deadline-before-a-finished-record",
-            ("TIME-2", "TIME-4"),
+            "deadline-before-a-finished-record: TIME-2, TIME-4",
             "a is late at 80 and nobody handles that; b is finished since 40, and out if it may "
             "be.",
             timeout=80,
@@ -363,8 +331,7 @@ EXAMPLES: tuple[Example, ...] = (
         )
     ),
     example(
-        "answered-as-the-loop-is-blocked-beyond-the-deadline",
-        ("TIME-1", "TIME-10"),
+        "answered-as-the-loop-is-blocked-beyond-the-deadline: TIME-1, TIME-10",
         "a is answered at 40, from a thread; in that instant a call blocks the loop until 160.",
         timeout=80,
         form="callback",
