@@ -66,6 +66,12 @@ def program(text: str, *action: str, **options: Any) -> Program:
     return Program(tuple(_steps(iter(text.split()))), runs, **options)
 
 
+def example(about: str, sentence: str, *written: str, **options: Any) -> MailboxExample:
+    """Return the example "name: RULE-1, RULE-2" of the program that is `written`."""
+    name, rules = about.split(": ")
+    return MailboxExample(name, tuple(rules.split(", ")), sentence, program(*written, **options))
+
+
 def mailbox_trace(text: str, **futures: str) -> MailboxTrace:
     """Return the trace that `text` tells."""
     writer = _Writer()
