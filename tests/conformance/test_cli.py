@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from outside import TROUBLED, Folder
 from remains import linux, wait_until, wait_until_gone
 
-from asyncwait.conformance._commands import _installed, _rules, asyncwait
+from asyncwait.conformance._commands import _group, _rules, asyncwait
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record, Watermark
@@ -616,8 +616,8 @@ def test_failures_stay_as_they_are_on_demand(outside: Folder) -> None:
 
 def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     """Have other distributions bring these subcommands: what their entry points say, by name."""
-    entries = [EntryPoint(name, value, _installed.GROUP) for name, value in values.items()]
-    monkeypatch.setattr(_installed, "entry_points", lambda group: entries)
+    entries = [EntryPoint(name, value, _group.GROUP) for name, value in values.items()]
+    monkeypatch.setattr(_group, "entry_points", lambda group: entries)
 
 
 def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
