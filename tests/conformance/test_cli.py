@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from outside import Folder
 from remains import linux, wait_until, wait_until_gone
 
-from asyncwait.conformance._commands import _installed, _rules, asyncwait
+from asyncwait.conformance._commands import _group, _rules, asyncwait
 from asyncwait.conformance.evidence import at, replies
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
@@ -464,8 +464,8 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
 
 def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     """Have other distributions bring these subcommands: what their entry points say, by name."""
-    entries = [EntryPoint(name, value, _installed.GROUP) for name, value in values.items()]
-    monkeypatch.setattr(_installed, "entry_points", lambda group: entries)
+    entries = [EntryPoint(name, value, _group.GROUP) for name, value in values.items()]
+    monkeypatch.setattr(_group, "entry_points", lambda group: entries)
 
 
 def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) -> None:

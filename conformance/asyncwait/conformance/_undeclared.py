@@ -11,13 +11,7 @@ TRIES = 12
 
 
 def seemingly_there(play: Play, capabilities: frozenset[Capability]) -> tuple[Capability, ...]:
-    """Return the profiles that a backend does not declare, and of which a few examples pass.
-
-    Args:
-        play: plays scenarios on the backend. It may refuse, fail, hang or die of what it is not
-            made for: each profile is given up with the first example that goes wrong.
-        capabilities: what the backend declares.
-    """
+    """Return the profiles that a backend does not declare, and of which a few examples pass."""
     missing = [profile for profile in PROFILES if profile not in capabilities]
     return tuple(profile for profile in missing if _passes(play, profile, capabilities))
 

@@ -9,11 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._nearest import nearest
-from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
+from asyncwait.conformance._words import counted, nearest, slip_in
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
@@ -50,14 +48,9 @@ class Coverage(Struct, frozen=True):
     """What a verification covers.
 
     Args:
-        count: of generated scenarios.
-        seed: of the generated scenarios.
         rules: ids to judge by; empty for all.
-        shrinks: whether failures of generated scenarios are shrunk.
         patience: seconds of the real clock for one scenario.
         jobs: how many processes play; None for as many as there are cores.
-        exhaustive: every scenario of the small scope in place of those that are generated.
-        fails_fast: whether nothing more is played once a MUST is broken.
 
     Raises:
         InvalidConfig: a number is out of its range.
@@ -128,13 +121,6 @@ def verify_to_tell(
     terms: Terms | None = None,
 ) -> Played:
     """Hold a backend that is there already to the specification; see `verify`.
-
-    Args:
-        backend: what is verified.
-        plan: what to cover.
-        progress: as for `verify`.
-        watch: given what is known of each rule, which grows meanwhile.
-        terms: as for `verify`.
 
     Raises:
         InvalidConfig: as for `verify`.
@@ -234,19 +220,6 @@ class _Cases:
 
     With the small scope, its scenarios stand for the latter two. Where few rules are judged by,
     the examples about them come first, and what can't convict by them is spared.
-
-    Args:
-        plan: what to cover.
-        backend: that plays them.
-        rules: that it is held to.
-
-    Attributes:
-        asked: those that the backend was asked for so far.
-        places: of each of those, how many stand before it. One that came out equal to an earlier
-            one counts as done with it.
-        total: how many there are, equal ones included; whoever waits is told of so many.
-        count: how many there are; exact at the end, when those that came out equal are known.
-        spared: how many are not played because of the rules.
     """
 
     def __init__(self, plan: Coverage, backend: Served, rules: Sequence[Rule]) -> None:
@@ -307,11 +280,7 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
 def _judge_all(
     tally: Tally, backend: Served, cases: _Cases, progress: Progress, ends: Collection[str]
 ) -> str:
-    """Play and judge everything, until one of the rules `ends` is broken.
-
-    Returns:
-        Why the rest was not played, or nothing.
-    """
+    """Play and judge everything, until one of the rules `ends` is broken."""
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", cases.places[number], cases.total)

@@ -13,9 +13,9 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     UnknownBackend,
+    _crew,
     _process,
     _speech,
-    _worker_slot,
     open_backend,
 )
 from asyncwait.conformance.running._crew import TURN, Crew
@@ -371,7 +371,7 @@ def test_the_guide_says_what_a_program_is_given() -> None:
     """Time to start and to answer, requests ahead, and the length of a reply."""
     guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
 
-    assert _worker_slot.AHEAD == 8
+    assert _crew.AHEAD == 8
     assert "up to eight requests ahead" in guide
     assert _speech.START_PATIENCE == 3
     assert "three times as long to start" in guide
@@ -387,7 +387,7 @@ class Child:
 
 def over_after(starved_each: float, bound: float = 10.0) -> float:
     """After how many seconds a wait is over, if of each second the child starves for a part."""
-    wait, child = _worker_slot.Wait(bound), Child()
+    wait, child = _crew.Wait(bound), Child()
     while not wait.is_over(child):  # type: ignore[arg-type]
         wait.passed += 0.5
         child.starved += 0.5 * starved_each

@@ -17,12 +17,7 @@ class FlinkFailed(AsyncWaitError, RuntimeError):
 
 
 class Failures:
-    """Tells what an error of Java stands for.
-
-    Args:
-        tokens: what stands for records and errors of Python's in Java.
-        attempts: how often the function was called for the record with a token.
-    """
+    """Tells what an error of Java stands for."""
 
     def __init__(self, tokens: Tokens, attempts: Any) -> None:
         self._tokens = tokens

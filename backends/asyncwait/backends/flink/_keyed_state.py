@@ -36,12 +36,7 @@ _LEAST = Watermark(-(2**63))
 
 
 def read_keyed_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
-    """Return what a snapshot of Flink's holds.
-
-    Args:
-        state: as `taken_state` gives it.
-        meaning: the record that a token stands for.
-    """
+    """Return what a snapshot of Flink's holds."""
     epochs: dict[int, list[Stored]] = {_LEAST.timestamp: []}
     for pair in _pairs(state_context(state, strings()).keyedStateBackend()):
         opened_by = int(pair.f1.asWatermark().getTimestamp())

@@ -12,11 +12,7 @@ _MARK = "@"
 
 
 class _Key:
-    """A key that is there.
-
-    Args:
-        token: what stands for it in Java.
-    """
+    """A key that is there."""
 
     __slots__ = ("is_stored", "records", "token")
 
@@ -32,9 +28,6 @@ class KeyedTokens(Tokens):
     A record or key that was in a snapshot, or is restored from one, is never forgotten: what the
     state of Flink holds of a key is overwritten only when the key is there again, and all later
     snapshots hold it until then (KO-12).
-
-    Args:
-        turns: keys are compared on the loop, as that is code of the user's.
     """
 
     def __init__(self, turns: Turns) -> None:

@@ -26,11 +26,8 @@ class Settings(Struct, frozen=True):
     """How an operator is made.
 
     Args:
-        function: the user's, as Java has it.
         mode: "ordered", "unordered" or "key-ordered".
-        capacity: of its queue.
         timeout: in milliseconds; 0 for none.
-        strategy: Flink's, of retries; of no use in key-ordered mode.
         state: what it is restored from, as Flink keeps it; None for nothing.
     """
 
@@ -43,15 +40,7 @@ class Settings(Struct, frozen=True):
 
 
 class Kind(Struct, frozen=True):
-    """One of the two.
-
-    Args:
-        factory: makes Flink's own factory of it.
-        has_keys: its records have keys, and its state too.
-        read: what a snapshot of its holds, by what tokens stand for.
-        written: a snapshot that holds elements, by tokens that stand for them.
-        restorable: what of a snapshot it can be restored from, and the rest.
-    """
+    """One of the two."""
 
     factory: Callable[[Settings], Any]
     has_keys: bool

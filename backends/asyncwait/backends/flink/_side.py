@@ -33,14 +33,6 @@ class FlinkSide:
     """Makes the operator, does to it what a task does, and is asked by it what a task is asked.
 
     All of it runs in Flink's thread, but for `posted`, and what reads.
-
-    Args:
-        config: mode, capacity, timeout.
-        function: the user's.
-        loop: whose clock counts.
-        timers: for deadlines and back-offs.
-        spawn: starts tasks of the operator.
-        look: is called when there may be something to do; on the loop.
     """
 
     def __init__(
@@ -84,11 +76,7 @@ class FlinkSide:
     # What a task does
 
     def begin(self, stored: tuple[Record | Watermark, ...]) -> None:
-        """Make the operator, and open it.
-
-        Args:
-            stored: what it is restored from.
-        """
+        """Make the operator, and open it."""
         config = self._config
         kind, tokens = kind_of(config.mode), self._tokens
         settings = Settings(

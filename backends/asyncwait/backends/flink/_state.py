@@ -41,12 +41,7 @@ def taken_state(operator: Any) -> Any:
 
 
 def read_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
-    """Return what a snapshot of Flink's holds.
-
-    Args:
-        state: as `taken_state` gives it.
-        meaning: the record that a token stands for.
-    """
+    """Return what a snapshot of Flink's holds."""
 
     def element(stored: Any) -> Stored:
         if stored.isWatermark():
@@ -57,12 +52,7 @@ def read_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
 
 
 def written_state(elements: Iterable[Restorable], token: Naming) -> Any:
-    """Return a snapshot of Flink's that holds `elements`: records and watermarks.
-
-    Args:
-        elements: in their order.
-        token: what is to stand for a record.
-    """
+    """Return a snapshot of Flink's that holds `elements`: records and watermarks."""
     context = state_context(None)
     state = _list_state(context)
     for element in elements:

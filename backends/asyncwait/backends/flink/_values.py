@@ -17,13 +17,7 @@ class Tokens:
         self._numbers = 0
 
     def of(self, thing: Any, owner: str = "", mark: str = "") -> str:
-        """Return a new token for `thing`.
-
-        Args:
-            thing: what it stands for.
-            owner: the token with which it is forgotten; none for by itself.
-            mark: what it is to end with.
-        """
+        """Return a new token for `thing`."""
         self._numbers += 1
         token = f"t{self._numbers}{mark}"
         self._things[token] = thing
@@ -73,12 +67,7 @@ class Tokens:
 
 
 class Result:
-    """One result, and the record that it is of.
-
-    Args:
-        record: whose call gave it.
-        value: the result.
-    """
+    """One result, and the record that it is of."""
 
     __slots__ = ("record", "value")
 
@@ -90,11 +79,6 @@ class Collection:
     """The results of one call, as a Java collection: they are read when Flink emits them (EL-6).
 
     When they were, it holds them no more: Java keeps it for as long as its own collector likes.
-
-    Args:
-        given: what the call gave.
-        token: what is to stand for one result.
-        on_end: called when all were read.
     """
 
     def __init__(

@@ -20,18 +20,8 @@ def always() -> bool:
 class Actor:
     """A thread, and what it waits for.
 
-    Args:
-        work: what it does.
-        context: in which.
-        ended: called when it has come to its end.
-
     Attributes:
-        turn: is released when it may go on.
-        goes_on: tells whether what it waits for is there.
         poll: since when it waits, and after how many seconds it looks again; None for never.
-        began: in which turn of the stage that wait began.
-        alarm: rings when it is to look again.
-        is_over: whether it has come to its end.
     """
 
     def __init__(

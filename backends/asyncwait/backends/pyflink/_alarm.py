@@ -17,12 +17,7 @@ class Clock(Protocol):
 
 
 class Alarm:
-    """Something that is called at a time, unless it is cancelled.
-
-    Args:
-        when: by the clock.
-        ring: what is called, on the loop.
-    """
+    """Something that is called at a time, unless it is cancelled."""
 
     def __init__(self, when: float, ring: Callable[[], object]) -> None:
         self._when, self._ring = when, ring

@@ -18,11 +18,7 @@ Ending: TypeAlias = Callable[[], Any]
 
 
 class Call:
-    """What a coroutine awaits.
-
-    Args:
-        begin: has it begin, in a context, and is given what to call when it has ended.
-    """
+    """What a coroutine awaits."""
 
     def __init__(self, begin: Callable[[Context, Callable[[Ending], object]], object]) -> None:
         self.begin = begin

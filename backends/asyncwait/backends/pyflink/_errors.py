@@ -11,12 +11,7 @@ class PyFlinkFailed(AsyncWaitError, RuntimeError):
 
 
 class Failures:
-    """Tells what an error of PyFlink's stands for.
-
-    Args:
-        records: which it may name.
-        function: whose handler may have raised its cause.
-    """
+    """Tells what an error of PyFlink's stands for."""
 
     def __init__(self, records: Records, function: CalledFunction) -> None:
         self._records, self._function = records, function

@@ -24,13 +24,7 @@ Spawn: TypeAlias = Callable[..., object]
 
 
 class CalledFunction:
-    """Calls the function on the loop, whoever of PyFlink's threads asks for it.
-
-    Args:
-        parts: of the function.
-        spawn: starts tasks of the operator.
-        look: called when a call has ended.
-    """
+    """Calls the function on the loop, whoever of PyFlink's threads asks for it."""
 
     def __init__(self, parts: FunctionParts, spawn: Spawn, look: Callable[[], object]) -> None:
         self.parts = parts

@@ -20,11 +20,7 @@ _NO_WATERMARK = -(1 << 63)
 
 
 class Output:
-    """What PyFlink calls its output processor.
-
-    Args:
-        emit: puts results out.
-    """
+    """What PyFlink calls its output processor."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -35,13 +31,7 @@ class Output:
 
 
 def made(config: OperatorConfig, function: CalledFunction, emit: Emit) -> Any:
-    """Return an `AsyncOperation`, as its worker in a cluster makes it.
-
-    Args:
-        config: mode, capacity, timeout, retry.
-        function: the user's.
-        emit: puts results out.
-    """
+    """Return an `AsyncOperation`, as its worker in a cluster makes it."""
     described = _described(config, function)
     found = operation().AsyncOperation(_Serialized(described), None)
     found.set_output_processor(Output(emit))
@@ -87,11 +77,7 @@ _numbers = count()
 
 
 class _Sent:
-    """Is pickled as a number: functions of this process stay in it.
-
-    Args:
-        thing: what it is unpickled as, once.
-    """
+    """Is pickled as a number: functions of this process stay in it."""
 
     def __init__(self, thing: Any) -> None:
         self._number = next(_numbers)
@@ -106,11 +92,7 @@ def _received(number: int) -> Any:
 
 
 class _Serialized:
-    """A function as a cluster sends it to a worker.
-
-    Args:
-        described: the function, with what it is called by.
-    """
+    """A function as a cluster sends it to a worker."""
 
     metric_enabled = False
     runtime_context = SimpleNamespace(

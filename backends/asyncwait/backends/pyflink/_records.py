@@ -7,13 +7,7 @@ from asyncwait.spec import Record
 
 
 class Held:
-    """What PyFlink takes for an input: a record, and what it knows it by.
-
-    Args:
-        record: the record.
-        named: where it is put when PyFlink names it, which it does in errors.
-        name: what it is named.
-    """
+    """What PyFlink takes for an input: a record, and what it knows it by."""
 
     def __init__(self, record: Record, named: "dict[str, Held]", name: str) -> None:
         self.record, self._named, self._name = record, named, name

@@ -14,13 +14,7 @@ from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot
 
 
 class PyFlinkSide:
-    """Makes the operation, and does to it what a worker does, in a thread of its own.
-
-    Args:
-        config: mode, capacity, timeout, retry.
-        function: the user's.
-        stage: where threads take turns.
-    """
+    """Makes the operation, and does to it what a worker does, in a thread of its own."""
 
     def __init__(self, config: OperatorConfig, function: CalledFunction, stage: Stage) -> None:
         self._config, self._function, self._stage = config, function, stage

@@ -30,12 +30,7 @@ def here() -> "Stage":
 
 
 class Stage:
-    """Where threads take turns.
-
-    Args:
-        clock: the loop's.
-        look: called on the loop when there may be something to do.
-    """
+    """Where threads take turns."""
 
     def __init__(self, clock: Clock, look: Callable[[], object]) -> None:
         self.clock, self._look = clock, look

@@ -51,11 +51,7 @@ class Lock:
 
 
 class Condition:
-    """Lets a thread wait until another one notifies it.
-
-    Args:
-        lock: that whoever uses it holds.
-    """
+    """Lets a thread wait until another one notifies it."""
 
     def __init__(self, lock: Lock) -> None:
         self._stage, self._lock = here(), lock
@@ -141,7 +137,6 @@ class Timer:
 
     Args:
         interval: for so many seconds; more than a thread can wait for ends it, as in Python.
-        function: what it calls then.
     """
 
     def __init__(self, interval: float, function: Callable[[], object]) -> None:

@@ -1,20 +1,29 @@
-"""What a name of a backend stands for, and how one talks with the processes that serve it."""
+"""What a name of a backend stands for, and how one talks with the processes that serve it.
+
+Our own child says one JSON value on each line: an empty line when it runs, then `Hello` or
+`Refused` when it has loaded the backend, and then a `Told` for each scenario that it is asked for.
+An empty line asks for a batch to be played. Foreign programs speak less than this: see
+json-lines.md.
+"""
 
 import shlex
 import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Protocol, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.running._names import UnknownBackend
-from asyncwait.conformance.running._talk import Asked, Hello, Refused, Told
-from asyncwait.spec import InvalidConfig
+from asyncwait.conformance.expected_failures import ExpectedFailures
+from asyncwait.conformance.running._backend import Lacks
+from asyncwait.conformance.running._names import Fault, UnknownBackend
+from asyncwait.spec import AsyncWaitError, InvalidConfig, MissingExtra
 from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
     NUMBERED,
+    Capability,
     Ending,
     EndingKind,
     Leg,
@@ -27,6 +36,74 @@ from asyncwait.spec.scenario import (
     trace_from_json,
 )
 from asyncwait.spec.texts import one_line
+
+
+class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
+    """What a backend says of itself.
+
+    Args:
+        spec: the version of the specification that it claims; empty for the newest.
+    """
+
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    expected_failures: ExpectedFailures = {}
+    batch: bool = False
+    further: bool = False
+    spec: str = ""
+    lacking: Mapping[Capability, Lacks] = {}
+    protocol: int = 1
+    owes: bool = False
+
+
+class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
+    """Why there is no backend, which whoever asked for it can mend."""
+
+    text: str
+    needs: str = ""
+    extra: str = ""
+
+    @classmethod
+    def of(cls, error: AsyncWaitError) -> "Refused":
+        """Return what stands for `error`."""
+        if isinstance(error, MissingExtra):
+            return cls(str(error), error.needs, error.extra)
+        return cls(str(error))
+
+    @property
+    def error(self) -> AsyncWaitError:
+        """The error that it stands for."""
+        return MissingExtra(self.needs, self.extra) if self.extra else UnknownBackend(self.text)
+
+
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """What the child has to play: one scenario, or what it chooses of many."""
+
+    scenario: Scenario | None = None
+    further: dict[str, Scenario] | None = None
+
+
+class Told(Struct, frozen=True, omit_defaults=True):
+    """What came of a scenario.
+
+    Args:
+        trace: what was observed, as JSON of a Trace; empty for none.
+        name: of a further run; empty for the end of them.
+    """
+
+    trace: Raw = Raw()
+    error: str = ""
+    refused: Refused | None = None
+    name: str = ""
+    scenario: Scenario | None = None
+
+
+class Listed(Struct, frozen=True):
+    """The names that are known."""
+
+    names: tuple[str, ...]
+    broken: Mapping[str, str]
+    faults: tuple[Fault, ...] = ()
+
 
 START_SECONDS = 30.0
 """How long an interpreter and the suite itself may take to be there in a child."""
@@ -71,13 +148,7 @@ class Speech(Protocol):
         ...
 
     def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
-        """Return the line that asks for `scenario`.
-
-        Args:
-            scenario: what is to be played.
-            number: of it.
-            protocol: the version that is spoken; see `Hello`.
-        """
+        """Return the line that asks for `scenario`."""
         ...
 
     def astray(self, line: bytes, number: int, protocol: int) -> str:
@@ -102,7 +173,6 @@ class InPython(Struct, frozen=True):
 
     Args:
         name: registered, or "module:callable".
-        folder: where its module may stand, besides where this process finds modules.
     """
 
     name: str
@@ -164,7 +234,6 @@ class Program(Struct, frozen=True):
 
     Args:
         name: "exec:" and its command.
-        command: what to start.
     """
 
     name: str
@@ -277,10 +346,6 @@ def exec_name(command: str) -> str:
 
 def named(name: str, folder: str = "") -> InPython | Program:
     """Return what `name` stands for: "exec:" and a command, a registered name, module:callable.
-
-    Args:
-        name: of a backend.
-        folder: where a module may stand, besides where this process finds modules.
 
     Raises:
         UnknownBackend: the command can't be started.

@@ -6,7 +6,7 @@
 import json
 
 from asyncwait.spec.scenario._schema import described_parts, schema_of
-from asyncwait.spec.vectors._files import VectorFile
+from asyncwait.spec.vectors._vector import VectorFile
 
 _ABOUT = "A file of vectors: scenarios, the rules they prove, and what they come to."
 

@@ -1,4 +1,4 @@
-"""Whether all operators that keep the rules come to the same in a scenario.
+"""Vectors from the suite: made of all examples, each outcome once, and run on a backend.
 
 They do if two things hold. The plan alone says what each record comes to: no clock, no race and no
 order of calls has a part in it. And the consumer reads to the end, so that all of it comes out, or
@@ -7,10 +7,31 @@ the one error that there can be. What is left open then is the order inside a se
 Where that can't be told by the simple looks below, a scenario counts as one of several outcomes.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, TypeAlias
 
-from asyncwait.spec import Record
-from asyncwait.spec.scenario import Plan, Scenario, Step, identity
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.expected_failures import sort_out
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import Broken, Served
+from asyncwait.spec import AsyncWaitError, Record
+from asyncwait.spec.rules import areas, rules, spec_version
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Plan,
+    Scenario,
+    Step,
+    Trace,
+    identity,
+    needs,
+)
+from asyncwait.spec.vectors import FORMAT, Outcome, Vector, VectorFile, outcome_of
 
 _READS = {"read", "pause", "block"}
 _FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
@@ -123,3 +144,96 @@ def _may_fail(scenario: Scenario, plan: Plan, step: Step) -> bool:
     if scenario.retry is not None and scenario.retry.on_result == "breaks":
         return True
     return is_late or step.does in {"raise", "misreturn"}
+
+
+def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
+    """Return the vectors of all examples, by the name of their file.
+
+    Raises:
+        AsyncWaitError: it gives no trace of an example.
+    """
+    found: dict[str, list[Vector]] = defaultdict(list)
+    known = rules()
+    played = reference.play([example.scenario for example in EXAMPLES])
+    for example, run in zip(EXAMPLES, played, strict=True):
+        if isinstance(run, Broken):
+            raise AsyncWaitError(f"{reference.name} plays no {example.name}: {run.text}")
+        found[known[example.rules[0]].area].append(_vector(example, run))
+    return {
+        f"{areas()[area].folder}.json": VectorFile(FORMAT, spec_version(), area, tuple(vectors))
+        for area, vectors in found.items()
+    }
+
+
+def _vector(example: Example, run: Trace) -> Vector:
+    asked = needs(example.scenario)
+    return Vector(
+        example.name,
+        example.sentence,
+        example.rules,
+        tuple(each.value for each in Capability if each in asked),
+        example.scenario,
+        _outcome(example, run),
+    )
+
+
+def _outcome(example: Example, run: Trace) -> Outcome | None:
+    outcome = outcome_of(example.scenario, run) if has_one_outcome(example.scenario) else None
+    if outcome is None:
+        return None
+    is_whole = outcome.how == "finished" or outcome.error == "PlannedSourceError"
+    return outcome if is_whole else replace(outcome, output=None)
+
+
+Kind: TypeAlias = Literal["pass", "fail", "error", "not applicable"]
+
+
+class Found(Struct, frozen=True):
+    """What a vector shows of a backend.
+
+    Args:
+        kind: whether it "pass"es or "fail"s; "error" where there is no run to look at.
+    """
+
+    vector: Vector
+    kind: Kind
+    why: tuple[str, ...] = ()
+
+
+def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
+    """Play vectors as they stand; yield what each shows, those that can't be played first."""
+    fitting = []
+    for vector in vectors:
+        if lacking := [name for name in vector.needs if not _has(backend, name)]:
+            yield Found(vector, "not applicable", tuple(lacking))
+        else:
+            fitting.append(vector)
+    runs = backend.play([vector.scenario for vector in fitting])
+    for vector, run in zip(fitting, runs, strict=True):
+        yield _found(backend, vector, run)
+
+
+def _has(backend: Served, name: str) -> bool:
+    return name in ALL_CAPABILITIES and Capability(name) in backend.capabilities
+
+
+def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
+    if isinstance(run, Broken):
+        return Found(vector, "error", (run.text,))
+    applicable = {
+        name: rule for name, rule in rules().items() if rule.applies_to(backend.capabilities)
+    }
+    judged = judge(vector.scenario, run, {name: CHECKS[name] for name in applicable})
+    if judged.error:
+        return Found(vector, "error", (judged.error,))
+    broken = {
+        name: violation
+        for name, violation in judged.violations()
+        if applicable[name].level == "MUST"
+    }
+    said = sort_out(vector.scenario, broken, backend.expected_failures)
+    why = [f"{name}: {broken[name].text}" for name in broken if name in said.findings]
+    if vector.outcome is not None and not said.known:
+        differs = vector.outcome.differs(vector.scenario, run)
+        why += [f"outcome: {differs}"] * bool(differs)
+    return Found(vector, "fail" if why else "pass", tuple(why))

@@ -1,9 +1,46 @@
 """How examples are written: a plan in one line, and inputs without their repetitions."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import Handler, Plan, Step, Timed
+from asyncwait.spec.scenario import Handler, Plan, Scenario, Step, Timed
+
+P = ParamSpec("P")
+
+
+class Example(Struct, frozen=True):
+    """A hand-written scenario."""
+
+    name: str
+    rules: tuple[str, ...]
+    sentence: str
+    scenario: Scenario
+
+
+def examples_of(
+    make: Callable[P, Scenario],
+) -> Callable[Concatenate[str, str, P], Example]:
+    """Return what makes an example of "name: RULE-1, RULE-2", a sentence, and what `make` takes."""
+
+    def example(about: str, sentence: str, /, *args: P.args, **fields: P.kwargs) -> Example:
+        name, rules = about.split(": ")
+        return Example(name, tuple(rules.split(", ")), sentence, make(*args, **fields))
+
+    return example
+
+
+example = examples_of(Scenario)
+"""An example by its name and rules, a sentence, and the fields of its scenario."""
+
+
+def in_two_modes(ordered: Example) -> tuple[Example, Example]:
+    """Return an example in ordered mode, and the same in unordered mode, whose name says so."""
+    scenario = replace(ordered.scenario, mode="unordered")
+    return ordered, replace(ordered, name=f"{ordered.name}-unordered", scenario=scenario)
 
 
 def at(ms: int, *elements: Element) -> tuple[Timed, ...]:
