@@ -14,7 +14,7 @@ from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import declared, key_of
 
-# No example has this capacity, so only generated scenarios find out.
+# No example has this capacity; the last of four scenarios that the seed 49 draws does.
 AT_CAPACITY_SIX = """
 from contextlib import asynccontextmanager
 
@@ -72,16 +72,16 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
 
 @pytest.mark.parametrize("shrinks", [True, False])
 def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder, *, shrinks: bool) -> None:
-    """The smallest failure stands in front: two records that change places. It takes time."""
+    """The smallest failure stands in front, with what was stored. It takes time."""
     write(gate, UNORDERED)
 
-    verdict = verify("gate:backend", Coverage(200, 1, ("ORD-1",), shrinks=shrinks))
+    verdict = verify("gate:backend", Coverage(4, 49, ("ORD-1",), shrinks=shrinks))
 
     (result,) = verdict.results
     first, *others = result.failures
     assert result.status == "fail"
     if shrinks:
-        assert (first.case.name, len(first.case.planned.inputs)) == ("shrunk", 2)
+        assert (first.case.name, len(first.case.planned.inputs)) == ("shrunk", 1)
         assert first.violation.text.startswith("results of Record ")
         first = others[0]
     assert first.case.name.startswith("generated ")
