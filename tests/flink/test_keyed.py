@@ -6,12 +6,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from flink_runs import SCENARIOS, broken_by
 
 from asyncwait.backends.flink import FlinkFailed, FlinkUnavailable, _jvm, open_keyed_operator
 from asyncwait.backends.flink._keyed_state import restorable_by_key
-from asyncwait.backends.flink.conformance import keyed_backend
-from asyncwait.conformance.running import adapted
 from asyncwait.spec import (
     Barrier,
     CallFailed,
@@ -26,7 +23,6 @@ from asyncwait.spec import (
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.spec.scenario import id_of
 
 pytestmark = pytest.mark.usefixtures("flink")
 
@@ -337,59 +333,3 @@ def test_a_function_that_raises_fails_the_task_in_a_wrapper(values: list[str]) -
         outputs(Function(), *map(Record, values))
     assert "Failed to async invoke the record" in str(raised.value)
     assert repr(raised.value.__cause__) == "LookupError('a')"
-
-
-# What the suite finds
-
-
-@pytest.mark.parametrize(
-    ("example", "rule"),
-    [
-        ("three-keys-and-room-for-4", "CAP-5"),  # KO-7
-        ("supplier-that-raises", "RES-4"),  # KO-9
-        ("callback-raises-at-once", "FAIL-1"),  # KO-10
-        ("restored-with-four-keys", "SNAP-4"),  # KO-11
-        ("crash-after-crash", "SNAP-2"),  # KO-11
-        ("snapshot-before-a-watermark-behind-it", "SNAP-3"),  # KO-11
-        ("stored-watermarks-come-out-again", "REST-6"),  # KO-11
-        ("not-twice-after-it-was-idle", "REST-6"),  # KO-12
-        ("restored-into-order-by-key", "WM-3"),  # KO-12
-        ("restored-into-order-by-key", "REST-3"),  # KO-12
-        ("statuses-behind-a-slow-record", "WM-5"),  # LM-2
-        ("a-call-gives-none", "RES-3"),  # CO-7
-        ("deadline-in-millions-of-years", "TIME-1"),  # TO-3
-        ("handler-gives-none", "FAIL-2"),  # TO-9
-        ("handler-raises", "TIME-4"),  # TO-10
-    ],
-)
-def test_a_departure_is_convicted(example: str, rule: str) -> None:
-    """By the rule that says what holds here instead."""
-    assert rule in broken_by(keyed_backend(), example)
-
-
-@pytest.mark.parametrize(
-    "example",
-    [
-        "one-call-after-another",
-        "called-behind-a-watermark",
-        "finished-and-held-by-a-watermark",
-        "late-one-after-the-other",
-        "keys-that-look-alike",
-        "waiting-takes-room",
-        "a-snapshot-of-a-line",
-        "as-many-keys-as-records",
-        "one-key-and-a-watermark",
-        "a-long-stream-is-let-go",
-    ],
-)
-def test_what_flink_does_as_it_is_specified_is_not_convicted(example: str) -> None:
-    """No rule is broken."""
-    assert broken_by(keyed_backend(), example) == set()
-
-
-def test_a_run_is_the_same_each_time() -> None:
-    """The order in which Flink has its keys, too."""
-    flink = keyed_backend()
-    scenario = adapted(SCENARIOS["restored-with-four-keys"], flink.capabilities)
-    traces = [trace for _ in range(5) for trace in flink.run([scenario])]
-    assert all(trace == traces[0] for trace in traces), id_of(scenario)
