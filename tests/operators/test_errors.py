@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Sleeper, Source, echo, failure_of, read_all
+from operators import Sleeper, Source, echo, failure_of, read_all
 
 from asyncwait.spec import (
     CallFailed,
@@ -156,12 +156,13 @@ def length_of(traceback: Any) -> int:
     return 0 if traceback is None else 1 + length_of(traceback.tb_next)
 
 
-@pytest.mark.parametrize("name", ["pool", "emitter"])
-async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(name: str) -> None:
+async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(
+    open_operator: OpenOperator,
+) -> None:
     """It is the very object that comes again, also after leaving."""
     lengths = set()
 
-    async with OPERATORS[name](OperatorConfig(), Sleeper(), Source("x!")) as results:
+    async with open_operator(OperatorConfig(), Sleeper(), Source("x!")) as results:
         error = await failure_of(results)
     for _ in range(3):
         assert await failure_of(results) is error

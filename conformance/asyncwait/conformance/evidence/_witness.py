@@ -1,4 +1,4 @@
-"""What a witness is: two hand-written runs that show what a check can see and what it must not."""
+"""What witnesses are: hand-written runs that show what a check can see and what it must not."""
 
 from msgspec import Struct
 
@@ -26,3 +26,21 @@ class Witness(Struct, frozen=True):
     violating: Run
     legal: Run
     text: str
+
+
+class NearMiss(Struct, frozen=True):
+    """A further run at the border of a check, on either side.
+
+    Args:
+        rule: id of the rule.
+        run: what happened.
+        text: what the check says of it, whole; nothing where the rule is not broken.
+        applies: whether the rule applies in a run that does not break it.
+        also: ids of the other rules that it breaks, apart by blanks.
+    """
+
+    rule: str
+    run: Run
+    text: str = ""
+    applies: bool = True
+    also: str = ""
