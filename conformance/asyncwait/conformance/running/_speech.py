@@ -170,7 +170,7 @@ class InPython(Struct, frozen=True):
         return trace_of(told_from(line))
 
     def lost(self, how: EndingKind, detail: str) -> Trace:
-        """Return what stands for a lost run: it is the operator that blocks our child, or ends it."""
+        """Return what stands for a lost run: the operator blocks our child, or ends it."""
         return failed(how, detail)
 
     def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:  # noqa: ARG002 - ours is sent nothing first
