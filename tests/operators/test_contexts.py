@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 from operators import Source
 
-from asyncwait.spec import OpenOperator, OperatorConfig, Record, ResultFuture
+from asyncwait.spec import OpenOperator, OperatorConfig, ResultFuture
 
 pytestmark = pytest.mark.anyio
 
@@ -101,52 +101,6 @@ async def test_a_thread_sees_what_its_call_has_set(open_operator: OpenOperator) 
 
     async with open_operator(OperatorConfig(capacity=1), fn, Source("a", "b")) as results:
         assert await out_of(results) == ["opened", "a", "opened", "b"]
-
-
-async def test_what_is_set_while_results_are_read_is_seen_by_nobody(
-    open_operator: OpenOperator,
-) -> None:
-    """Results may come from a generator, which runs when they are collected."""
-    fn = Looking()
-
-    def lazily(value: str) -> Generator[str]:
-        REQUEST.set("reading")
-        yield value
-
-    async def generating(value: str) -> Any:
-        fn.seen.append(REQUEST.get())
-        await anyio.lowlevel.checkpoint()
-        return lazily(value)
-
-    async with open_operator(OperatorConfig(capacity=1), generating, Source(*"abc")) as results:
-        assert await out_of(results) == list("abc")
-
-    assert fn.seen == ["opened"] * 3
-
-
-@pytest.mark.parametrize("leaves", [False, True])
-async def test_a_generator_can_reset_what_it_has_set(
-    open_operator: OpenOperator, *, leaves: bool
-) -> None:
-    """`ContextVar.reset` works in the context alone in which the variable was set."""
-    seen: list[str] = []
-
-    async def elements() -> AsyncIterator[Record]:
-        for value in "abc":
-            token = REQUEST.set(value)
-            try:
-                yield Record(value)
-            finally:
-                seen.append(REQUEST.get())
-                REQUEST.reset(token)
-
-    async with open_operator(OperatorConfig(capacity=1), Looking(), elements()) as results:
-        assert (await anext(results)).value == "a"
-        if not leaves:
-            assert await out_of(results) == ["b", "c"]
-
-    assert seen == list("abc")[: len(seen)]
-    assert seen
 
 
 async def test_open_and_close_share_the_context_of_the_consumer(

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Sleeper, Source, echo, failure_of, read_all
+from operators import Sleeper, Source, echo, failure_of, read_all
 
 from asyncwait.spec import (
     CallFailed,
@@ -18,7 +18,6 @@ from asyncwait.spec import (
     Record,
     Retry,
     RetryAfter,
-    Snapshot,
     TooManyAbandonedCalls,
 )
 
@@ -49,30 +48,14 @@ def raising(error: BaseException) -> Callable[[Any], Any]:
     return fn
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"config": "ordered"}, "config must be an OperatorConfig, got 'ordered' (str)"),
-        ({"fn": 7}, "fn must be a coroutine function or have async_invoke(), got 7 (int)"),
-        ({"elements": [1]}, "elements must be an async iterable of elements, got [1] (list)"),
-        ({"restore": b"x"}, "restore must be a Snapshot or None, got b'x' (bytes)"),
-        (
-            {"restore": Snapshot(1, (7,))},  # type: ignore[arg-type]
-            "restore.in_flight must be records, watermarks and statuses, got 7 (int)",
-        ),
-    ],
-    ids=["config", "fn", "elements", "restore", "in_flight"],
-)
-async def test_wrong_arguments_are_refused_where_they_are_given(
-    open_operator: OpenOperator, arguments: dict[str, Any], message: str
-) -> None:
-    """Before anything is opened, with name, value and type."""
-    right = {"config": OperatorConfig(), "fn": echo, "elements": Source(), "restore": None}
+def refusing(given: Any) -> Any:
+    """A function in callback form that completes its record with what is no error."""
 
-    with pytest.raises(InvalidConfig) as caught:
-        open_operator(**(right | arguments))
+    class Client:
+        def async_invoke(self, _: str, result: Any) -> None:
+            result.complete_exceptionally(given)
 
-    assert str(caught.value) == message
+    return Client()
 
 
 async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOperator) -> None:
@@ -82,36 +65,31 @@ async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOpera
         async def async_invoke(self, value: str, result: Any) -> None:
             result.complete([value])
 
-    with pytest.raises(InvalidConfig, match=r"^fn\.async_invoke must be a plain function: "):
+    with pytest.raises(InvalidConfig, match=r"^fn\.async_invoke must be "):
         open_operator(OperatorConfig(), Mixed(), Source("a"))
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
-    [(None, "None (NoneType)"), ("text", "'text' (str)"), (b"b", "b'b' (bytes)"), (7, "7 (int)")],
+    ("fn", "told"),
+    [
+        (str.upper, "'A'"),
+        *((refusing(given), repr(given)) for given in ("line is down", None, ValueError)),
+    ],
+    ids=["no coroutine function", "text", "none", "class"],
 )
-async def test_what_is_no_collection_is_shown(
-    open_operator: OpenOperator, given: Any, shown: str
+async def test_a_slip_in_the_function_fails_its_record_with_a_type_error(
+    open_operator: OpenOperator, fn: Any, told: str
 ) -> None:
-    """With the record, and what should have come."""
-    error = await error_of(open_operator, giving(given), "a")
+    """It shows what was given, and is not wrapped again."""
+    error = await error_of(open_operator, fn, "a")
 
-    assert type(error) is InvalidResult
-    assert str(error) == (
-        f"Record 'a': expected an iterable of results, got {shown}; "
-        "return [] for none and [result] for one"
+    assert (type(error), error.record, type(error.__cause__)) == (
+        CallFailed,
+        Record("a"),
+        TypeError,
     )
-
-
-async def test_a_plain_function_is_told_so(open_operator: OpenOperator) -> None:
-    """Forgetting `async` is found at the first record, and the message is not wrapped again."""
-    error = await error_of(open_operator, str.upper, "a")
-
-    assert str(error) == (
-        "Record 'a': the call failed: TypeError(\"expected an awaitable from fn, got 'A'; "
-        'is it an `async def`?")'
-    )
-    assert isinstance(error.__cause__, TypeError)
+    assert f"got {told}" in str(error.__cause__)
+    assert str(error).count("TypeError") == 1
 
 
 async def test_a_stop_iteration_of_a_plain_function_ends_nothing(
@@ -148,11 +126,7 @@ async def test_calls_that_run_on_are_told_with_their_number(open_operator: OpenO
     fn.clean_up = 50
     fn.timeout = lambda value: [value]
 
-    async with open_operator(
-        OperatorConfig("ordered", 1, 1), fn, Source("a9", "b9", "c9")
-    ) as results:
-        error = await failure_of(results)
-        assert 2 < anyio.current_time() <= 2.02
+    error = await error_of(open_operator, fn, "a9", "b9", "c9", capacity=1, timeout=1)
 
     assert type(error) is TooManyAbandonedCalls
     assert error.record is None
@@ -173,9 +147,7 @@ async def test_what_can_not_be_shown_fails_as_anything_else(open_operator: OpenO
     error = await error_of(open_operator, raising(reason), Record(value))
 
     assert (type(error), error.record.value, error.__cause__) == (CallFailed, value, reason)
-    assert str(error) == (
-        "Record <Hidden, whose repr raised AssertionError>: the call failed: ValueError('no')"
-    )
+    assert "<Hidden, whose repr raised AssertionError>" in str(error)
     assert type(await error_of(open_operator, giving(Hidden()), "a")) is InvalidResult
 
 
@@ -184,12 +156,13 @@ def length_of(traceback: Any) -> int:
     return 0 if traceback is None else 1 + length_of(traceback.tb_next)
 
 
-@pytest.mark.parametrize("name", ["pool", "emitter"])
-async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(name: str) -> None:
+async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(
+    open_operator: OpenOperator,
+) -> None:
     """It is the very object that comes again, also after leaving."""
     lengths = set()
 
-    async with OPERATORS[name](OperatorConfig(), Sleeper(), Source("x!")) as results:
+    async with open_operator(OperatorConfig(), Sleeper(), Source("x!")) as results:
         error = await failure_of(results)
     for _ in range(3):
         assert await failure_of(results) is error
@@ -208,8 +181,8 @@ async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: Open
     for fn.failure in (cause, whole):
         error = await error_of(open_operator, fn, "a")
 
-        assert str(error) == "Record 'a': the call failed: ValueError('a')"
         assert error.__cause__ is reason
+        assert "handler" not in str(error)
 
 
 async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenOperator) -> None:
@@ -222,10 +195,7 @@ async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenO
     fn.failure = breaks
     error = await error_of(open_operator, fn, "a")
 
-    assert str(error) == (
-        "Record 'a': the call failed: ValueError(1), and the failure handler raised "
-        "KeyError('no such queue')"
-    )
+    assert all(told in str(error) for told in ("ValueError(1)", "KeyError('no such queue')"))
     assert isinstance(error.__cause__, KeyError)
     assert isinstance(error.__cause__.__context__, CallFailed)
 
@@ -243,8 +213,7 @@ async def test_a_predicate_is_given_the_very_error(open_operator: OpenOperator) 
 
     # RetryAfter speaks for itself, and nothing is asked after the last attempt.
     assert [each is raised[0] for each in given] == [True]
-    assert error.__cause__ is raised[2]
-    assert str(error) == "Record 'a': the call failed: KeyError('b') (after 3 attempts)"
+    assert (error.__cause__, error.attempts) == (raised[2], 3)
 
 
 class Throttled(RetryAfter):
@@ -267,25 +236,8 @@ async def test_a_retry_after_without_seconds_fails_its_record(
 
     assert type(error) is CallFailed
     assert error.__cause__ is reason
-    assert str(error).endswith("does its __init__ call super().__init__(seconds)?")
+    assert "super().__init__(seconds)" in str(error)
     assert error.record == Record("a")
-
-
-@pytest.mark.parametrize("given", ["line is down", None, ValueError], ids=repr)
-async def test_a_completion_with_what_is_no_error_is_told_so(
-    open_operator: OpenOperator, given: Any
-) -> None:
-    """The record fails all the same: something was wrong with it."""
-
-    class Client:
-        def async_invoke(self, _: str, result: Any) -> None:
-            result.complete_exceptionally(given)
-
-    error = await error_of(open_operator, Client(), "a")
-
-    assert type(error) is CallFailed
-    assert isinstance(error.__cause__, TypeError)
-    assert str(error.__cause__) == f"complete_exceptionally() takes an exception, got {given!r}"
 
 
 async def slow(value: str) -> list[str]:
@@ -323,55 +275,41 @@ async def test_a_key_that_can_not_be_looked_up_fails_the_operator(
 
     error = await error_of(open_operator, slow, *records, mode="key-ordered")
 
-    assert str(error) == (
-        f"Record {value!r} (key Unlike()): its key can't be compared with others, as in a dict: "
-        f"ValueError({said!r})"
-    )
-    assert isinstance(error.__cause__, ValueError)
+    assert (error.record.value, repr(error.__cause__)) == (value, f"ValueError({said!r})")
 
 
-async def test_closing_the_source_is_a_note_on_what_open_raised(
-    open_operator: OpenOperator,
-) -> None:
-    """It was closed because of that."""
-    fn: Any = Sleeper()
-    source = Source("a1")
-    source.closing_error = OSError("busy")
-    fn.open = lambda: raising(LookupError("open"))(None)
-
-    with pytest.raises(LookupError, match=r"^open") as caught:
-        async with open_operator(OperatorConfig(), fn, source):
-            pytest.fail("the body must not run")
-
-    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('busy')"]
-
-
-@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ("open", ["OSError('source')"]),
+        ("body", ["OSError('source')", "LookupError('close')"]),
+        ("source", ["LookupError('close')"]),
+    ],
+)
 async def test_the_first_that_went_wrong_comes_out_with_the_others_as_notes(
-    open_operator: OpenOperator, *, raises: bool
+    open_operator: OpenOperator, first: str, others: list[str]
 ) -> None:
-    """Body, source, function, in this order."""
-    body = KeyError("body") if raises else None
+    """Opening or body, source, function, in this order."""
     source = Source("a1", 99)
     source.closing_error = OSError("source")
     fn: Any = Sleeper()
+    fn.open = lambda: raising(LookupError("open"))(None) if first == "open" else None
     fn.close = lambda: raising(LookupError("close"))(None)
 
-    with pytest.raises(Exception) as caught:  # noqa: PT011, PT012 - one of two
+    with pytest.raises((OSError, LookupError), match=first) as caught:  # noqa: PT012 - of the body, too
         async with open_operator(OperatorConfig(), fn, source):
-            if body is not None:
-                raise body
+            if first == "body":
+                raise LookupError("body")
 
-    note = "Closing the operator raised, too: "
-    notes = [f"{note}OSError('source')", f"{note}LookupError('close')"]
-    assert caught.value is (source.closing_error if body is None else body)
-    assert caught.value.__notes__ == (notes[1:] if body is None else notes)
+    assert caught.value.__notes__ == [
+        f"Closing the operator raised, too: {each}" for each in others
+    ]
 
 
 async def test_a_failed_call_ends_the_stream_and_no_group_stands_round_it(
     open_operator: OpenOperator,
 ) -> None:
     """The plain error, on both loops, also where the body lets it through."""
-    with pytest.raises(CallFailed, match=r"^Record 'x!': the call failed: ValueError"):
+    with pytest.raises(CallFailed, match=r"^Record 'x!': "):
         async with open_operator(OperatorConfig(), Sleeper(), Source("x!", "a9")) as results:
             await read_all(results)

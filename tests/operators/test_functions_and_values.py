@@ -2,14 +2,14 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 import anyio
 import pytest
-from operators import SIDE_BY_SIDE, Source, read_all, read_timed
+from operators import SIDE_BY_SIDE, Callbacks, Source, read_all, read_timed
 
-from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record, Watermark
+from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio
 
@@ -86,26 +86,10 @@ class Hostile:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __eq__(self, other: object) -> bool:
-        raise AssertionError("compared")
+    def _refuse(self, *_: Any) -> Any:
+        raise AssertionError("looked at")
 
-    def __bool__(self) -> bool:
-        raise AssertionError("taken for a truth")
-
-    def __len__(self) -> int:
-        raise AssertionError("measured")
-
-    def __repr__(self) -> str:
-        raise AssertionError("shown")
-
-    def __iter__(self) -> Iterator[Any]:
-        raise AssertionError("iterated")
-
-    def __copy__(self) -> "Hostile":
-        raise AssertionError("copied")
-
-    def __deepcopy__(self, memo: Any) -> "Hostile":
-        raise AssertionError("copied")
+    __eq__ = __bool__ = __len__ = __repr__ = __iter__ = __copy__ = __deepcopy__ = _refuse
 
 
 ODD = [None, 0, 0.0, False, "", b"", (), [], {}, set[int](), 1, 1.0, True, float("nan"), Hostile()]
@@ -135,32 +119,14 @@ async def test_values_and_keys_keep_identity_and_type(
     assert all(element.key is element.value for element in out)
 
 
-async def feed(*elements: Record | Watermark) -> AsyncIterator[Record | Watermark]:
-    """Give these, all at once."""
-    for element in elements:
-        yield element
-
-
-async def values_of(results: Any) -> list[Any]:
-    """Read to the end; a watermark is its time."""
-    return [
-        element.value if isinstance(element, Record) else element.timestamp
-        async for element in results
-    ]
-
-
 async def test_a_line_may_be_long(open_operator: OpenOperator) -> None:
     """Each of thousands frees the key for the next, whose call answers at once."""
     count = 5_000
-
-    class AtOnce:
-        def async_invoke(self, value: int, result: Any) -> None:
-            result.complete([value])
-
+    at_once = Callbacks(lambda value, result: result.complete([value]))
     config = OperatorConfig("key-ordered", capacity=count)
-    source = feed(*(Record(number, key="x") for number in range(count)))
-    async with open_operator(config, AtOnce(), source) as results:
-        assert await values_of(results) == list(range(count))
+    source = Source(*(Record(number, key="x") for number in range(count)))
+    async with open_operator(config, at_once, source) as results:
+        assert await read_all(results) == list(range(count))
 
 
 class Row:

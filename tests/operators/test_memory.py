@@ -16,7 +16,6 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Record,
-    ResultFuture,
     Retry,
     RetryAfter,
     Snapshot,
@@ -112,29 +111,48 @@ async def test_what_was_emitted_dies(
         assert watched.alive() == alive
 
 
-async def test_what_was_emitted_dies_while_others_run(open_operator: OpenOperator) -> None:
-    """A call that takes for ever keeps its own record, and no other."""
+@pytest.mark.parametrize(
+    ("config", "given", "script", "results", "alive"),
+    [
+        (OperatorConfig("unordered", 5, 10**7), "two", [10**6, *[1] * 30], 60, 2),
+        *((OperatorConfig(mode, 3), "none", [0] * 20, 0, 0) for mode in MODES),
+        (OperatorConfig("ordered", 3, 99), "by callback", [0] * 20, 20, 0),
+        (OperatorConfig("ordered", 3), "two, restored", [], 40, 0),
+    ],
+    ids=["while another runs", *(f"no results, {mode}" for mode in MODES), "callback", "restored"],
+)
+async def test_what_is_through_dies_however_it_came(
+    open_operator: OpenOperator,
+    config: OperatorConfig,
+    given: str,
+    script: list[float],
+    *,
+    results: int,
+    alive: int,
+) -> None:
+    """A client that drops its futures drops the records; a snapshot is its owner's to keep."""
     watched = Watched()
-    source = fed(watched, 10**6, *[1] * 30)
+    fn: Any = watched
 
-    async with open_operator(OperatorConfig("unordered", 5, 10**7), watched, source) as results:
-        await drop(results, 60)
-        await turns(20)
-        assert watched.alive() == 2
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_records_without_results_die(open_operator: OpenOperator, mode: Mode) -> None:
-    """Nobody takes them."""
-    watched = Watched()
-
-    async def fn(value: Value) -> list[Any]:
+    async def none(_: Value) -> list[Any]:
         return []
 
-    async with open_operator(OperatorConfig(mode, 3), fn, fed(watched, *[0] * 20)) as results:
+    if given == "none":
+        fn = none
+    elif given == "by callback":
+        fn = type("Client", (), {"async_invoke": lambda _, __, r: r.complete([watched.make()])})()
+
+    def stored() -> Snapshot | None:
+        restored = given.endswith("restored")
+        records = tuple(Record(watched.make()) for _ in range(20))
+        return Snapshot(1, records) if restored else None
+
+    async with open_operator(config, fn, fed(watched, *script), stored()) as open_results:
+        await drop(open_results, results)
         with anyio.move_on_after(5):
-            await anext(results)
-        assert watched.alive() == 0
+            await anext(open_results)
+        await turns(20)
+        assert watched.alive() == alive
 
 
 @pytest.mark.parametrize("stall", [0, 1])
@@ -156,37 +174,6 @@ async def test_records_decided_by_their_deadlines_die_when_their_calls_have_ende
     ) as results:
         await drop(results, 9)
         await anyio.sleep(1)
-        assert watched.alive() == 0
-
-
-async def test_the_callback_form_keeps_nothing(open_operator: OpenOperator) -> None:
-    """A client that drops its futures drops the records with them."""
-    watched = Watched()
-
-    class Client:
-        def async_invoke(self, value: Value, result: ResultFuture) -> None:
-            result.complete([watched.make()])
-
-    async with open_operator(
-        OperatorConfig("ordered", 3, 99), Client(), fed(watched, *[0] * 20)
-    ) as results:
-        await drop(results, 20)
-        await turns(20)
-        assert watched.alive() == 0
-
-
-async def test_what_was_restored_and_emitted_dies(open_operator: OpenOperator) -> None:
-    """The snapshot is the user's to keep, not the operator's."""
-    watched = Watched()
-
-    def stored() -> Snapshot:
-        return Snapshot(1, tuple(Record(watched.make()) for _ in range(20)))
-
-    async with open_operator(
-        OperatorConfig("ordered", 3), watched, fed(watched), stored()
-    ) as results:
-        await drop(results, 40)
-        await turns(20)
         assert watched.alive() == 0
 
 

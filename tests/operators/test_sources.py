@@ -1,6 +1,5 @@
 """What may be a source, how it is closed, and what its errors are: what no scenario says."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -86,57 +85,6 @@ async def test_many_requested_snapshots_keep_no_reader_from_the_source(
     assert out == [*(Snapshot(n, (), 0) for n in range(20)), *map(Record, ("a1", "b1", "c1"))]
 
 
-class Iterated:
-    """An iterable that is not its own iterator, and notes what of it is closed."""
-
-    def __init__(self, *, errors: bool = False) -> None:
-        self.log: list[str] = []
-        self.errors = errors
-
-    async def __aiter__(self) -> AsyncIterator[Element]:
-        try:
-            for value in ("a1", "b99"):
-                yield Record(value)
-            await anyio.sleep(999)
-        finally:
-            self.note("iterator")
-
-    async def aclose(self) -> None:
-        """Note it."""
-        self.note("iterable")
-
-    def note(self, name: str) -> None:
-        """Note it, and perhaps raise."""
-        self.log.append(name)
-        if self.errors:
-            raise OSError(name)
-
-
-async def test_an_iterable_that_can_not_be_closed_has_its_iterator_closed(
-    open_operator: OpenOperator,
-) -> None:
-    """It is the iterator that holds things."""
-    source: Any = Iterated()
-    source.aclose = None
-
-    async with open_operator(OperatorConfig(), Sleeper(), source) as results:
-        await anext(results)
-
-    assert source.log == ["iterator"]
-
-
-async def test_both_are_closed_although_both_raise(open_operator: OpenOperator) -> None:
-    """The first error comes out, and the other is a note on it."""
-    source = Iterated(errors=True)
-
-    with pytest.raises(OSError, match=r"^iterator") as caught:
-        async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source):
-            await anyio.sleep(0.5)
-
-    assert source.log == ["iterator", "iterable"]
-    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('iterable')"]
-
-
 async def test_a_source_whose_iteration_does_not_begin_has_failed(
     open_operator: OpenOperator,
 ) -> None:
@@ -151,26 +99,6 @@ async def test_a_source_whose_iteration_does_not_begin_has_failed(
     async with open_operator(OperatorConfig(), echo, source) as results:
         assert await failure_of(results) is reason
     assert source.log == ["closed"]
-
-
-@pytest.mark.parametrize(
-    "error", [OSError("busy"), asyncio.CancelledError("odd"), GeneratorExit("odd")], ids=repr
-)
-@pytest.mark.parametrize("script", [["a1"], ["a1", 99]], ids=["at the end", "left"])
-async def test_what_closing_raises_comes_out_on_leaving(
-    open_operator: OpenOperator, error: BaseException, script: list[Any]
-) -> None:
-    """Plainly, whatever it is, and the output is whole."""
-    source = Source(*script)
-    source.closing_error = error
-
-    with pytest.raises(type(error)) as caught:  # noqa: PT012 - it is raised on leaving
-        async with open_operator(OperatorConfig(), Sleeper(), source) as results:
-            assert await anext(results) == Record("a1")
-            await anyio.sleep(1)
-
-    assert caught.value is error
-    assert source.log.count("closed") == 1
 
 
 async def test_a_source_that_the_body_has_closed_is_closed_once_more(

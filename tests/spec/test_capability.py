@@ -38,39 +38,6 @@ A, B = Timed(0, Record("a")), Timed(40, Record("b"))
 FENCES = (Timed(0, Watermark(1)), Timed(0, WatermarkStatus(True)), Timed(0, LatencyMarker(1)))
 
 
-def test_capabilities_are_named_for_people() -> None:
-    """The names stand in rules, reports and gates; profiles come first."""
-    assert [each.value for each in PROFILES] == [
-        "ordered",
-        "unordered",
-        "key-ordered",
-        "timeouts",
-        "retry",
-        "failure-handler",
-        "max-held",
-        "copies",
-        "statistics",
-        "contexts",
-        "callbacks",
-        "event-time",
-        "snapshots",
-        "restore",
-    ]
-    assert [each.value for each in Capability if not each.is_profile] == [
-        "virtual-time",
-        "timed-input",
-        "one-loop",
-        "cancel-calls",
-        "cancellation-seen",
-        "on-demand-snapshot",
-        "attempt-timeout",
-        "retry-after",
-        "jitter",
-        "in-flight-snapshot",
-    ]
-    assert frozenset(Capability) == ALL_CAPABILITIES
-
-
 @pytest.mark.parametrize("capability", Capability)
 def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) -> None:
     """The very same, except that some mode is needed."""
@@ -321,60 +288,28 @@ def test_profiles_are_named_with_the_core_in_front() -> None:
 
 
 MODE = "'ordered', 'unordered' or 'key-ordered'"
-NAMES = (
-    "core, ordered, unordered, key-ordered, timeouts, retry, failure-handler, max-held, copies, "
-    "statistics, contexts, callbacks, event-time, snapshots, restore"
-)
+NAMES = ", ".join(profiles_of(ALL_CAPABILITIES))
 
 
 @pytest.mark.parametrize(
-    ("profiles", "lacks", "said"),
+    ("profiles", "lacks", "told"),
     [
-        (
-            ["ordered", "timeout"],
-            [],
-            f"profiles must be among {NAMES}, got 'timeout' (str); did you mean 'timeouts'?",
-        ),
-        (["ordered", "speed"], [], f"profiles must be among {NAMES}, got 'speed' (str)"),
-        (["ordered", 7], [], f"profiles must be among {NAMES}, got 7 (int)"),
-        ("ordered", [], "profiles must be a list of names, got 'ordered' (str)"),
-        (7, [], "profiles must be a list of names, got 7 (int)"),
-        (
-            [],
-            [],
-            f"profiles must be a list with {MODE}, got ['core'] (list)",
-        ),
-        (
-            ["ordered"],
-            ["ordered"],
-            "lacks must be no name that is among the profiles, got 'ordered' (str)",
-        ),
-        (None, "timeouts", "lacks must be a list of names, got 'timeouts' (str)"),
+        (["ordered", "timeout"], [], f"profiles .*{NAMES}, got 'timeout' .* mean 'timeouts'?"),
+        (["ordered", "speed"], [], f"profiles .*{NAMES}, got 'speed' "),
+        (["ordered", 7], [], f"profiles .*{NAMES}, got 7 "),
+        ("ordered", [], "profiles .* list .* got 'ordered' "),
+        (7, [], "profiles .* list .* got 7 "),
+        ([], [], f"profiles .*{MODE}, got "),
+        (["ordered"], ["ordered"], "lacks .* got 'ordered' "),
+        (None, "timeouts", "lacks .* list .* got 'timeouts' "),
+        (None, ["unordered", "ordered", "key-ordered"], MODE),
+        (None, ["on-demand-snapshots"], "lacks .*, jitter, .* mean 'on-demand-snapshot'?"),
     ],
 )
-def test_what_can_not_be_meant_is_refused(profiles: Any, lacks: Any, said: str) -> None:
+def test_what_can_not_be_meant_is_refused(profiles: Any, lacks: Any, told: str) -> None:
     """With what was expected, what came, and the nearest name."""
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=told):
         declared(profiles, lacks)
-
-    assert str(caught.value) == said
-
-
-def test_a_capability_that_is_lacked_is_told_from_all() -> None:
-    """The list is long, so the nearest one is told as well."""
-    with pytest.raises(InvalidConfig) as caught:
-        declared(lacks=["on-demand-snapshots"])
-
-    assert str(caught.value) == (
-        f"lacks must be among {', '.join(each.value for each in Capability)}, "
-        "got 'on-demand-snapshots' (str); did you mean 'on-demand-snapshot'?"
-    )
-
-
-def test_a_backend_without_a_mode_is_refused() -> None:
-    """There is nothing that it could play."""
-    with pytest.raises(InvalidConfig, match=r"'ordered', 'unordered' or 'key-ordered'"):
-        declared(lacks=["unordered", "ordered", "key-ordered"])
 
 
 @pytest.mark.parametrize(
@@ -403,35 +338,23 @@ def test_an_answer_in_the_first_line_declares_nothing(line: bytes) -> None:
     assert declaration_from_json(line) is None
 
 
-EXPECTED = (
-    "the first line must be empty or say what the program has, "
-    'like {"profiles": ["ordered", "timeouts"]}: '
-)
-
-
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "told"),
     [
-        (b"ready", f"{EXPECTED}JSON is malformed: invalid character (byte 0)"),
-        (b'{"profile": ["ordered"]}', f"{EXPECTED}Object contains unknown field `profile`"),
-        (
-            b'{"profiles": ["\xff"]}',
-            f"{EXPECTED}'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
-        ),
-        (b'["ordered"]', f"{EXPECTED}Expected `object`, got `array`"),
-        (
-            b'{"profiles": "ordered"}',
-            f"{EXPECTED}Expected `array | null`, got `str` - at `$.profiles`",
-        ),
-        (
-            b'{"profiles": ["orderd"]}',
-            f"profiles must be among {NAMES}, got 'orderd' (str); did you mean 'ordered'?",
-        ),
+        (b"ready", "byte 0"),
+        (b'{"profile": ["ordered"]}', "`profile`"),
+        (b'{"profiles": ["\xff"]}', "byte 0xff"),
+        (b'["ordered"]', "`array`"),
+        (b'{"profiles": "ordered"}', r"\$.profiles"),
     ],
 )
-def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes, said: str) -> None:
+def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes, told: str) -> None:
     """With an example of one that does."""
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=f'like {{"profiles": .*{told}'):
         declaration_from_json(line)
 
-    assert str(caught.value) == said
+
+def test_a_first_line_with_a_slip_is_refused_like_any_declaration() -> None:
+    """With the nearest name."""
+    with pytest.raises(InvalidConfig, match=r"got 'orderd' .* mean 'ordered'?"):
+        declaration_from_json(b'{"profiles": ["orderd"]}')

@@ -4,6 +4,7 @@ import re
 from importlib import resources
 
 import pytest
+from msgspec.structs import replace
 
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.mailbox import MailboxClosedError
@@ -74,31 +75,23 @@ def test_a_trace_comes_back_from_its_json() -> None:
     assert mailbox_trace_from_json(mailbox_trace_to_json(trace)) == trace
 
 
+SEND = Step("execute", mail=Post("m"))
+
+
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("steps", "told"),
     [
-        (
-            Program((Step("execute", "x", Post("m")),)),
-            "by must be one of owner, a, b, c, got 'x' (str)",
-        ),
-        (Program((Step("submit"),)), "submit needs a mail, this one has none"),
-        (
-            Program((Step("execute", mail=Post("m")), Step("submit", mail=Post("m")))),
-            "names of mails must be unique, these are not: m",
-        ),
-        (
-            Program((Step("execute", mail=Post("m", does=(Step("take"),))),)),
-            "only a step of the program itself may wait, not take",
-        ),
+        ((replace(SEND, by="x"),), "^by .* got 'x'"),
+        ((Step("submit"),), "^submit needs a mail"),
+        ((SEND, replace(SEND, does="submit")), "unique.*: m$"),
+        ((Step("execute", mail=Post("m", does=(Step("take"),))),), "not take$"),
     ],
     ids=["by", "mail", "name", "wait"],
 )
-def test_a_program_that_can_not_be_played_is_refused(program: Program, said: str) -> None:
+def test_a_program_that_can_not_be_played_is_refused(steps: tuple[Step, ...], told: str) -> None:
     """The message says what to change."""
-    with pytest.raises(InvalidConfig) as caught:
-        require_program(program)
-
-    assert str(caught.value).startswith(said)
+    with pytest.raises(InvalidConfig, match=told):
+        require_program(Program(steps))
 
 
 def test_what_is_no_program_is_refused() -> None:

@@ -32,7 +32,6 @@ from asyncwait.spec.scenario import (
     Scenario,
     SinkStep,
     SinkTook,
-    SnapshotRequest,
     Step,
     Taken,
     Timed,
@@ -91,158 +90,94 @@ def test_what_is_left_at_its_default_is_not_written() -> None:
     ]
 
 
-def timed_at(at: int) -> bytes:
-    """Return an input element as JSON."""
-    return b'{"at": %d, "element": {"type": "watermark", "timestamp": 0}}' % at
-
-
-BREAK = "the scenarios break their schema: "
-WAIT = "must be a whole number from 0 to 432000000"
+FENCE = b'{"at": %d, "element": {"type": "watermark", "timestamp": 0}}'
+BARRIER = b'{"at": 0, "element": {"type": "barrier", "checkpoint_id": 1}}'
+PLAN = b'[{"plans": [{"value": 1, "steps": [%s]}]}]'
+INPUT = b'[{"inputs": [{"at": 0, "element": %s}]}]'
+LEG = b'{"legs": [{"ending": {"how": "finished"}, %s}]}'
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("read", "data", "told"),
     [
-        (b"", "the scenarios are not JSON: Input data was truncated"),
-        (b"[{]", "the scenarios are not JSON: JSON is malformed: object keys must be strings"),
-        (b"{}", f"{BREAK}Expected `array`, got `object`"),
+        (scenarios_from_json, b"", "not JSON: Input data was truncated"),
+        (scenarios_from_json, b"[{]", "not JSON: JSON is malformed"),
+        (scenarios_from_json, b'[{"name": "\xff"}]', "not JSON: .*can't decode byte 0xff"),
+        (scenarios_from_json, b'[{"name": "\xed\xa0\x80"}]', "not JSON: .*can't decode byte 0xed"),
+        (scenarios_from_json, b'[{"name": "\\ud800"}]', "not JSON: "),
+        (scenarios_from_json, b'[{"timeout": NaN}]', "not JSON: "),
+        (scenarios_from_json, b"\0", "not JSON: "),
+        (scenarios_from_json, b"{}", "Expected `array`, got `object`"),
+        (scenarios_from_json, b'[{}, {"capcity": 2}]', r"`capcity` - at `\$\[1\]`"),
+        (scenarios_from_json, b'[{"mode": "sorted"}]', r"'sorted' - at `\$\[0\].mode`"),
+        (scenarios_from_json, INPUT % b'{"type": "recrod"}', r"'recrod' - at `.*.element.type`"),
         (
-            b'[{}, {"capcity": 2}]',
-            f"{BREAK}Object contains unknown field `capcity` - at `$[1]`",
+            scenarios_from_json,
+            INPUT % b'{"type": "record", "value": 1, "timestmp": 3}',
+            r"`timestmp` - at `\$\[0\].inputs\[0\].element`",
+        ),
+        (scenarios_from_json, b'[{"capacity": 0}]', r"capacity .* got 0 \(int\) - at `\$\[0\]`"),
+        (scenarios_from_json, PLAN % b"", r"steps .* got 0 - at `\$\[0\].plans\[0\]`"),
+        (
+            scenarios_from_json,
+            PLAN % b'{"after": -1}',
+            r"after .* got -1 .*.plans\[0\].steps\[0\]`",
         ),
         (
-            b'[{"mode": "sorted"}]',
-            f"{BREAK}Invalid enum value 'sorted' - at `$[0].mode`",
+            scenarios_from_json,
+            PLAN % b'{"does": "raise", "error": "OSError"}',
+            r"error .*'Chained'.* 'raise', got 'OSError' .*.steps\[0\]`",
         ),
         (
-            b'[{"inputs": [{"at": 0, "element": {"type": "recrod"}}]}]',
-            f"{BREAK}Invalid value 'recrod' - at `$[0].inputs[0].element.type`",
-        ),
-        (
-            b'[{"inputs": [{"at": 0, "element": {"type": "record", "value": 1, "timestmp": 3}}]}]',
-            f"{BREAK}Object contains unknown field `timestmp` - at `$[0].inputs[0].element`",
-        ),
-        (
-            b'[{"inputs": [{"at": "soon", "element": {"type": "record", "value": 1}}]}]',
-            f"{BREAK}Expected `int`, got `str` - at `$[0].inputs[0].at`",
-        ),
-        (
-            b'[{"capacity": 0}]',
-            f"{BREAK}capacity must be a whole number from 1 to 1000000, got 0 (int) - at `$[0]`",
-        ),
-        (
-            b'[{"plans": [{"value": 1, "steps": []}]}]',
-            f"{BREAK}steps must hold 1 to 5000 items, got 0 - at `$[0].plans[0]`",
-        ),
-        (
-            b'[{"inputs": [%s, %s]}]' % (timed_at(5), timed_at(4)),
-            f"{BREAK}inputs must be in the order of their times, got [5, 4] (list)",
-        ),
-        (
-            (
-                b'[{"company": "before", "inputs": ['
-                b'{"at": 0, "element": {"type": "barrier", "checkpoint_id": 1}}]}]'
-            ),
-            (
-                f"{BREAK}company must be another one where barriers, snapshots or markers come in: "
-                "they overtake, got 'before' (str)"
-            ),
-        ),
-        (
-            b'[{"plans": [{"value": 1, "steps": [{"does": "raise", "error": "OSError"}]}]}]',
-            (
-                f"{BREAK}error must be one of 'ValueError', 'StopIteration', 'StopAsyncIteration', "
-                "'CancelledError', 'KeyboardInterrupt', 'SystemExit', 'Unpicklable', 'RetryAfter', "
-                "'ExceptionGroup', 'Chained', 'CallFailed', 'CallTimedOut', 'InvalidConfig', "
-                "'' where the plan is to 'raise', got 'OSError' (str) - at `$[0].plans[0].steps[0]`"
-            ),
-        ),
-        (
+            scenarios_from_json,
             b'[{"plans": [{"value": 1, "handler": {"does": "misreturn"}}]}]',
-            (
-                f"{BREAK}error must be one of 'none', 'text', 'bytes', 'number', 'broken' where "
-                "the plan is to 'misreturn', got '' (str) - at `$[0].plans[0].handler`"
-            ),
+            r"error .*'broken'.* 'misreturn', got '' .*.plans\[0\].handler`",
         ),
+        (scenarios_from_json, b'[{"inputs": [%s, %s]}]' % (FENCE % 5, FENCE % 4), r"got \[5, 4\]"),
         (
-            b'[{"plans": [{"value": 1, "steps": [{"after": -1}]}]}]',
-            f"{BREAK}after {WAIT}, got -1 (int) - at `$[0].plans[0].steps[0]`",
+            scenarios_from_json,
+            b'[{"company": "before", "inputs": [%s]}]' % BARRIER,
+            "company .* got 'before'",
         ),
+        (trace_from_json, b'{"legs": [{"ending": {"ho', "not whole JSON: "),
+        (trace_from_json, b'{"legs": [{}]}', "breaks its schema: .* `ending`"),
         (
-            b'[{"sink": [{"does": "pause", "n": -40}]}]',
-            f"{BREAK}n {WAIT}, got -40 (int) - at `$[0].sink[0]`",
+            trace_from_json,
+            b'{"legs": [{"ending": {"how": "won"}}]}',
+            r"'won' - at `\$.legs\[0\].ending.how`",
+        ),
+        (trace_from_json, b'{"legs": [], "selfreported": true}', "`selfreported`"),
+        (trace_from_json, LEG % b'"task_left": 1', r"`task_left` - at `\$.legs\[0\]`"),
+        (
+            trace_from_json,
+            LEG % b'"events": [{"type": "call-ended", "at": 0, "call": 0, "reslts": []}]',
+            r"`reslts` - at `\$.legs\[0\].events\[0\]`",
         ),
     ],
 )
-def test_a_broken_scenario_file_says_where(data: bytes, message: str) -> None:
-    """The path leads to the spot."""
-    with pytest.raises(InvalidConfig) as caught:
-        scenarios_from_json(data)
-
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"capacity": 0}, "capacity must be a whole number from 1 to 1000000, got 0"),
-        ({"timeout": 0}, "timeout must be a whole number from 1 to 9223372036854775807, got 0"),
-        (
-            {"mode": "sorted"},
-            "mode must be 'ordered', 'unordered' or 'key-ordered', got 'sorted' (str)",
-        ),
-        (
-            {"source_ends_at": -1},
-            f"source_ends_at {WAIT}, got -1 (int)",
-        ),
-        ({"cancel_at": -1}, f"cancel_at {WAIT}, got -1 (int)"),
-    ],
-)
-def test_a_scenario_that_cannot_be_played_is_refused(changes: Any, message: str) -> None:
-    """It is told when it is built, not when it is played."""
-    with pytest.raises(InvalidConfig) as caught:
-        Scenario(**changes)
-
-    assert str(caught.value).startswith(message)
+def test_a_broken_file_says_what_is_wrong_and_where(
+    read: Callable[[bytes], object], data: bytes, told: str
+) -> None:
+    """The path leads to the spot; what was cut short is told from what has another shape."""
+    with pytest.raises(InvalidConfig, match=f"^the (scenarios|trace) .*{told}"):
+        read(data)
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields", "message"),
+    ("kind", "fields", "told"),
     [
-        (Step, {"error": "ValueError"}, "error must be one of '' where the plan is to 'reply'"),
-        (Step, {"does": "misreturn", "error": "gold"}, "error must be one of 'none', 'text'"),
-        (
-            Step,
-            {"clean_up": -1},
-            f"clean_up {WAIT}, got -1 (int)",
-        ),
-        (Handler, {"does": "raise", "error": "OS"}, "error must be one of 'ValueError', 'Stop"),
-        (
-            SnapshotRequest,
-            {"at": -1, "checkpoint_id": 1},
-            f"at {WAIT}",
-        ),
-        (
-            Timed,
-            {"at": -1, "element": Record(1)},
-            "at must be a whole number",
-        ),
-        (Crash, {"at": -1}, f"at {WAIT}, got -1 (int)"),
-        (
-            Crash,
-            {"at": 0, "capacity": 0},
-            "capacity must be a whole number from 1 to 1000000, got 0",
-        ),
+        (Scenario, {"mode": "sorted"}, "mode .* got 'sorted'"),
+        (Step, {"error": "ValueError"}, "error .* 'reply'"),
+        (Step, {"does": "misreturn", "error": "gold"}, "error .*'text'"),
+        (Handler, {"does": "raise", "error": "OS"}, "error .*'ValueError'"),
     ],
 )
 def test_a_part_that_cannot_be_played_is_refused(
-    kind: Callable[..., object], fields: dict[str, object], message: str
+    kind: Callable[..., object], fields: dict[str, object], told: str
 ) -> None:
-    """Each part of a scenario is checked by itself, so that the path leads to it."""
-    with pytest.raises(InvalidConfig) as caught:
+    """It is told when it is built, not when it is played."""
+    with pytest.raises(InvalidConfig, match=f"^{told}"):
         kind(**fields)
-
-    assert str(caught.value).startswith(message)
 
 
 def test_calls_of_a_value_follow_its_steps_and_stay_at_the_last() -> None:
@@ -356,53 +291,6 @@ def to_json(trace: Trace) -> Any:
     restored = {"type": "snapshot", "checkpoint_id": 0}
     whole = {"ending": ending, "events": events, "restored": restored, "tasks_left": 1}
     return {"legs": [whole], "self_reported": True}
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b'{"legs": [{"ending": {"ho', "the trace is not whole JSON: Input data was truncated"),
-        (b'{"legs": [{}]}', "the trace breaks its schema: Object missing required field `ending`"),
-        (
-            b'{"legs": [{"ending": {"how": "won"}}]}',
-            "the trace breaks its schema: Invalid enum value 'won' - at `$.legs[0].ending.how`",
-        ),
-        (
-            b'{"legs": [], "selfreported": true}',
-            "the trace breaks its schema: Object contains unknown field `selfreported`",
-        ),
-        (
-            b'{"legs": [{"ending": {"how": "finished"}, "task_left": 1}]}',
-            (
-                "the trace breaks its schema: Object contains unknown field `task_left` - at "
-                "`$.legs[0]`"
-            ),
-        ),
-        (
-            b'{"legs": [{"ending": {"how": "failed", "eror": "CallFailed"}}]}',
-            (
-                "the trace breaks its schema: Object contains unknown field `eror` - at "
-                "`$.legs[0].ending`"
-            ),
-        ),
-        (
-            (
-                b'{"legs": [{"ending": {"how": "finished"}, "events": '
-                b'[{"type": "call-ended", "at": 0, "call": 0, "reslts": []}]}]}'
-            ),
-            (
-                "the trace breaks its schema: Object contains unknown field `reslts` - at "
-                "`$.legs[0].events[0]`"
-            ),
-        ),
-    ],
-)
-def test_a_broken_trace_says_where(data: bytes, message: str) -> None:
-    """A trace that was cut short is told from one of another shape."""
-    with pytest.raises(InvalidConfig) as caught:
-        trace_from_json(data)
-
-    assert str(caught.value).startswith(message)
 
 
 def test_a_scenario_knows_how_long_a_leg_may_last() -> None:

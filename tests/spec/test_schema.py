@@ -162,6 +162,7 @@ BEYOND_SCHEMAS = (
     "in the order of their times",
     "where a call raises at once",
     "where a CancelledError is raised",
+    "all waits and deadlines together",
 )
 """What the code says where fields, each right by itself, don't go together."""
 
@@ -193,7 +194,7 @@ def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         (
             "Scenarios",
             [FULL],
-            (*OTHERS, LIMITS.count + 1, 2**63, -(2**63) - 1),
+            (*OTHERS, LIMITS.count + 1, LIMITS.duration + 1, 2**63, -(2**63) - 1),
             scenarios_from_json,
         ),
         # What an operator puts out is read with numbers of any size, so that it can be judged.

@@ -3,7 +3,6 @@
 import json
 import math
 import pickle
-import re
 import struct
 import sys
 import zlib
@@ -15,13 +14,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from asyncwait.spec import (
     Barrier,
     InvalidConfig,
     Record,
     Snapshot,
-    Stored,
     Watermark,
     WatermarkStatus,
 )
@@ -92,29 +91,13 @@ def test_other_kinds_of_bytes_are_read_too() -> None:
     assert decode_snapshot(apart) == SAMPLE  # type: ignore[arg-type]
 
 
-def test_a_snapshot_cut_short_anywhere_is_corrupt() -> None:
-    """No number of missing bytes goes unnoticed."""
-    data = encode_snapshot(SAMPLE)
+def test_a_snapshot_of_another_length_is_corrupt() -> None:
+    """No number of missing bytes goes unnoticed, nor does what stands behind it."""
+    data = encode_snapshot(SAMPLE) + b"\0"
 
-    for size in range(len(data)):
-        with pytest.raises(SnapshotCorrupt) as caught:
+    for size in (*range(len(data) - 1), len(data)):
+        with pytest.raises(SnapshotCorrupt, match=rf"got {size - HEADER * (size >= HEADER)}\b"):
             decode_snapshot(data[:size])
-        assert str(caught.value) == (
-            f"a snapshot has at least {HEADER} bytes, got {size}; was it cut short?"
-            if size < HEADER
-            else f"expected {len(data) - HEADER} bytes of payload, got {size - HEADER}"
-        )
-
-
-def test_a_snapshot_with_something_behind_it_is_corrupt() -> None:
-    """Two snapshots glued together are no snapshot."""
-    data = encode_snapshot(SAMPLE)
-    payload = len(data) - HEADER
-
-    with pytest.raises(SnapshotCorrupt) as caught:
-        decode_snapshot(data + b"\0")
-
-    assert str(caught.value) == f"expected {payload} bytes of payload, got {payload + 1}"
 
 
 def test_any_flipped_bit_is_noticed() -> None:
@@ -136,49 +119,42 @@ def framed(payload: bytes, version: int = 1, magic: bytes = b"AWSN") -> bytes:
 
 def test_a_newer_format_is_told_from_a_corrupt_one() -> None:
     """The remedy is another one."""
-    with pytest.raises(SnapshotVersionUnsupported) as caught:
+    with pytest.raises(SnapshotVersionUnsupported, match="2 is newer than 1"):
         decode_snapshot(framed(b"whatever comes then", version=2))
 
-    assert str(caught.value) == "snapshot format 2 is newer than 1; update asyncwait to read it"
-
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "told"),
     [
-        (b"", "a snapshot has at least 14 bytes, got 0; was it cut short?"),
-        (framed(b"", magic=b"PK\3\4"), r"a snapshot begins with b'AWSN', got b'PK\x03\x04'"),
-        (framed(b"", version=0), "snapshot formats are numbered from 1, got 0"),
-        (framed(b"").replace(b"\0\0\0\0", b"\0\0\0\1"), "expected 1 bytes of payload, got 0"),
-        (framed(b"payload")[:-1] + b"!", "the checksum does not match: the snapshot was altered"),
-        (framed(b""), "the payload can't be read: Input data was truncated"),
+        (framed(b"", magic=b"PK\3\4"), r"b'AWSN', got b'PK\\x03\\x04'"),
+        (framed(b"", version=0), "from 1, got 0"),
+        (framed(b"").replace(b"\0\0\0\0", b"\0\0\0\1"), "expected 1 bytes .* got 0"),
+        (framed(b"payload")[:-1] + b"!", "checksum"),
+        (framed(b""), "payload .*truncated"),
     ],
 )
-def test_what_is_no_snapshot_says_why(data: bytes, message: str) -> None:
+def test_what_is_no_snapshot_says_why(data: bytes, told: str) -> None:
     """One clear sentence for each way to be wrong."""
-    with pytest.raises(SnapshotCorrupt) as caught:
+    with pytest.raises(SnapshotCorrupt, match=told):
         decode_snapshot(data)
 
-    assert str(caught.value) == message
-
 
 @pytest.mark.parametrize(
-    ("payload", "message"),
+    ("payload", "told"),
     [
-        ([1, [], None], "Expected `array` of at least length 4, got 3"),
-        ([1, [], None, None, None], "Expected `array` of at most length 4, got 5"),
-        (["1", [], None, None], "Expected `int`, got `str` - at `$[0]`"),
-        ([1, [["x", 1]], None, None], "Invalid value 'x' - at `$[1][0][0]`"),
-        ([1, [["r", b"1", None, b"{"]], None, None], "Expecting property name enclosed in double"),
-        ([1, [["r", b"\xff\xff", None, b"1"]], None, None], "'utf-"),
-        ([1, [["r", b"[" * 10**6, None, b"1"]], None, None], "maximum recursion depth exceeded"),
+        ([1, [], None], "at least length 4, got 3"),
+        ([1, [], None, None, None], "at most length 4, got 5"),
+        (["1", [], None, None], r"`str` - at `\$\[0\]`"),
+        ([1, [["x", 1]], None, None], r"'x' - at `\$\[1\]\[0\]\[0\]`"),
+        ([1, [["r", b"1", None, b"{"]], None, None], "property name"),
+        ([1, [["r", b"\xff\xff", None, b"1"]], None, None], "utf-"),
+        ([1, [["r", b"[" * 10**6, None, b"1"]], None, None], "recursion depth"),
     ],
 )
-def test_a_payload_of_another_shape_is_corrupt(payload: list[Any], message: str) -> None:
+def test_a_payload_of_another_shape_is_corrupt(payload: list[Any], told: str) -> None:
     """A sound checksum is no proof that a snapshot is behind it."""
-    with pytest.raises(SnapshotCorrupt) as caught:
+    with pytest.raises(SnapshotCorrupt, match=f"^the payload .*{told}"):
         decode_snapshot(framed(msgspec.msgpack.encode(payload)))
-
-    assert str(caught.value).startswith(f"the payload can't be read: {message}")
 
 
 @given(st.binary(max_size=40).map(framed) | st.binary(max_size=40))
@@ -188,69 +164,21 @@ def test_arbitrary_bytes_are_corrupt(data: bytes) -> None:
         decode_snapshot(data)
 
 
-def test_what_is_not_bytes_is_a_wrong_argument() -> None:
-    """Text read from a file is a likely mistake."""
-    with pytest.raises(InvalidConfig) as caught:
-        decode_snapshot("AWSN")  # type: ignore[arg-type]
-
-    assert str(caught.value) == "data must be the bytes of a snapshot, got 'AWSN' (str)"
-
-
-def test_what_is_no_snapshot_cannot_be_encoded() -> None:
-    """A barrier has nothing in it."""
-    with pytest.raises(InvalidConfig) as caught:
-        encode_snapshot(Barrier(1))  # type: ignore[arg-type]
-
-    assert str(caught.value) == (
-        "snapshot must be a Snapshot, got Barrier(checkpoint_id=1) (Barrier)"
-    )
+@pytest.mark.parametrize(
+    ("act", "given"),
+    [(decode_snapshot, "AWSN"), (encode_snapshot, Barrier(1))],
+    ids=["text", "barrier"],
+)
+def test_another_kind_of_argument_is_refused(act: Any, given: Any) -> None:
+    """Text read from a file is a likely mistake, and a barrier has nothing in it."""
+    with pytest.raises(InvalidConfig, match=f"got .* [(]{type(given).__name__}[)]$"):
+        act(given)
 
 
 class Colour(IntEnum):
     """Encodes as its number."""
 
     RED = 1
-
-
-GIVE = "; give a codec that can carry it"
-AFTER = f" after encoding and decoding{GIVE}"
-
-
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [
-        ((1, 2), f"value is (1, 2) (tuple) but came back as [1, 2]{AFTER}"),
-        ([1, {"k": (2,)}], f"value[1]['k'] is (2,) (tuple) but came back as [2]{AFTER}"),
-        ([[0], [Colour.RED]], f"value[1][0] is <Colour.RED: 1> (Colour) but came back as 1{AFTER}"),
-        ({1: "x"}, f"value has keys [1] but came back with ['1']{AFTER}"),
-        ({"k": {None: 0}}, f"value['k'] has keys [None] but came back with ['null']{AFTER}"),
-        (b"x", f"value is not portable: Object of type bytes is not JSON serializable{GIVE}"),
-    ],
-)
-def test_a_value_that_does_not_come_back_is_refused(value: Any, problem: str) -> None:
-    """The error names the record and the path to the spot."""
-    with pytest.raises(NotPortable) as caught:
-        encode_snapshot(Snapshot(1, (Record("fine"), Record(value, 5))))
-
-    assert str(caught.value) == f"Record {value!r} @ 5: {problem}"
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, [-math.inf]])
-def test_a_float_that_json_does_not_know_is_refused(value: Any) -> None:
-    """NaN is not equal to itself, and readers in other languages know no infinity."""
-    message = f"Record {value!r}: value is not portable: Out of range float"
-    with pytest.raises(NotPortable, match=re.escape(message)):
-        encode_snapshot(Snapshot(1, (Record(value),)))
-
-
-def test_a_key_that_does_not_come_back_is_refused() -> None:
-    """Keys go the same way as values."""
-    with pytest.raises(NotPortable) as caught:
-        encode_snapshot(Snapshot(1, (Record("v", None, ("a", 1)),)))
-
-    assert str(caught.value) == (
-        "Record 'v' (key ('a', 1)): key is ('a', 1) (tuple) but came back as ['a', 1]" + AFTER
-    )
 
 
 def nested(depth: int) -> list[Any]:
@@ -261,64 +189,56 @@ def nested(depth: int) -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize("depth", [100, 10_000, 100_000])
-def test_a_value_nested_too_deeply_is_refused(depth: int) -> None:
-    """It comes back, or is refused: the recursion limit never shows as such."""
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+EMPTY = Snapshot(1)
+HUGE = 2**63
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named", "told"),
+    [
+        (Record((1, 2), 5), "Record (1, 2) @ 5", "value is (1, 2) (tuple)"),
+        (Record([1, {"k": (2,)}]), "Record ", "value[1]['k'] is (2,) (tuple)"),
+        (Record([[0], [Colour.RED]]), "Record ", "value[1][0] is <Colour.RED: 1> (Colour)"),
+        (Record({1: "x"}), "Record ", "value has keys [1] but came back with ['1']"),
+        (Record({"k": {None: 0}}), "Record ", "value['k'] has keys [None]"),
+        (Record(b"x"), "Record b'x'", "value is not portable: Object of type bytes"),
+        (Record(math.nan), "Record nan", "value is not portable: Out of range float"),
+        (Record([-math.inf]), "Record [-inf]", "value is not portable: Out of range float"),
+        (Record("v", None, ("a", 1)), "Record 'v' (key ('a', 1))", "key is ('a', 1) (tuple)"),
+        (Record(CIRCLE), "Record [[...]]", "value is not portable: Circular reference"),
+        (Record(nested(100_000)), "Record ", "value is not portable: maximum recursion depth"),
+        (Record("a", HUGE), f"Record 'a' @ {HUGE}", f"timestamp is {HUGE}"),
+        (Record("a", 1.5), "Record 'a' @ 1.5", "timestamp is 1.5 (float)"),  # type: ignore[arg-type]
+        (Record("a", True), "Record 'a' @ True", "timestamp is True (bool)"),
+        (Watermark("5"), "Watermark(timestamp='5')", "timestamp is '5' (str)"),  # type: ignore[arg-type]
+        (WatermarkStatus(1), "WatermarkStatus(idle=1)", "idle is 1"),  # type: ignore[arg-type]
+        (Barrier(3), "Barrier(checkpoint_id=3)", "can't be in a snapshot"),
+        (replace(EMPTY, checkpoint_id="1"), "Snapshot '1'", "checkpoint_id is '1' (str)"),
+        (replace(EMPTY, read=2 * HUGE), "Snapshot 1", f"read is {2 * HUGE} (int)"),
+    ],
+)
+def test_what_would_not_come_back_is_refused(wrong: Any, named: str, told: str) -> None:
+    """When it is written, not when somebody wants to read it: the error leads to the spot."""
+    snapshot = wrong if isinstance(wrong, Snapshot) else Snapshot(1, (Record("fine"), wrong))
+    with pytest.raises(NotPortable) as caught:
+        encode_snapshot(snapshot)
+
+    assert str(caught.value).startswith(named)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("depth", [100, 10_000])
+def test_a_deep_value_comes_back_or_is_refused(depth: int) -> None:
+    """The recursion limit never shows as such."""
     snapshot = Snapshot(1, (Record(nested(depth), 5),))
-    message = "^Record .*: value is not portable: maximum recursion depth exceeded"
     if depth < sys.getrecursionlimit() / 3:
         data = encode_snapshot(snapshot)
         assert encode_snapshot(decode_snapshot(data)) == data
     else:
-        with pytest.raises(NotPortable, match=message):
+        with pytest.raises(NotPortable, match="recursion depth"):
             encode_snapshot(snapshot)
-
-
-def test_a_value_that_holds_itself_is_refused() -> None:
-    """A circle has no end to encode."""
-    value: list[Any] = []
-    value.append(value)
-
-    with pytest.raises(NotPortable) as caught:
-        encode_snapshot(Snapshot(1, (Record(value),)))
-
-    assert str(caught.value) == (
-        f"Record [[...]]: value is not portable: Circular reference detected{GIVE}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("element", "message"),
-    [
-        (Record("a", 2**63), "Record 'a' @ 9223372036854775808: timestamp is 9223372036854775808"),
-        (Record("a", 1.5), "Record 'a' @ 1.5: timestamp is 1.5 (float), expected an int"),  # type: ignore[arg-type]
-        (Record("a", True), "Record 'a' @ True: timestamp is True (bool), expected an int"),
-        (Watermark("5"), "Watermark(timestamp='5'): timestamp is '5' (str), expected an int"),  # type: ignore[arg-type]
-        (WatermarkStatus(1), "WatermarkStatus(idle=1): idle is 1, expected True or False"),  # type: ignore[arg-type]
-        (Barrier(3), "Barrier(checkpoint_id=3) can't be in a snapshot, only records and fences"),
-    ],
-)
-def test_an_element_made_wrongly_is_refused(element: Stored, message: str) -> None:
-    """It is told when it is written, not when somebody wants to read it."""
-    with pytest.raises(NotPortable) as caught:
-        encode_snapshot(Snapshot(1, (element,)))
-
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "message"),
-    [
-        (Snapshot("1"), "Snapshot '1': checkpoint_id is '1' (str), expected an int of 64 bits"),  # type: ignore[arg-type]
-        (Snapshot(1, (), 2**64), f"Snapshot 1: read is {2**64} (int), expected an int of 64 bits"),
-    ],
-)
-def test_a_snapshot_made_wrongly_is_refused(snapshot: Snapshot, message: str) -> None:
-    """Its own numbers are checked as well."""
-    with pytest.raises(NotPortable) as caught:
-        encode_snapshot(snapshot)
-
-    assert str(caught.value) == message
 
 
 class TupleCodec:

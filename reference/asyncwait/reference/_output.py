@@ -14,6 +14,8 @@ import anyio.lowlevel
 from asyncwait.spec import Element, Snapshot, Statistics
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from asyncwait.reference._queues import ElementQueue
     from asyncwait.reference._task import StreamTask
 
@@ -36,6 +38,7 @@ class Output:
         self.ahead: deque[Element] = deque()  # what overtakes the queue
         self.news: anyio.Event | None = None
         self.error: BaseException | None = None
+        self.traceback: TracebackType | None = None  # of the error, before anybody read it
         self.finished = self.stopped = self.is_cut = self.told = self.interrupted = False
         self.is_withheld = False
 
@@ -118,7 +121,7 @@ class Output:
     def finish(self, error: BaseException | None) -> None:
         """End, with `error` if there is one, as soon as everything was taken."""
         self.finished = True
-        self.error = error
+        self.end_with(error)
         self.tell()
 
     def stop(self) -> None:
@@ -134,7 +137,7 @@ class Output:
     def cut(self, error: BaseException | None) -> None:
         """End, with `error` if there is one, whatever was not taken; an end once told stays."""
         if not self.is_over and self.error is None:
-            self.error = error
+            self.end_with(error)
         self.is_cut = True
         self.tell()
 
@@ -158,8 +161,13 @@ class Output:
     def leave(self, error: BaseException | None = None) -> None:
         """End as the context is left, with `error` if there is one; an earlier end stays."""
         if self.interrupted:
-            self.error = error
+            self.end_with(error)
         self.cut(error)
+
+    def end_with(self, error: BaseException | None) -> None:
+        """Note what the consumer gets in the end: this error, or none."""
+        self.error = error
+        self.traceback = None if error is None else error.__traceback__
 
     def tell(self) -> None:
         """Have a waiting consumer look again."""
@@ -182,7 +190,10 @@ class Output:
     def raise_end(self) -> None:
         """Tell the consumer how it ended."""
         self.told = True
-        raise StopAsyncIteration if self.error is None else self.error
+        if self.error is None:
+            raise StopAsyncIteration
+        # Without this each further read would add its frames to the one error.
+        raise self.error.with_traceback(self.traceback)
 
 
 def _is_requested(element: Element) -> bool:

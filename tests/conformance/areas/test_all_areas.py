@@ -1,38 +1,50 @@
 import pytest
-from judged import (
-    assert_acquits,
-    assert_convicts,
-    assert_passes,
-    each_example,
-    each_loop,
-    each_operator,
-    each_witness,
+from judged import OPERATORS, broken_rules, each_loop, each_operator, judge, texts
+
+from asyncwait.conformance.areas import EXAMPLES, NEAR_MISSES, WITNESSES
+from asyncwait.conformance.evidence import Example, NearMiss, Run, Witness
+from asyncwait.conformance.harness import LoopName, play
+
+each_witness = pytest.mark.parametrize("witness", WITNESSES, ids=lambda each: each.rule)
+each_near_miss = pytest.mark.parametrize(
+    "miss", NEAR_MISSES, ids=[f"{miss.rule}-{n}" for n, miss in enumerate(NEAR_MISSES)]
 )
-
-from asyncwait.conformance.areas import EXAMPLES, WITNESSES
-from asyncwait.conformance.evidence import Example, Witness
-from asyncwait.conformance.harness import LoopName
+each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.name)
 
 
-@each_witness(WITNESSES)
+@each_witness
 def test_the_check_convicts_the_violating_run(witness: Witness) -> None:
     """The check says what is wrong, and says it once."""
-    assert_convicts(witness)
+    assert texts(witness.rule, witness.violating) == [witness.text]
 
 
-@each_witness(WITNESSES)
+@each_witness
 def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
     """The run next to the violating one is legal by every rule, and the witness's own applies."""
-    assert_acquits(witness)
+    assert judge(witness.rule, witness.legal).applied
+    assert broken_rules(witness.legal) == {}
+
+
+@each_near_miss
+def test_further_runs_break_what_they_are_said_to_break(miss: NearMiss) -> None:
+    """In these words, and nothing else."""
+    broken = broken_rules(miss.run)
+
+    assert broken.pop(miss.rule, []) == ([miss.text] if miss.text else [])
+    assert " ".join(sorted(broken)) == miss.also
+    assert miss.text or bool(judge(miss.rule, miss.run).applied) is miss.applies
 
 
 @pytest.mark.sampled(10)
 @each_loop
 @each_operator
-@each_example(EXAMPLES)
+@each_example
 def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
     """A sound operator breaks no rule in an example, and the rules that it is about apply.
 
     `asyncwait verify` plays them all.
     """
-    assert_passes(example, operator, loop)
+    run = Run(example.scenario, play(OPERATORS[operator], example.scenario, loop))
+
+    assert broken_rules(run) == {}
+    assert [rule for rule in example.rules if not judge(rule, run).applied] == []

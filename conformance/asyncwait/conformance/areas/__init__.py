@@ -3,6 +3,6 @@
 The areas are those of the chapters of the specification, in their order; nothing lists them here.
 """
 
-from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, NEAR_MISSES, WITNESSES
 
-__all__ = ["CHECKS", "EXAMPLES", "WITNESSES"]
+__all__ = ["CHECKS", "EXAMPLES", "NEAR_MISSES", "WITNESSES"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
 
-from asyncwait.conformance.evidence import Example, Witness
+from asyncwait.conformance.evidence import Example, NearMiss, Witness
 from asyncwait.conformance.judging import Check
 from asyncwait.spec.rules import areas
 
@@ -39,3 +39,8 @@ EXAMPLES: tuple[Example, ...] = tuple(e for area in _modules("examples") for e i
 
 WITNESSES: tuple[Witness, ...] = tuple(w for area in _modules("witnesses") for w in area.WITNESSES)
 """All witnesses, in the order of the chapters."""
+
+NEAR_MISSES: tuple[NearMiss, ...] = tuple(
+    miss for area in _modules("witnesses") for miss in getattr(area, "NEAR_MISSES", ())
+)
+"""All further runs at the borders of checks, in the order of the chapters."""

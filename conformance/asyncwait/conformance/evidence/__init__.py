@@ -1,8 +1,25 @@
 """What the evidence of an area is made of: examples, witnesses, and the words they are written in.
 
-Plans and inputs are said in the words of `_plans`, what happened in a run in those of `_events`.
+Plans and inputs are said in the words of `_examples`, what happened in a run in the notation of
+`_notation`, or in the words of `_events`.
 """
 
+from asyncwait.conformance.evidence._events import (
+    Events,
+    answered,
+    asked,
+    called,
+    cancelled,
+    failure_asked,
+    figures,
+    input_ended,
+    left,
+    misreturned,
+    raised,
+    taken,
+    took,
+    waits,
+)
 from asyncwait.conformance.evidence._examples import (
     Example,
     at,
@@ -16,34 +33,16 @@ from asyncwait.conformance.evidence._examples import (
     raises,
     replies,
 )
-from asyncwait.conformance.evidence._witnesses import (
-    Events,
-    Run,
-    Witness,
-    answered,
-    asked,
-    called,
-    cancelled,
-    ends,
-    failed,
-    failure_asked,
-    figures,
-    finished,
-    input_ended,
-    left,
-    leg,
-    misreturned,
-    raised,
-    run,
-    taken,
-    took,
-    waits,
-)
+from asyncwait.conformance.evidence._notation import Part, told
+from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
+from asyncwait.conformance.evidence._witness import NearMiss, Run, Witness
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "Events",
     "Example",
+    "NearMiss",
+    "Part",
     "Run",
     "Witness",
     "answered",
@@ -66,12 +65,14 @@ __all__ = [
     "leg",
     "misreturned",
     "never",
+    "one_leg",
     "outlives",
     "raised",
     "raises",
     "replies",
     "run",
     "taken",
+    "told",
     "took",
     "waits",
 ]

@@ -1,19 +1,6 @@
 """CANCEL: a run that breaks each rule, and one that is close to it and legal."""
 
-from asyncwait.conformance.evidence import (
-    Events,
-    Run,
-    Witness,
-    asked,
-    at,
-    called,
-    cancelled,
-    finished,
-    never,
-    taken,
-    took,
-    waits,
-)
+from asyncwait.conformance.evidence import Events, Run, Witness, at, finished, never
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Misuse, MisuseKind, Scenario
 
@@ -29,15 +16,7 @@ def _found(ms: float, what: MisuseKind, detail: str) -> Events:
 def _late(begins: Events = (), ends: Events = ()) -> Run:
     """Return a run of one record, with what is found as its call begins, and as it is cancelled."""
     return finished(
-        _LATE,
-        waits(0),
-        taken(0, 0),
-        called(0, "a"),
-        begins,
-        cancelled(40, 0),
-        ends,
-        asked(40, "a"),
-        took(40, Record("a?")),
+        _LATE, "0: waits, takes 0, calls a", begins, "40: #0 cancelled", ends, "40: asks a, out a?"
     )
 
 

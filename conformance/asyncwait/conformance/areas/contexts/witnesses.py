@@ -1,23 +1,8 @@
 """CTX: a run that breaks each rule, and one that is close to it and legal."""
 
-from asyncwait.conformance.evidence import (
-    Events,
-    Run,
-    Witness,
-    answered,
-    asked,
-    at,
-    called,
-    cancelled,
-    finished,
-    never,
-    replies,
-    taken,
-    took,
-    waits,
-)
+from asyncwait.conformance.evidence import Events, Run, Witness, at, finished, never, replies
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Misuse, MisuseKind, Scenario, SourceAsked
+from asyncwait.spec.scenario import Misuse, MisuseKind, Scenario
 
 A, B = Record("a"), Record("b")
 _TWO = Scenario(
@@ -36,33 +21,19 @@ def _both(first: Events = (), second: Events = (), read: Events = ()) -> Run:
     """Return a run of two records, with what is found as they are called, and as one is read."""
     return finished(
         _TWO,
-        waits(0),
-        (SourceAsked(0),),
-        taken(0, 0),
-        called(0, "a"),
+        "0: waits, reads, takes 0, calls a",
         first,
-        (SourceAsked(0),),
-        taken(0, 1),
-        called(0, "b", first=1),
+        "0: reads, takes 1, calls b",
         second,
-        answered(40, 0, "a1"),
-        took(40, Record("a1")),
+        "40: #0 gives a1, out a1",
         read,
-        answered(80, 1, "b1"),
-        took(80, Record("b1")),
+        "80: #1 gives b1, out b1",
     )
 
 
 def _late(found: Events = ()) -> Run:
     return finished(
-        _LATE,
-        waits(0),
-        taken(0, 0),
-        called(0, "a"),
-        cancelled(40, 0),
-        asked(40, "a"),
-        found,
-        took(40, Record("a?")),
+        _LATE, "0: waits, takes 0, calls a; 40: #0 cancelled, asks a", found, "40: out a?"
     )
 
 

@@ -1,22 +1,7 @@
 """COPY: runs in which values are shared, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import (
-    Witness,
-    answered,
-    asked,
-    at,
-    called,
-    cancelled,
-    failed,
-    finished,
-    never,
-    raised,
-    replies,
-    taken,
-    took,
-    waits,
-)
-from asyncwait.spec import Barrier, Record, Snapshot
+from asyncwait.conformance.evidence import Witness, at, failed, finished, never, replies
+from asyncwait.spec import Barrier, Record
 from asyncwait.spec.scenario import Event, Misuse, MisuseKind, Plan, Scenario
 
 A = Record("a")
@@ -31,51 +16,49 @@ def _shared(ms: float, what: MisuseKind, detail: str) -> tuple[Event, ...]:
     return (Misuse(ms, what, detail),)
 
 
-_BEGINS = (waits(0), taken(0, 0))
-_CALLED = (*_BEGINS, called(0, "a"))
-_ENDS = (answered(40, 0, "a1"), took(40, Record("a1")))
+_BEGINS = "0: waits, takes 0"
+_CALLED = "0: waits, takes 0, calls a"
+_ENDS = "40: #0 gives a1, out a1"
 
 
 WITNESSES: tuple[Witness, ...] = (
     Witness(
         "COPY-1",
         violating=finished(
-            _ONE, *_BEGINS, _shared(0, "call-shares", "'a' is given"), called(0, "a"), *_ENDS
+            _ONE, _BEGINS, _shared(0, "call-shares", "'a' is given"), "0: calls a", _ENDS
         ),
-        legal=finished(_ONE, *_CALLED, *_ENDS),
+        legal=finished(_ONE, _CALLED, _ENDS),
         text="'a' is given",
     ),
     Witness(
         "COPY-2",
         violating=finished(
             _SAVED,
-            *_CALLED,
-            taken(20, 1),
+            _CALLED,
+            "20: takes 1",
             _shared(20, "spoiled", "a snapshot holds 'a'"),
-            took(20, Snapshot(1, (A,))),
-            *_ENDS,
+            "20: out |1(a)",
+            _ENDS,
         ),
-        legal=finished(_SAVED, *_CALLED, taken(20, 1), took(20, Snapshot(1, (A,))), *_ENDS),
+        legal=finished(_SAVED, _CALLED, "20: takes 1, out |1(a)", _ENDS),
         text="a snapshot holds 'a'",
     ),
     Witness(
         "COPY-3",
         violating=finished(
             _DUE,
-            *_CALLED,
+            _CALLED,
             _shared(40, "handler-shares", "'a' is given"),
-            asked(40, "a"),
-            cancelled(40, 0),
-            took(40, Record("late")),
+            "40: asks a, #0 cancelled, out late",
         ),
-        legal=finished(_DUE, *_CALLED, asked(40, "a"), cancelled(40, 0), took(40, Record("late"))),
+        legal=finished(_DUE, _CALLED, "40: asks a, #0 cancelled, out late"),
         text="'a' is given",
     ),
     Witness(
         "COPY-4",
-        violating=failed(_UNCOPIED, *_CALLED, raised(0, 0), error="Planned"),
+        violating=failed(_UNCOPIED, _CALLED, "0: #0 raises", error="Planned"),
         legal=failed(
-            _UNCOPIED, *_CALLED, raised(0, 0), error="CallFailed", record=A, cause="Planned"
+            _UNCOPIED, _CALLED, "0: #0 raises", error="CallFailed", record=A, cause="Planned"
         ),
         text="expected CallFailed, got Planned: ",
     ),

@@ -1,37 +1,30 @@
 """END: runs that break a rule about endings, and their legal neighbours."""
 
+from msgspec.structs import replace
+
 from asyncwait.conformance.evidence import (
-    Events,
+    NearMiss,
     Witness,
-    answered,
     at,
-    called,
-    cancelled,
     ends,
-    input_ended,
-    leg,
     never,
+    one_leg,
+    raises,
     replies,
-    run,
-    taken,
     took,
-    waits,
 )
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
-    CallCancelled,
-    CallEnded,
+    Blocked,
     Closed,
-    HookRun,
+    Handler,
     Misuse,
     Plan,
     Scenario,
-    SinkGaveUp,
     SinkIntruded,
     SinkLeft,
     SinkStep,
     SourceAsked,
-    SourceClosed,
     Step,
 )
 
@@ -67,12 +60,7 @@ _BESIDE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), company="beside")
 _CANCELLED = Scenario(
     inputs=at(0, A), plans=(Plan("a", (Step("never", clean_up=40),)),), cancel_at=40
 )
-_LEFT_AND_CLEANED_UP = (
-    SinkLeft(40),
-    SourceClosed(40),
-    CallCancelled(40, 0),
-    CallEnded(80, 0, "cancelled"),
-)
+_LEFT_AND_CLEANED_UP = "40: left, closes, #0 told; 80: #0 ends"
 _WRONG_INPUT = Scenario(inputs=at(0, A), wrong_argument="elements")
 _WITH_A_SCOPE = Scenario(inputs=at(0, A), plans=(replies("a", 40),), source="scope")
 
@@ -80,450 +68,438 @@ _RAISES = Scenario(
     inputs=at(0, A), plans=(replies("a", 40, "a1"),), sink=(SinkStep("read", 1), SinkStep("raise"))
 )
 
-_BEGINS: Events = (*waits(0), *taken(0, 0), *called(0, "a"))
-_CLOSED: Events = (SourceClosed(40), Closed(40))
+_BEGINS = "0: waits, takes 0, calls a"
+_CLOSED = "40: closes, closed"
 
 
 WITNESSES: tuple[Witness, ...] = (
     Witness(
         "END-1",
-        violating=run(
-            _ONE,
-            leg(ends("finished", 0), _BEGINS, input_ended(0), cancelled(0, 0)),
-        ),
+        violating=one_leg(_ONE, ends("finished", 0), _BEGINS, "0: end, #0 cancelled"),
         # a is decided when the stream ends, and has nothing to put out.
-        legal=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
-        ),
+        legal=one_leg(_SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives"),
         text="the stream ended while Record 'a' (input 0) was undecided",
     ),
     Witness(
         "END-2",
-        violating=run(
-            _LATE_END,
-            leg(
-                ends("finished", 81),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                input_ended(80),
-            ),
+        violating=one_leg(
+            _LATE_END, ends("finished", 81), _BEGINS, "40: #0 gives a1, out a1; 80: end"
         ),
-        legal=run(
-            _LATE_END,
-            leg(
-                ends("finished", 80),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                input_ended(80),
-            ),
-        ),
+        legal=one_leg(_LATE_END, ends("finished", 80), _BEGINS, "40: #0 gives a1, out a1; 80: end"),
         text="the source has ended and everything came out, but the stream goes on",
     ),
     Witness(
         "END-3",
         # The context is left while the call cleans up.
-        violating=run(
-            _CLEANS_UP,
-            leg(
-                ends("left", 40),
-                _BEGINS,
-                (SinkLeft(40), CallCancelled(40, 0), SourceClosed(40), Closed(40)),
-                (CallEnded(80, 0, "cancelled"),),
-            ),
+        violating=one_leg(
+            _CLEANS_UP, ends("left", 40), _BEGINS, "40: left, #0 told, closes, closed; 80: #0 ends"
         ),
-        legal=run(
-            _CLEANS_UP,
-            leg(
-                ends("left", 40),
-                _BEGINS,
-                (SinkLeft(40), CallCancelled(40, 0), SourceClosed(40)),
-                (CallEnded(80, 0, "cancelled"), Closed(80)),
-            ),
+        legal=one_leg(
+            _CLEANS_UP, ends("left", 40), _BEGINS, "40: left, #0 told, closes; 80: #0 ends, closed"
         ),
         text="call 0 of 'a' still ran after leaving",
     ),
     Witness(
         "END-4",
-        violating=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), timers_left=1),
+        violating=one_leg(
+            _SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives", timers_left=1
         ),
-        legal=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
-        ),
+        legal=one_leg(_SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives"),
         text="1 timer is left",
     ),
     Witness(
         "END-5",
         # It is closed, but only after the operator has said that it is gone.
-        violating=run(
-            _SILENT,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                (Closed(40), SourceClosed(40)),
-            ),
+        violating=one_leg(
+            _SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives, closed, closes"
         ),
-        legal=run(
-            _SILENT,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), _CLOSED),
-        ),
+        legal=one_leg(_SILENT, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives", _CLOSED),
         text="the operator is gone, and its source is not closed",
     ),
     Witness(
         "END-6",
         # The first call begins before the function is open.
-        violating=run(
+        violating=one_leg(
             _HOOKS,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                (HookRun(0, "open"),),
-                input_ended(0),
-                answered(40, 0),
-                (SourceClosed(40), HookRun(40, "close"), Closed(40)),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: hook open, end; 40: #0 gives, closes, hook close, closed",
         ),
-        legal=run(
+        legal=one_leg(
             _HOOKS,
-            leg(
-                ends("finished", 40),
-                (HookRun(0, "open"),),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                (SourceClosed(40), HookRun(40, "close"), Closed(40)),
-            ),
+            ends("finished", 40),
+            "0: hook open",
+            _BEGINS,
+            "0: end; 40: #0 gives, closes, hook close, closed",
         ),
         text="a call ran before open or after close",
     ),
     Witness(
         "END-7",
-        violating=run(
+        violating=one_leg(
             _SILENT,
-            leg(
-                ends("finished", 40, again="stop", after="raised ClosedResourceError"),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-            ),
+            ends("finished", 40, again="stop", after="raised ClosedResourceError"),
+            _BEGINS,
+            "0: end; 40: #0 gives",
         ),
-        legal=run(
+        legal=one_leg(
             _SILENT,
-            leg(
-                ends("finished", 40, again="stop", after="stop"),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-            ),
+            ends("finished", 40, again="stop", after="stop"),
+            _BEGINS,
+            "0: end; 40: #0 gives",
         ),
         text="after leaving, a further read raised ClosedResourceError",
     ),
     Witness(
         "END-8",
-        violating=run(
-            _DEADLINE,
-            leg(ends("hung", 2600), _BEGINS, input_ended(0)),
-        ),
+        violating=one_leg(_DEADLINE, ends("hung", 2600), _BEGINS, "0: end"),
         # The call never answers either, but its deadline ends the leg.
-        legal=run(
+        legal=one_leg(
             _DEADLINE,
-            leg(
-                ends("failed", 80, error="CallTimedOut", record=A),
-                _BEGINS,
-                input_ended(0),
-                cancelled(80, 0),
-            ),
+            ends("failed", 80, error="CallTimedOut", record=A),
+            _BEGINS,
+            "0: end; 80: #0 cancelled",
         ),
         text="nothing happens any more",
     ),
     Witness(
         "END-9",
         # a1 was on its way into the wait that was given up in the same instant.
-        violating=run(
-            _GIVES_UP,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0, "a1"),
-                (SinkGaveUp(40),),
-                waits(40),
-            ),
+        violating=one_leg(
+            _GIVES_UP, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives a1, gives up, waits"
         ),
-        legal=run(
+        legal=one_leg(
             _GIVES_UP,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0, "a1"),
-                (SinkGaveUp(40),),
-                waits(40),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end; 40: #0 gives a1, gives up, waits, out a1",
         ),
         text="Record 'a' (input 0) was lost with a wait that was given up at 40",
     ),
     Witness(
         "END-10",
         # The slot that a frees by its clean-up is filled again.
-        violating=run(
+        violating=one_leg(
             Scenario(
                 capacity=1,
                 inputs=at(0, A, B),
                 plans=(Plan("a", (Step("never", clean_up=40),)),),
                 cancel_at=40,
             ),
-            leg(
-                ends("left", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                (SinkLeft(40), CallCancelled(40, 0), CallEnded(80, 0, "cancelled")),
-                called(80, "b", first=1),
-                cancelled(80, 1),
-            ),
+            ends("left", 40),
+            "0: waits, takes 0 1, calls a; 40: left, #0 told; 80: #0 ends, calls b",
+            "80: #1 cancelled",
         ),
         # b is called in the very instant of leaving, when a has answered.
-        legal=run(
+        legal=one_leg(
             _ONE_SLOT,
-            leg(
-                ends("left", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                (*took(40, A1), SinkLeft(40)),
-                called(40, "b", first=1),
-                cancelled(40, 1),
-            ),
+            ends("left", 40),
+            "0: waits, takes 0 1, calls a; 40: #0 gives a1",
+            (*took(40, A1), SinkLeft(40)),
+            "40: calls b, #1 cancelled",
         ),
         text="call 1 of 'b' began after leaving",
     ),
     Witness(
         "END-11",
         # The operator is left when the source gives its next element.
-        violating=run(
+        violating=one_leg(
             _SILENT_SOURCE,
-            leg(
-                ends("left", 80, after="stop"),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkLeft(80), SourceClosed(4_000), Closed(4_000)),
-            ),
+            ends("left", 80, after="stop"),
+            _BEGINS,
+            "40: #0 gives a1, out a1; 80: left; 4000: closes, closed",
         ),
-        legal=run(
+        legal=one_leg(
             _SILENT_SOURCE,
-            leg(
-                ends("left", 80, after="stop"),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkLeft(80), SourceClosed(80), Closed(80)),
-            ),
+            ends("left", 80, after="stop"),
+            _BEGINS,
+            "40: #0 gives a1, out a1; 80: left, closes, closed",
         ),
         text="leaving took 3920 ms, and nothing had to be cleaned up for longer than 0 ms",
     ),
     Witness(
         "END-12",
-        violating=run(
+        violating=one_leg(
             _CANNOT_OPEN,
-            leg(
-                ends("finished", 0, again="stop", after="stop"),
-                (HookRun(0, "open"),),
-                _BEGINS,
-                input_ended(0),
-                answered(0, 0, "a"),
-                took(0, Record("a")),
-                (SourceClosed(0), HookRun(0, "close"), Closed(0)),
-            ),
+            ends("finished", 0, again="stop", after="stop"),
+            "0: hook open",
+            _BEGINS,
+            "0: end, #0 gives a, out a, closes, hook close, closed",
         ),
-        legal=run(
+        legal=one_leg(
             _CANNOT_OPEN,
-            leg(
-                ends("failed", 0, error="Planned", unchanged=True),
-                (HookRun(0, "open"), SourceClosed(0), Closed(0)),
-            ),
+            ends("failed", 0, error="Planned", unchanged=True),
+            "0: hook open, closes, closed",
         ),
         text="open raised, and the leg finished",
     ),
     Witness(
         "END-13",
-        violating=run(
+        violating=one_leg(
             _CANNOT_CLOSE,
-            leg(
-                ends("finished", 40, again="stop", after="stop"),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                _CLOSED,
-            ),
+            ends("finished", 40, again="stop", after="stop"),
+            _BEGINS,
+            "0: end; 40: #0 gives",
+            _CLOSED,
         ),
-        legal=run(
+        legal=one_leg(
             _CANNOT_CLOSE,
-            leg(
-                ends("failed", 40, error="PlannedSourceError", unchanged=True),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                _CLOSED,
-            ),
+            ends("failed", 40, error="PlannedSourceError", unchanged=True),
+            _BEGINS,
+            "0: end; 40: #0 gives",
+            _CLOSED,
         ),
         text="closing raised, and leaving did not",
     ),
     Witness(
         "END-14",
-        violating=run(
+        violating=one_leg(
             _INTRUDED,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkIntruded(40, "waits"),),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end; 40: #0 gives a1, out a1",
+            (SinkIntruded(40, "waits"),),
         ),
-        legal=run(
+        legal=one_leg(
             _INTRUDED,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                (SinkIntruded(0, "raised RuntimeError"),),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end",
+            (SinkIntruded(0, "raised RuntimeError"),),
+            "40: #0 gives a1, out a1",
         ),
         text="a second task that read while the consumer waited got no error: it waits",
     ),
     Witness(
         "END-15",
-        violating=run(
+        violating=one_leg(
             _BESIDE,
-            leg(
-                ends("finished", 40),
-                _BEGINS,
-                input_ended(0),
-                answered(40, 0),
-                company="another operator on the loop gave [], expected 6 records",
-            ),
+            ends("finished", 40),
+            _BEGINS,
+            "0: end; 40: #0 gives",
+            company="another operator on the loop gave [], expected 6 records",
         ),
-        legal=run(
-            _BESIDE,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0)),
-        ),
+        legal=one_leg(_BESIDE, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives"),
         text="another operator on the loop gave [], expected 6 records",
     ),
     Witness(
         "END-16",
-        violating=run(
+        violating=one_leg(
             _WITH_A_SCOPE,
-            leg(
-                ends("failed", 0, error="RuntimeError", detail="in another task"),
-                _BEGINS,
-                answered(0, 0),
-            ),
+            ends("failed", 0, error="RuntimeError", detail="in another task"),
+            _BEGINS,
+            "0: #0 gives",
         ),
-        legal=run(
-            _WITH_A_SCOPE,
-            leg(ends("finished", 40), _BEGINS, input_ended(0), answered(40, 0), _CLOSED),
+        legal=one_leg(
+            _WITH_A_SCOPE, ends("finished", 40), _BEGINS, "0: end; 40: #0 gives", _CLOSED
         ),
         text="the source can't be read or closed like this: RuntimeError in another task",
     ),
     Witness(
         "END-17",
-        violating=run(
+        violating=one_leg(
             _LATE_END,
-            leg(
-                ends("finished", 80),
-                _BEGINS,
-                (SourceAsked(0),),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (Misuse(60, "interrupted", "the read of the source"), SourceAsked(60)),
-                input_ended(80),
-            ),
+            ends("finished", 80),
+            _BEGINS,
+            "0: reads; 40: #0 gives a1, out a1",
+            (Misuse(60, "interrupted", "the read of the source"), SourceAsked(60)),
+            "80: end",
         ),
-        legal=run(
+        legal=one_leg(
             _SILENT_SOURCE,
-            leg(
-                ends("left", 80),
-                _BEGINS,
-                (SourceAsked(0),),
-                answered(40, 0, "a1"),
-                took(40, Record("a1")),
-                (SinkLeft(80), Misuse(80, "interrupted", "the read of the source")),
-                (SourceClosed(80), Closed(80)),
-            ),
+            ends("left", 80),
+            _BEGINS,
+            "0: reads; 40: #0 gives a1, out a1",
+            (SinkLeft(80), Misuse(80, "interrupted", "the read of the source")),
+            "80: closes, closed",
         ),
         text="the read of the source was interrupted while the operator ran",
     ),
     Witness(
         "END-18",
-        violating=run(
+        violating=one_leg(
             _RAISES,
-            leg(
-                ends("failed", 40, error="ExceptionGroup"),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                (SinkLeft(40, raising=True),),
-                _CLOSED,
-            ),
+            ends("failed", 40, error="ExceptionGroup"),
+            _BEGINS,
+            "40: #0 gives a1, out a1",
+            (SinkLeft(40, raising=True),),
+            _CLOSED,
         ),
-        legal=run(
+        legal=one_leg(
             _RAISES,
-            leg(
-                ends("left", 40, unchanged=True),
-                _BEGINS,
-                answered(40, 0, "a1"),
-                took(40, A1),
-                (SinkLeft(40, raising=True),),
-                _CLOSED,
-            ),
+            ends("left", 40, unchanged=True),
+            _BEGINS,
+            "40: #0 gives a1, out a1",
+            (SinkLeft(40, raising=True),),
+            _CLOSED,
         ),
         text="the body raised, and the leg failed with ExceptionGroup",
     ),
     Witness(
         "END-19",
         # A text is no input, and fails where it is read.
-        violating=run(
-            _WRONG_INPUT,
-            leg(ends("failed", 0, error="AttributeError"), waits(0), (Closed(0),)),
+        violating=one_leg(
+            _WRONG_INPUT, ends("failed", 0, error="AttributeError"), "0: waits, closed"
         ),
-        legal=run(_WRONG_INPUT, leg(ends("failed", 0, error="InvalidConfig"), (Closed(0),))),
+        legal=one_leg(_WRONG_INPUT, ends("failed", 0, error="InvalidConfig"), "0: closed"),
         text="expected InvalidConfig, as `elements` is a text, and the leg failed with "
         "AttributeError",
     ),
     Witness(
         "END-20",
-        violating=run(
+        violating=one_leg(
             _CANCELLED,
-            leg(
-                ends("left", 40, after="stop"),
-                _BEGINS,
-                _LEFT_AND_CLEANED_UP,
-                (Closed(80), Misuse(80, "swallowed", "leaving let it go on")),
-            ),
+            ends("left", 40, after="stop"),
+            _BEGINS,
+            _LEFT_AND_CLEANED_UP,
+            (Closed(80), Misuse(80, "swallowed", "leaving let it go on")),
         ),
-        legal=run(
-            _CANCELLED,
-            leg(
-                ends("left", 40, after="stop"),
-                _BEGINS,
-                _LEFT_AND_CLEANED_UP,
-                (Closed(80),),
-            ),
+        legal=one_leg(
+            _CANCELLED, ends("left", 40, after="stop"), _BEGINS, _LEFT_AND_CLEANED_UP, "80: closed"
         ),
         text="the consumer was cancelled, and leaving let it go on",
+    ),
+)
+
+_CLOSING = Scenario(inputs=at(0, A), close_takes=40, sink=(SinkStep("leave"),))
+_LATE_FAILURE = Scenario(inputs=at(0, A), plans=(raises("a", 80),), cancel_at=40)
+_TOLD_LATE = ends("left", 40, after="raised CallFailed")
+_BOTH_STUBBORN = Scenario(
+    capacity=1,
+    timeout=40,
+    inputs=at(0, A, B),
+    plans=tuple(Plan(v, (Step("never", swallow=True),), Handler("reply")) for v in "ab"),
+    handled=True,
+    close_error=True,
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # In floats, 40 ms behind 23.112 ms is a little earlier than 63.112 ms.
+    NearMiss("END-11", one_leg(_CLOSING, ends("left", 23.112), "63.112: closes, closed")),
+    NearMiss(
+        "END-11",
+        one_leg(_CLOSING, ends("left", 23.112), "63.115: closes, closed"),
+        "leaving took 40.003 ms, and nothing had to be cleaned up for longer than 40 ms",
+    ),
+    NearMiss(
+        "END-6",
+        one_leg(_HOOKS, ends("finished", 0), "0: takes 0, calls a, end, #0 gives, closes, closed"),
+        "expected open, then close, got none",
+    ),
+    # It was not given what the scenario says, so what it makes of it speaks of no other rule.
+    *(
+        NearMiss(
+            "END-19",
+            one_leg(
+                Scenario(inputs=at(0, A), hooks="plain", wrong_argument=argument),
+                ends("hung", 0),
+                "0: waits",
+            ),
+            f"expected InvalidConfig, as `{argument}` is a text, and the leg hung",
+        )
+        for argument in ("config", "fn", "elements", "restore")
+    ),
+    # A task that was started before the refusal is one too many.
+    NearMiss(
+        "END-4",
+        one_leg(
+            Scenario(inputs=at(0, A), wrong_argument="fn"),
+            ends("failed", 0, error="InvalidConfig"),
+            "0: closed",
+            tasks_left=1,
+        ),
+        "1 task is left",
+    ),
+    # Even if whoever asks again after leaving waits for ever: that is for other rules.
+    NearMiss(
+        "END-17",
+        one_leg(
+            Scenario(inputs=at(0, A), sink=(SinkStep("leave"),)),
+            ends("hung", 80),
+            "0: reads, left",
+            (Misuse(0, "interrupted", "the read of the source"),),
+            "0: closes, closed",
+        ),
+        also="END-8",
+    ),
+    # The answer of the call blocked the loop in the instant of the deadline, and came late.
+    NearMiss(
+        "END-17",
+        one_leg(
+            Scenario(
+                timeout=80,
+                inputs=at(0, A),
+                plans=(Plan("a", (Step("raise", 80, error="ValueError", blocks=40),)),),
+                source_ends_at=400,
+            ),
+            ends("failed", 120, error="CallTimedOut", record=A, again="same", after="same"),
+            "0: waits, reads, takes 0, reads, calls a",
+            (Misuse(80, "interrupted", "the read of the source"), Blocked(80, 120)),
+            "120: #0 raises",
+        ),
+    ),
+    # It was cancelled at 40, and leaves when its wait is over; an operator may work until then.
+    NearMiss(
+        "END-7",
+        one_leg(
+            replace(_LATE_FAILURE, shields=True),
+            _TOLD_LATE,
+            "0: takes 0, calls a, waits; 40: left; 80: #0 raises, closes, closed",
+        ),
+    ),
+    NearMiss(
+        "END-7",
+        one_leg(
+            _LATE_FAILURE,
+            _TOLD_LATE,
+            "0: takes 0, calls a, waits; 40: left; 80: #0 raises, closes, closed",
+        ),
+        "after leaving, a further read raised CallFailed",
+        also="END-3",
+    ),
+    # The call raises at 40, when the consumer leaves, who learns it by reading once more.
+    NearMiss(
+        "END-7",
+        one_leg(
+            Scenario(inputs=at(0, A), plans=(raises("a", 40),), cancel_at=40, source_ends_at=400),
+            _TOLD_LATE,
+            _BEGINS,
+            "40: #0 raises, left",
+        ),
+    ),
+    # Where a call never answers and has no deadline, waiting for ever is all there is to do.
+    NearMiss(
+        "END-8",
+        one_leg(
+            Scenario(inputs=at(0, A), plans=(never("a"),)), ends("hung", 1000), _BEGINS, "0: end"
+        ),
+        applies=False,
+    ),
+    # The answer of the first call blocked the loop before anybody could be told to leave.
+    NearMiss(
+        "END-10",
+        one_leg(
+            Scenario(
+                inputs=at(0, A) + at(40, B),
+                plans=(Plan("a", (Step(after=40, blocks=40),)), never("b")),
+                cancel_at=40,
+            ),
+            ends("left", 40),
+            _BEGINS,
+            "40: left, takes 1",
+            (Blocked(40, 80),),
+            "80: #0 gives, calls b, #1 cancelled",
+        ),
+    ),
+    # The operator has failed when its source is closed; what that raises is a note on it.
+    NearMiss(
+        "END-13",
+        one_leg(
+            _BOTH_STUBBORN,
+            ends("failed", 85, error="TooManyAbandonedCalls"),
+            _BEGINS,
+            "40: asks a, #0 told, takes 1, calls b; 80: asks b, #1 told; 85: closes, closed",
+        ),
+        also="END-2 END-3 TIME-8",
     ),
 )

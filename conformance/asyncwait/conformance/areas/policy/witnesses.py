@@ -3,29 +3,24 @@
 from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import (
+    NearMiss,
+    Run,
     Witness,
-    answered,
-    asked,
     at,
-    called,
-    cancelled,
+    ends,
     failed,
     fails,
     failure_asked,
     finished,
-    misreturned,
     never,
-    raised,
+    one_leg,
     raises,
     replies,
-    taken,
-    took,
-    waits,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
+from asyncwait.spec.scenario import Blocked, Handler, Plan, PlannedRetry, Scenario, Step
 
-A, INSTEAD = Record("a"), Record("a?")
+A = Record("a")
 _REPLY = Handler("reply", ("a?",))
 
 
@@ -45,33 +40,33 @@ _LATE = _of(never("a"), timeout=80, handled=True)
 _AGAIN = _of(fails("a", 1, "a1", after=40), retry=PlannedRetry())
 _TWICE = _of(raises("a", 40), retry=PlannedRetry(max_attempts=2))
 
-_BEGINS = (waits(0), taken(0, 0), called(0, "a"))
-_FAILS = (*_BEGINS, raised(40, 0))
+_BEGINS = "0: waits, takes 0, calls a"
+_FAILS = "0: waits, takes 0, calls a; 40: #0 raises"
 _ASKED = failure_asked(40, "a", "CallFailed", "ValueError")
-_ENDS = (called(80, "a", first=1), answered(80, 1, "a1"), took(80, Record("a1")))
-_HANDLED = finished(_RAISES, *_FAILS, _ASKED, took(40, INSTEAD))
+_ENDS = "80: calls a, #1 gives a1, out a1"
+_HANDLED = finished(_RAISES, _FAILS, _ASKED, "40: out a?")
 
 WITNESSES: tuple[Witness, ...] = (
     Witness(
         "POLICY-1",
-        violating=finished(_RAISES, *_FAILS, _ASKED, _ASKED, took(40, INSTEAD)),
+        violating=finished(_RAISES, _FAILS, _ASKED, _ASKED, "40: out a?"),
         legal=_HANDLED,
         text="the failure handler was asked about Record 'a' (input 0) again",
     ),
     Witness(
         "POLICY-2",
         violating=failed(
-            _RAISES, *_FAILS, _ASKED, error="CallFailed", record=A, cause="ValueError", attempts=1
+            _RAISES, _FAILS, _ASKED, error="CallFailed", record=A, cause="ValueError", attempts=1
         ),
         legal=_HANDLED,
         text="Record 'a' (input 0) failed the operator, its failure was handled",
     ),
     Witness(
         "POLICY-3",
-        violating=finished(_LEFT_ALONE, *_FAILS, _ASKED),
+        violating=finished(_LEFT_ALONE, _FAILS, _ASKED),
         legal=failed(
             _LEFT_ALONE,
-            *_FAILS,
+            _FAILS,
             _ASKED,
             error="CallFailed",
             record=A,
@@ -83,42 +78,34 @@ WITNESSES: tuple[Witness, ...] = (
     Witness(
         "POLICY-4",
         violating=failed(
-            _BREAKS, *_FAILS, _ASKED, error="CallFailed", record=A, cause="ValueError", attempts=1
+            _BREAKS, _FAILS, _ASKED, error="CallFailed", record=A, cause="ValueError", attempts=1
         ),
         legal=failed(
-            _BREAKS,
-            *_FAILS,
-            _ASKED,
-            error="CallFailed",
-            record=A,
-            cause="StopIteration",
-            attempts=1,
+            _BREAKS, _FAILS, _ASKED, error="CallFailed", record=A, cause="StopIteration", attempts=1
         ),
         text="expected StopIteration as the cause, got ValueError",
     ),
     Witness(
         "POLICY-5",
-        violating=finished(
-            _ANSWERED, *_BEGINS, answered(40, 0, "a1"), _ASKED, took(40, Record("a1"))
-        ),
-        legal=finished(_ANSWERED, *_BEGINS, answered(40, 0, "a1"), took(40, Record("a1"))),
+        violating=finished(_ANSWERED, _BEGINS, "40: #0 gives a1", _ASKED, "40: out a1"),
+        legal=finished(_ANSWERED, _BEGINS, "40: #0 gives a1, out a1"),
         text="the failure handler was asked about Record 'a' (input 0), which had not failed",
     ),
     Witness(
         "POLICY-6",
-        violating=finished(_GIVES_TEXT, *_FAILS, _ASKED, took(40, *map(Record, "text"))),
-        legal=failed(_GIVES_TEXT, *_FAILS, _ASKED, error="InvalidResult", record=A, attempts=1),
+        violating=finished(_GIVES_TEXT, _FAILS, _ASKED, "40: out t e x t"),
+        legal=failed(_GIVES_TEXT, _FAILS, _ASKED, error="InvalidResult", record=A, attempts=1),
         text="Record 'a' (input 0) was not spared by its failure handler, the leg finished",
     ),
     Witness(
         "POLICY-7",
-        violating=finished(_GIVES_NOTHING, *_BEGINS, misreturned(40, 0), _ASKED, took(40, INSTEAD)),
+        violating=finished(_GIVES_NOTHING, _BEGINS, "40: #0 misreturns", _ASKED, "40: out a?"),
         legal=finished(
             _GIVES_NOTHING,
-            *_BEGINS,
-            misreturned(40, 0),
+            _BEGINS,
+            "40: #0 misreturns",
             failure_asked(40, "a", "InvalidResult"),
-            took(40, INSTEAD),
+            "40: out a?",
         ),
         text="Record 'a' (input 0) failed with InvalidResult, the handler got CallFailed",
     ),
@@ -126,33 +113,54 @@ WITNESSES: tuple[Witness, ...] = (
         "POLICY-8",
         violating=finished(
             _LATE,
-            *_BEGINS,
+            _BEGINS,
             failure_asked(80, "a", "CallTimedOut"),
-            asked(80, "a"),
-            cancelled(80, 0),
-            took(80, INSTEAD),
+            "80: asks a, #0 cancelled, out a?",
         ),
         legal=finished(
             _LATE,
-            *_BEGINS,
-            asked(80, "a"),
+            _BEGINS,
+            "80: asks a",
             failure_asked(80, "a", "CallTimedOut"),
-            cancelled(80, 0),
-            took(80, INSTEAD),
+            "80: #0 cancelled, out a?",
         ),
         text="Record 'a' (input 0) was late, and the failure handler was asked first",
     ),
     Witness(
         "POLICY-9",
-        violating=finished(_AGAIN, *_FAILS, _ASKED, *_ENDS),
+        violating=finished(_AGAIN, _FAILS, _ASKED, _ENDS),
         legal=finished(
             _TWICE,
-            *_FAILS,
-            called(80, "a", first=1),
-            raised(120, 1),
+            _FAILS,
+            "80: calls a; 120: #1 raises",
             failure_asked(120, "a", "CallFailed", "ValueError", attempts=2),
-            took(120, INSTEAD),
+            "120: out a?",
         ),
         text="the failure handler was asked about Record 'a' (input 0), and attempts are left",
+    ),
+)
+
+_LIMITED = _of(
+    never("a"), Handler("reply", ("a!",)), retry=PlannedRetry(max_attempts=1, attempt_timeout=80)
+)
+
+
+def _left_blocked(until: float) -> Run:
+    """The limit is at 80, and the consumer leaves at 40: until the block is over nobody notices."""
+    return one_leg(
+        _LIMITED,
+        ends("left", 40),
+        "0: takes 0, calls a, waits; 40: left",
+        (Blocked(40, until),),
+        failure_asked(until, "a", "CallFailed"),
+    )
+
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    NearMiss("POLICY-5", _left_blocked(120), applies=False, also="POLICY-7"),
+    NearMiss(
+        "POLICY-5",
+        _left_blocked(60),
+        "the failure handler was asked about Record 'a' (input 0), which had not failed",
     ),
 )

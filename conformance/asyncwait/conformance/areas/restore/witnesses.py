@@ -1,28 +1,20 @@
 """REST: runs that break a rule about restoring, and their legal neighbours."""
 
 from asyncwait.conformance.evidence import (
-    Events,
+    NearMiss,
     Witness,
-    answered,
-    asked,
     at,
-    called,
-    cancelled,
     ends,
-    input_ended,
     leg,
     never,
+    one_leg,
     replies,
     run,
-    taken,
-    took,
-    waits,
 )
 from asyncwait.spec import Barrier, Record, Snapshot, Watermark
-from asyncwait.spec.scenario import Crash, Plan, Scenario, SinkLeft, Step
+from asyncwait.spec.scenario import Crash, Plan, Scenario, Step
 
 A, B = Record("a"), Record("b")
-A1, B1 = Record("a1"), Record("b1")
 HELD = Snapshot(1, (A,))
 NOTHING = Snapshot(1)
 
@@ -65,130 +57,67 @@ _ANY_ORDER = Scenario(
     crashes=(Crash(80),),
 )
 _CRASHED = ends("crashed", 80)
-_STOPPED: Events = (SinkLeft(80),)
+_STOPPED = "80: left"
 
 
 WITNESSES: tuple[Witness, ...] = (
     Witness(
         "REST-1",
-        violating=run(
+        violating=one_leg(
             _STORED_A,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0),
-                called(0, "b", "a"),
-                input_ended(0),
-                answered(40, 0, "b1"),
-                answered(40, 1, "a1"),
-                took(40, B1, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0, calls b a, end; 40: #0 gives b1, #1 gives a1, out b1 a1",
         ),
         # The new record is called in the same instant and comes out first.
-        legal=run(
+        legal=one_leg(
             _STORED_A,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0),
-                called(0, "a", "b"),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                answered(40, 1, "b1"),
-                took(40, B1, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0, calls a b, end; 40: #0 gives a1, #1 gives b1, out b1 a1",
         ),
         text="Record 'a' (restored) was called after a new record",
     ),
     Witness(
         "REST-2",
         # The second of two equal records has half of its time when the handler is asked.
-        violating=run(
+        violating=one_leg(
             _STORED_LATE,
-            leg(
-                ends("finished", 120),
-                waits(0),
-                called(0, "a"),
-                called(40, "a", first=1),
-                asked(80, "a"),
-                cancelled(80, 0),
-                took(80, Record("a-late")),
-                asked(80, "a"),
-                cancelled(80, 1),
-                took(80, Record("a-late")),
-                input_ended(120),
-            ),
+            ends("finished", 120),
+            "0: waits, calls a; 40: calls a; 80: asks a, #0 cancelled, out a-late, asks a",
+            "80: #1 cancelled, out a-late; 120: end",
         ),
         # The error at 80 is that of the first, though it is equal to the second.
-        legal=run(
+        legal=one_leg(
             _STORED_LATE_ONE_SLOT,
-            leg(
-                ends("failed", 80, error="CallTimedOut", record=A),
-                waits(0),
-                called(0, "a"),
-                cancelled(80, 0),
-                called(80, "a", first=1),
-                cancelled(80, 1),
-            ),
+            ends("failed", 80, error="CallTimedOut", record=A),
+            "0: waits, calls a; 80: #0 cancelled, calls a, #1 cancelled",
         ),
         text="Record 'a' (restored) timed out at 80, its call began at 40",
     ),
     Witness(
         "REST-3",
         # The one that was stored and the one that is read make two.
-        violating=run(
-            _STORED_WATERMARK,
-            leg(
-                ends("finished", 0),
-                waits(0),
-                taken(0, 0),
-                took(0, Watermark(9), Watermark(9), Watermark(9)),
-                input_ended(0),
-            ),
+        violating=one_leg(
+            _STORED_WATERMARK, ends("finished", 0), "0: waits, takes 0, out ~9 ~9 ~9, end"
         ),
-        legal=run(
-            _STORED_WATERMARK,
-            leg(
-                ends("finished", 0),
-                waits(0),
-                taken(0, 0),
-                took(0, Watermark(9), Watermark(9)),
-                input_ended(0),
-            ),
-        ),
+        legal=one_leg(_STORED_WATERMARK, ends("finished", 0), "0: waits, takes 0, out ~9 ~9, end"),
         text="Watermark(timestamp=9) was not stored: it came out before",
     ),
     Witness(
         "REST-4",
-        violating=run(
+        violating=one_leg(
             Scenario(capacity=2, plans=(replies("a", 40),), restore=Snapshot(1, (A, A, A))),
-            leg(
-                ends("finished", 40),
-                waits(0),
-                called(0, "a", "a", "a"),
-                answered(40, 0),
-                answered(40, 1),
-                answered(40, 2),
-                input_ended(40),
-            ),
+            ends("finished", 40),
+            "0: waits, calls a a a; 40: #0 gives, #1 gives, #2 gives, end",
         ),
         # In one instant, three calls; but the first is over when the third begins.
-        legal=run(
+        legal=one_leg(
             Scenario(
                 capacity=2,
                 plans=(Plan("a", (Step(), Step(after=40))),),
                 restore=Snapshot(1, (A, A, A)),
             ),
-            leg(
-                ends("finished", 40),
-                waits(0),
-                called(0, "a", "a"),
-                answered(0, 0),
-                called(0, "a", first=2),
-                answered(40, 1),
-                answered(40, 2),
-                input_ended(40),
-            ),
+            ends("finished", 40),
+            "0: waits, calls a a, #0 gives, calls a; 40: #1 gives, #2 gives, end",
         ),
         text="3 restored calls, capacity 2",
     ),
@@ -198,43 +127,19 @@ WITNESSES: tuple[Witness, ...] = (
         violating=run(
             _CRASH,
             leg(
-                _CRASHED,
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                took(0, NOTHING),
-                answered(40, 0, "a1"),
-                took(40, A1),
-                _STOPPED,
+                _CRASHED, "0: waits, takes 0 1, calls a, out |1; 40: #0 gives a1, out a1", _STOPPED
             ),
-            leg(
-                ends("finished", 40),
-                waits(0),
-                input_ended(40),
-                first_index=2,
-                restored=NOTHING,
-            ),
+            leg(ends("finished", 40), "0: waits; 40: end", first_index=2, restored=NOTHING),
         ),
         # a1 came out in front of the snapshot, in the same instant.
         legal=run(
             _CRASH_TIE,
             leg(
                 _CRASHED,
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                taken(40, 1),
-                took(40, A1, NOTHING),
+                "0: waits, takes 0, calls a; 40: #0 gives a1, takes 1, out a1 |1",
                 _STOPPED,
             ),
-            leg(
-                ends("finished", 40),
-                waits(0),
-                input_ended(40),
-                first_index=2,
-                restored=NOTHING,
-            ),
+            leg(ends("finished", 40), "0: waits; 40: end", first_index=2, restored=NOTHING),
         ),
         text="Record 'a' has no output in any leg",
     ),
@@ -245,21 +150,12 @@ WITNESSES: tuple[Witness, ...] = (
             _CRASH_TIE,
             leg(
                 _CRASHED,
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                taken(40, 1),
-                took(40, A1, HELD),
+                "0: waits, takes 0, calls a; 40: #0 gives a1, takes 1, out a1 |1(a)",
                 _STOPPED,
             ),
             leg(
                 ends("finished", 40),
-                waits(0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                took(40, A1),
-                input_ended(40),
+                "0: waits, calls a; 40: #0 gives a1, out a1, end",
                 first_index=2,
                 restored=HELD,
             ),
@@ -269,21 +165,12 @@ WITNESSES: tuple[Witness, ...] = (
             _CRASH_TIE,
             leg(
                 _CRASHED,
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                taken(40, 1),
-                took(40, HELD, A1),
+                "0: waits, takes 0, calls a; 40: #0 gives a1, takes 1, out |1(a) a1",
                 _STOPPED,
             ),
             leg(
                 ends("finished", 40),
-                waits(0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                took(40, A1),
-                input_ended(40),
+                "0: waits, calls a; 40: #0 gives a1, out a1, end",
                 first_index=2,
                 restored=HELD,
             ),
@@ -295,22 +182,10 @@ WITNESSES: tuple[Witness, ...] = (
         # The snapshot has lost the order, and so the second leg is in order by itself.
         violating=run(
             _IN_ORDER,
-            leg(
-                _CRASHED,
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "b"),
-                took(0, Snapshot(1, (B, A))),
-                _STOPPED,
-            ),
+            leg(_CRASHED, "0: waits, takes 0 1 2, calls a b, out |1(b+a)", _STOPPED),
             leg(
                 ends("finished", 120),
-                waits(0),
-                called(0, "b", "a"),
-                input_ended(0),
-                answered(120, 0, "b1"),
-                answered(120, 1, "a1"),
-                took(120, B1, A1),
+                "0: waits, calls b a, end; 120: #0 gives b1, #1 gives a1, out b1 a1",
                 first_index=3,
                 restored=Snapshot(1, (B, A)),
             ),
@@ -318,26 +193,42 @@ WITNESSES: tuple[Witness, ...] = (
         # Unordered, b may come out first.
         legal=run(
             _ANY_ORDER,
-            leg(
-                _CRASHED,
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "b"),
-                took(0, Snapshot(1, (A, B))),
-                _STOPPED,
-            ),
+            leg(_CRASHED, "0: waits, takes 0 1 2, calls a b, out |1(a+b)", _STOPPED),
             leg(
                 ends("finished", 120),
-                waits(0),
-                called(0, "a", "b"),
-                input_ended(0),
-                answered(120, 0, "a1"),
-                answered(120, 1, "b1"),
-                took(120, B1, A1),
+                "0: waits, calls a b, end; 120: #0 gives a1, #1 gives b1, out b1 a1",
                 first_index=3,
                 restored=Snapshot(1, (A, B)),
             ),
         ),
         text="Record 'a1' came out behind something later",
+    ),
+)
+
+_ANSWERS = (Step(results=("a1",)), Step(), Step(after=120, results=("a1",)))
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # Of three equal records one came out, one was silent, and the one behind is restored.
+    NearMiss(
+        "REST-7",
+        run(
+            Scenario(
+                inputs=at(0, A, A, Watermark(9), A, Barrier(1)),
+                plans=(Plan("a", _ANSWERS),),
+                source_ends_at=120,
+                crashes=(Crash(80),),
+            ),
+            leg(
+                ends("crashed", 80),
+                "0: waits, takes 0 1 2, calls a a, #0 gives a1, #1 gives, out a1 ~9, takes 3 4",
+                "0: calls a, out |1(a); 80: left, #2 cancelled",
+            ),
+            leg(
+                ends("finished", 40),
+                "0: waits, calls a, #0 gives a1, out a1; 40: end",
+                first_index=5,
+                restored=HELD,
+            ),
+        ),
     ),
 )

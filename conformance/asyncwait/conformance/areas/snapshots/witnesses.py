@@ -1,31 +1,10 @@
 """SNAP: runs that break a rule about snapshots, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import (
-    Witness,
-    answered,
-    at,
-    called,
-    ends,
-    input_ended,
-    leg,
-    replies,
-    run,
-    taken,
-    took,
-    waits,
-)
-from asyncwait.spec import Barrier, Record, Snapshot, Watermark
-from asyncwait.spec.scenario import (
-    Plan,
-    Scenario,
-    SinkStep,
-    SnapshotAsked,
-    SnapshotRequest,
-    Step,
-)
+from asyncwait.conformance.evidence import NearMiss, Witness, at, ends, one_leg, replies, took
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark
+from asyncwait.spec.scenario import Plan, Scenario, SinkStep, SnapshotRequest, Step
 
 A, B = Record("a"), Record("b")
-A1, A2, B1 = Record("a1"), Record("a2"), Record("b1")
 
 _REQUESTS = Scenario(
     inputs=at(0, A),
@@ -89,209 +68,106 @@ _CHAIN = Scenario(inputs=at(0, A, _CHAINED), plans=(replies("a", 40, "a1"),))
 WITNESSES: tuple[Witness, ...] = (
     Witness(
         "SNAP-1",
-        violating=run(
+        violating=one_leg(
             _ONE,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                took(0, Snapshot(1, (A,)), Snapshot(1, (A,))),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1, calls a, out |1(a) |1(a), end; 40: #0 gives a1, out a1",
         ),
-        legal=run(
+        legal=one_leg(
             _ONE,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                took(0, Snapshot(1, (A,))),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1, calls a, out |1(a), end; 40: #0 gives a1, out a1",
         ),
         text="snapshot 1 came out twice",
     ),
     Witness(
         "SNAP-2",
         # Two equal records are two.
-        violating=run(
+        violating=one_leg(
             _EQUAL,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "a"),
-                took(0, Snapshot(1, (A,))),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                answered(40, 1, "a1"),
-                took(40, A1, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a a, out |1(a), end; 40: #0 gives a1",
+            "40: #1 gives a1, out a1 a1",
         ),
         # One of them came out before the snapshot, in the same instant.
-        legal=run(
+        legal=one_leg(
             _EQUAL_AT_ONCE,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "a"),
-                answered(0, 0, "a1"),
-                took(0, A1, Snapshot(1, (A,))),
-                input_ended(0),
-                answered(40, 1, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a a, #0 gives a1, out a1 |1(a), end",
+            "40: #1 gives a1, out a1",
         ),
         text="Record 'a' is in flight and not in the snapshot",
     ),
     Witness(
         "SNAP-3",
         # The results of a have just been taken.
-        violating=run(
+        violating=one_leg(
             _EQUAL_AT_ONCE,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "a"),
-                answered(0, 0, "a1"),
-                took(0, A1, Snapshot(1, (A, A))),
-                input_ended(0),
-                answered(40, 1, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a a, #0 gives a1, out a1 |1(a+a), end",
+            "40: #1 gives a1, out a1",
         ),
         # Nothing came out for a, which has no results: it may be stored, or not.
-        legal=run(
+        legal=one_leg(
             _WITHOUT_RESULTS,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(0, 0),
-                taken(0, 1),
-                took(0, Snapshot(1, (A,))),
-                taken(0, 2),
-                called(0, "b", first=1),
-                input_ended(0),
-                answered(40, 1, "b1"),
-                took(40, B1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0, calls a, #0 gives, takes 1, out |1(a), takes 2, calls b",
+            "0: end; 40: #1 gives b1, out b1",
         ),
         text="Record 'a' is in the snapshot and should not be",
     ),
     Witness(
         "SNAP-4",
-        violating=run(
+        violating=one_leg(
             _TWO,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "b"),
-                took(0, Snapshot(1, (B, A))),
-                input_ended(0),
-                answered(40, 1, "b1"),
-                answered(40, 0, "a1"),
-                took(40, B1, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a b, out |1(b+a), end; 40: #1 gives b1",
+            "40: #0 gives a1, out b1 a1",
         ),
         # The outputs are in another order than the input; the snapshot is not.
-        legal=run(
+        legal=one_leg(
             _TWO,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "b"),
-                took(0, Snapshot(1, (A, B))),
-                input_ended(0),
-                answered(40, 1, "b1"),
-                answered(40, 0, "a1"),
-                took(40, B1, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a b, out |1(a+b), end; 40: #1 gives b1",
+            "40: #0 gives a1, out b1 a1",
         ),
         text="stored in the order Record 'b', Record 'a'",
     ),
     Witness(
         "SNAP-5",
         # The operator drains first.
-        violating=run(
+        violating=one_leg(
             _ONE,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1, Snapshot(1)),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1, calls a, end; 40: #0 gives a1, out a1 |1",
         ),
         # The barrier is behind b, which waits for room until 40, and is not read before.
-        legal=run(
+        legal=one_leg(
             Scenario(
                 capacity=1,
                 inputs=at(0, A, B, Barrier(1)),
                 plans=(replies("a", 40, "a1"), replies("b", 40, "b1")),
             ),
-            leg(
-                ends("finished", 80),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                took(40, A1),
-                called(40, "b", first=1),
-                taken(40, 2),
-                took(40, Snapshot(1, (B,))),
-                input_ended(40),
-                answered(80, 1, "b1"),
-                took(80, B1),
-            ),
+            ends("finished", 80),
+            "0: waits, takes 0 1, calls a; 40: #0 gives a1, out a1, calls b, takes 2",
+            "40: out |1(b), end; 80: #1 gives b1, out b1",
         ),
         text="Barrier(checkpoint_id=1) (input 1) was read, "
         "but the waiting consumer got no snapshot",
     ),
     Witness(
         "SNAP-6",
-        violating=run(
+        violating=one_leg(
             _IN_THE_MIDDLE,
-            leg(
-                ends("finished", 120),
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1", "a2"),
-                took(40, A1)[:1],
-                taken(80, 1),
-                input_ended(80),
-                waits(120),
-                took(120, Snapshot(1), A2),
-            ),
+            ends("finished", 120),
+            "0: waits, takes 0, calls a; 40: #0 gives a1 a2, gets a1; 80: takes 1, end",
+            "120: waits, out |1 a2",
         ),
-        legal=run(
+        legal=one_leg(
             _IN_THE_MIDDLE,
-            leg(
-                ends("finished", 120),
-                waits(0),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1", "a2"),
-                took(40, A1)[:1],
-                taken(80, 1),
-                input_ended(80),
-                waits(120),
-                took(120, A2, Snapshot(1)),
-            ),
+            ends("finished", 120),
+            "0: waits, takes 0, calls a; 40: #0 gives a1 a2, gets a1; 80: takes 1, end",
+            "120: waits, out a2 |1",
         ),
         text="Snapshot(checkpoint_id=1, in_flight=(), read=None, upstream=None) came between two "
         "results of one record",
@@ -299,159 +175,103 @@ WITNESSES: tuple[Witness, ...] = (
     Witness(
         "SNAP-7",
         # Of two equal records the one behind the barrier is done at once, the one before it later.
-        violating=run(
+        violating=one_leg(
             _BEHIND,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "a"),
-                answered(0, 1, "a1"),
-                took(0, A1, Snapshot(1, (A,))),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a a, #1 gives a1, out a1 |1(a), end",
+            "40: #0 gives a1, out a1",
         ),
-        legal=run(
+        legal=one_leg(
             _BEHIND,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1, 2),
-                called(0, "a", "a"),
-                answered(0, 1, "a1"),
-                took(0, Snapshot(1, (A,)), A1),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1 2, calls a a, #1 gives a1, out |1(a) a1, end",
+            "40: #0 gives a1, out a1",
         ),
         text="Record 'a' (input 2) came out before snapshot 1",
     ),
     Witness(
         "SNAP-8",
-        violating=run(
+        violating=one_leg(
             _ON_DEMAND,
-            leg(
-                ends("finished", 120),
-                taken(0, 0),
-                called(0, "a"),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                (SnapshotAsked(80, 7),),
-                waits(120),
-                took(120, A1, Snapshot(7, (), read=1)),
-            ),
+            ends("finished", 120),
+            "0: takes 0, calls a, end; 40: #0 gives a1; 80: wants 7; 120: waits",
+            "120: out a1 |7=1",
         ),
         # The consumer comes back in the very instant of the request: a1 was on its way.
-        legal=run(
+        legal=one_leg(
             _ON_DEMAND_TIE,
-            leg(
-                ends("finished", 120),
-                taken(0, 0),
-                called(0, "a"),
-                answered(40, 0, "a1"),
-                (SnapshotAsked(80, 7),),
-                waits(80),
-                took(80, A1, Snapshot(7, (), read=1)),
-                input_ended(120),
-            ),
+            ends("finished", 120),
+            "0: takes 0, calls a; 40: #0 gives a1; 80: wants 7, waits, out a1 |7=1",
+            "120: end",
         ),
         text="Record 'a1' came before snapshot 7",
     ),
     Witness(
         "SNAP-9",
         # The watermark was read long before the request.
-        violating=run(
+        violating=one_leg(
             _READ,
-            leg(
-                ends("finished", 80),
-                waits(0),
-                taken(0, 0),
-                took(0, Watermark(9)),
-                taken(40, 1),
-                called(40, "a"),
-                (SnapshotAsked(40, 7),),
-                took(40, Snapshot(7, (), read=0)),
-                input_ended(40),
-                answered(80, 0, "a1"),
-                took(80, A1),
-            ),
+            ends("finished", 80),
+            "0: waits, takes 0, out ~9; 40: takes 1, calls a, wants 7, out |7=0, end",
+            "80: #0 gives a1, out a1",
         ),
         # The record came in the very instant of the request, which need not have seen it.
-        legal=run(
+        legal=one_leg(
             _READ,
-            leg(
-                ends("finished", 80),
-                waits(0),
-                taken(0, 0),
-                took(0, Watermark(9)),
-                taken(40, 1),
-                called(40, "a"),
-                (SnapshotAsked(40, 7),),
-                took(40, Snapshot(7, (), read=1)),
-                input_ended(40),
-                answered(80, 0, "a1"),
-                took(80, A1),
-            ),
+            ends("finished", 80),
+            "0: waits, takes 0, out ~9; 40: takes 1, calls a, wants 7, out |7=1, end",
+            "80: #0 gives a1, out a1",
         ),
         text="expected read between 1 and 2, got 0",
     ),
     Witness(
         "SNAP-10",
-        violating=run(
+        violating=one_leg(
             _CHAIN,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                took(0, Snapshot(1, (A,), upstream=Snapshot(1))),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1, calls a",
+            took(0, Snapshot(1, (A,), upstream=Snapshot(1))),
+            "0: end; 40: #0 gives a1, out a1",
         ),
-        legal=run(
+        legal=one_leg(
             _CHAIN,
-            leg(
-                ends("finished", 40),
-                waits(0),
-                taken(0, 0, 1),
-                called(0, "a"),
-                took(0, Snapshot(1, (A,), upstream=_CHAINED)),
-                input_ended(0),
-                answered(40, 0, "a1"),
-                took(40, A1),
-            ),
+            ends("finished", 40),
+            "0: waits, takes 0 1, calls a",
+            took(0, Snapshot(1, (A,), upstream=_CHAINED)),
+            "0: end; 40: #0 gives a1, out a1",
         ),
         text=f"expected upstream {_CHAINED}, got {Snapshot(1)}",
     ),
     Witness(
         "SNAP-11",
-        violating=run(
+        violating=one_leg(
             _REQUESTS,
-            leg(
-                ends("left", 80),
-                taken(0, 0),
-                called(0, "a"),
-                (SnapshotAsked(0, 7), SnapshotAsked(40, 5)),
-                waits(80),
-                took(80, Snapshot(5, (A,), 1), Snapshot(7, (A,), 1)),
-            ),
+            ends("left", 80),
+            "0: takes 0, calls a, wants 7; 40: wants 5; 80: waits, out |5(a)=1 |7(a)=1",
         ),
-        legal=run(
+        legal=one_leg(
             _REQUESTS,
-            leg(
-                ends("left", 80),
-                taken(0, 0),
-                called(0, "a"),
-                (SnapshotAsked(0, 7), SnapshotAsked(40, 5)),
-                waits(80),
-                took(80, Snapshot(7, (A,), 1), Snapshot(5, (A,), 1)),
-            ),
+            ends("left", 80),
+            "0: takes 0, calls a, wants 7; 40: wants 5; 80: waits, out |7(a)=1 |5(a)=1",
         ),
         text="snapshot 5 came out before 7, asked for first",
+    ),
+)
+
+NEAR_MISSES: tuple[NearMiss, ...] = (
+    # A marker and a snapshot overtake what is queued, and a marker is in no snapshot.
+    NearMiss(
+        "SNAP-8",
+        one_leg(
+            Scenario(
+                inputs=at(0, A) + at(40, LatencyMarker(3)),
+                plans=(replies("a", 200, "a1"),),
+                sink=(SinkStep("pause", 120),),
+                requests=(SnapshotRequest(80, 7),),
+            ),
+            ends("finished", 200),
+            "0: takes 0, calls a; 40: takes 1, end; 80: wants 7",
+            "120: waits, out !3 |7(a)=2; 200: #0 gives a1, out a1",
+        ),
     ),
 )
