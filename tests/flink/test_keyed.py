@@ -9,7 +9,7 @@ import pytest
 from flink_runs import SCENARIOS, broken_by
 
 from asyncwait.backends.flink import FlinkFailed, FlinkUnavailable, _jvm, open_keyed_operator
-from asyncwait.backends.flink._keyed_state import restorable_by_key
+from asyncwait.backends.flink._state import restorable_by_key
 from asyncwait.backends.flink.conformance import keyed_backend
 from asyncwait.conformance.running import adapted
 from asyncwait.spec import (
