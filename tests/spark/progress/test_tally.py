@@ -25,8 +25,10 @@ CASES: dict[str, list[tuple[int, Report | None, str]]] = {
         (
             2,
             said("b", 0, "ended", 1, rows_in=50, rows_out=50, calls=51, retries=1, found=20),
-            "calls=81 retries=1 rows_in=50 rows_out=50 rows_done=50 found=20 calls_in_vain=30 "
-            "tasks_done=1 attempts_failed=1",
+            (
+                "calls=81 retries=1 rows_in=50 rows_out=50 rows_done=50 found=20 calls_in_vain=30 "
+                "tasks_done=1 attempts_failed=1"
+            ),
         ),
     ],
     "one that is silent is given up when a later one reports": [
