@@ -58,7 +58,7 @@ def many(capacity: int) -> int:
 
 
 async def calls(capacity: int) -> None:
-    """Have so many calls of a second under way, again and again."""
+    """Have so many calls of a second in flight, again and again."""
     count = many(capacity)
     await drain(ordered_wait(range(count), a_second, capacity=capacity, timeout=60))
 
@@ -132,7 +132,7 @@ class Growth(NamedTuple):
 
 
 GROWTHS = {
-    "calls of a second under way": Growth(calls, 100, many),
+    "calls of a second in flight": Growth(calls, 100, many),
     "the same in bare tasks, without a pool": Growth(tasks, 100, many),
     "calls in flight, with the collector on": Growth(calls, 100, many, collects=True),
     "bare tasks, with the collector on": Growth(tasks, 100, many, collects=True),
