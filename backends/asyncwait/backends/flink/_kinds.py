@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._keyed_state import (
+from asyncwait.backends.flink._state import (
     read_keyed_state,
+    read_state,
+    restorable,
     restorable_by_key,
     written_keyed_state,
+    written_state,
 )
-from asyncwait.backends.flink._keys import key_selector
-from asyncwait.backends.flink._state import read_state, restorable, written_state
+from asyncwait.backends.flink._values import key_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

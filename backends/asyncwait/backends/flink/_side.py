@@ -5,15 +5,13 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
-from asyncwait.backends.flink._errors import Failures
 from asyncwait.backends.flink._function import CalledFunction, Spawn
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._keys import KeyedTokens
 from asyncwait.backends.flink._kinds import Settings, kind_of
 from asyncwait.backends.flink._operator import FlinkOperator
 from asyncwait.backends.flink._retries import MAX_INT, NEVER, milliseconds, no_retry, strategy
 from asyncwait.backends.flink._turns import Turns
-from asyncwait.backends.flink._values import Tokens
+from asyncwait.backends.flink._values import Failures, KeyedTokens, Tokens
 from asyncwait.reference import TimerService
 from asyncwait.spec import (
     Barrier,

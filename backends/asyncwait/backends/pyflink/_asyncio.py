@@ -10,8 +10,7 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeAlias
 
-from asyncwait.backends.pyflink._actor import Ended
-from asyncwait.backends.pyflink._stage import here
+from asyncwait.backends.pyflink._stage import Ended, here
 
 Ending: TypeAlias = Callable[[], Any]
 """Returns what a call came to, or raises it."""

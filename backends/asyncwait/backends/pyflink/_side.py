@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from asyncwait.backends.pyflink._errors import Failures
-from asyncwait.backends.pyflink._function import CalledFunction
+from asyncwait.backends.pyflink._function import CalledFunction, Failures, Held, Records
 from asyncwait.backends.pyflink._operation import made, process
-from asyncwait.backends.pyflink._records import Held, Records
 from asyncwait.backends.pyflink._stage import Stage
 from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot
 

@@ -9,9 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 
-from asyncwait.backends.pyflink._actor import Actor
-from asyncwait.backends.pyflink._alarm import Alarm
-from asyncwait.backends.pyflink._stage import here
+from asyncwait.backends.pyflink._stage import Actor, Alarm, here
 
 
 class Lock:

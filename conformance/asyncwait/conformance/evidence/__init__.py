@@ -32,6 +32,7 @@ from asyncwait.conformance.evidence._examples import (
     outlives,
     raises,
     replies,
+    two_modes_of,
 )
 from asyncwait.conformance.evidence._notation import Part, told
 from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
@@ -74,6 +75,7 @@ __all__ = [
     "taken",
     "told",
     "took",
+    "two_modes_of",
     "waits",
 ]
 

@@ -37,10 +37,19 @@ example = examples_of(Scenario)
 """An example by its name and rules, a sentence, and the fields of its scenario."""
 
 
-def in_two_modes(ordered: Example) -> tuple[Example, Example]:
-    """Return an example in ordered mode, and the same in unordered mode, whose name says so."""
-    scenario = replace(ordered.scenario, mode="unordered")
-    return ordered, replace(ordered, name=f"{ordered.name}-unordered", scenario=scenario)
+def two_modes_of(make: Callable[P, Example]) -> Callable[P, tuple[Example, Example]]:
+    """Return what makes an example as `make` does, and a second in unordered mode."""
+
+    def in_both(*args: P.args, **fields: P.kwargs) -> tuple[Example, Example]:
+        ordered = make(*args, **fields)
+        scenario = replace(ordered.scenario, mode="unordered")
+        return ordered, replace(ordered, name=f"{ordered.name}-unordered", scenario=scenario)
+
+    return in_both
+
+
+in_two_modes = two_modes_of(example)
+"""The same example in ordered and in unordered mode; the name of the second says so."""
 
 
 def at(ms: int, *elements: Element) -> tuple[Timed, ...]:

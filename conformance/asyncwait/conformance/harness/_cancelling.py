@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -135,52 +135,26 @@ Alarm: TypeAlias = Callable[[Callable[[], None]], None]
 """Is given what cancels a wait, and calls it later from another task."""
 
 
-class Cancelling(Protocol):
-    """A way to cancel a consumer.
-
-    Attributes:
-        repeats: it cancels each wait until the consumer has left, and not one alone.
-        swallowed: the consumer was cancelled once, and left the context as if it were not.
-    """
-
-    repeats: bool
-    swallowed: bool
-
-    def around(self) -> AbstractContextManager[None]:
-        """Return a context in which the consumer can be cancelled, and which swallows that."""
-        ...
-
-    def cancel(self) -> None:
-        """Cancel the consumer from another task, unless it has left the context."""
-        ...
-
-    async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
-        """Have the consumer wait so long at most; return whether the wait came to its end."""
-        ...
-
-    async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
-        """Have the consumer wait until `alarm` cancels that; return whether it came to its end."""
-        ...
-
-
-def way_to_cancel(scenario: Scenario, loop: LoopName) -> Cancelling:
+def way_to_cancel(scenario: Scenario, loop: LoopName) -> "Once | Scope":
     """Return how the consumer of `scenario` is cancelled on `loop`."""
     return Once() if loop == "asyncio" and scenario.cancel == "once" else Scope()
 
 
 class Once:
-    """As asyncio does."""
+    """A consumer is cancelled as asyncio does it."""
 
     repeats = False
+    """Whether each wait is cancelled until the consumer has left, and not one alone."""
 
     def __init__(self) -> None:
         self.swallowed = False
+        """Whether the consumer was cancelled once, and left the context as if it were not."""
         self._task: asyncio.Task[Any] | None = None
         self._called = False
 
     @contextmanager
     def around(self) -> Generator[None]:
-        """See `Cancelling`."""
+        """Give a context in which the consumer can be cancelled, and which swallows that."""
         task = self._task = asyncio.current_task()
         assert task is not None
         try:
@@ -196,13 +170,13 @@ class Once:
                 task.uncancel()
 
     def cancel(self) -> None:
-        """See `Cancelling`."""
+        """Cancel the consumer from another task, unless it has left the context."""
         if self._task is not None:
             self._called = True
             self._task.cancel()
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
-        """See `Cancelling`."""
+        """Have the consumer wait so long at most; return whether the wait came to its end."""
         try:
             async with asyncio.timeout(seconds):
                 await wait()
@@ -211,7 +185,7 @@ class Once:
         return True
 
     async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
-        """See `Cancelling`."""
+        """Have the consumer wait until `alarm` cancels that; return whether it came to its end."""
         task, called = asyncio.current_task(), False
         assert task is not None
 
@@ -242,21 +216,21 @@ class Scope:
         self._scope = anyio.CancelScope()
 
     def around(self) -> AbstractContextManager[None]:
-        """See `Cancelling`."""
+        """See `Once`."""
         return _plain(self._scope)
 
     def cancel(self) -> None:
-        """See `Cancelling`."""
+        """See `Once`."""
         self._scope.cancel()
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
-        """See `Cancelling`."""
+        """See `Once`."""
         with anyio.move_on_after(seconds) as scope:
             await wait()
         return not scope.cancelled_caught
 
     async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
-        """See `Cancelling`."""
+        """See `Once`."""
         with anyio.CancelScope() as scope:
             alarm(scope.cancel)
             await wait()

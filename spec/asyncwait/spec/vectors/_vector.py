@@ -1,4 +1,7 @@
-"""Vectors: a scenario, the rules it is about, the outcome where that is one; and files of them."""
+"""Vectors: a scenario, the rules it is about, the outcome where that is one; files, and a schema.
+
+`schema.json` beside this file holds it; `python -m asyncwait.spec.vectors` prints it anew.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,6 +21,7 @@ from asyncwait.spec._elements import (
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario import Scenario, SinkTook, Trace
 from asyncwait.spec.scenario._limits import decoded
+from asyncwait.spec.scenario._schema import described_parts, schema_of
 
 Segment: TypeAlias = Annotated[
     tuple[Record | Watermark | WatermarkStatus, ...],
@@ -192,3 +196,12 @@ def _shipped() -> Iterator[tuple[str, bytes]]:
     folder: Any = files("asyncwait.spec.vectors").joinpath("data")
     for file in sorted(folder.iterdir(), key=lambda file: str(file.name)):
         yield file.name, file.read_bytes()
+
+
+_ABOUT = "A file of vectors: scenarios, the rules they prove, and what they come to."
+
+
+def schema_text() -> str:
+    """Return the schema as it is written to its file."""
+    (whole,), parts = described_parts(VectorFile)
+    return json.dumps(schema_of("asyncwait: vectors", _ABOUT, whole, parts), indent=2) + "\n"

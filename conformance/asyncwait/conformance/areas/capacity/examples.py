@@ -207,23 +207,19 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     *in_two_modes(
-        example(
-            "a-watermark-and-a-record-fill-two-slots: CAP-3, CAP-5, SNAP-4",
-            "Nobody reads, so a third element waits; the snapshot of 40 tells them in their order.",
-            capacity=2,
-            inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
-            plans=(replies("a", 40, "a1"), replies("b", 40, "b1")),
-            sink=(SinkStep("pause", 120),),
-            requests=(SnapshotRequest(40, 7),),
-        )
+        "a-watermark-and-a-record-fill-two-slots: CAP-3, CAP-5, SNAP-4",
+        "Nobody reads, so a third element waits; the snapshot of 40 tells them in their order.",
+        capacity=2,
+        inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
+        plans=(replies("a", 40, "a1"), replies("b", 40, "b1")),
+        sink=(SinkStep("pause", 120),),
+        requests=(SnapshotRequest(40, 7),),
     ),
     *in_two_modes(
-        example(
-            "a-watermark-makes-room-at-once: CAP-4, WM-4",
-            "The watermark comes out in its instant, and b is called; a comes out when it is done.",
-            capacity=2,
-            inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
-            plans=(replies("a", 80, "a1"), replies("b", 120, "b1"), replies("c", 40, "c1")),
-        )
+        "a-watermark-makes-room-at-once: CAP-4, WM-4",
+        "The watermark comes out in its instant, and b is called; a comes out when it is done.",
+        capacity=2,
+        inputs=at(0, Watermark(1), Record("a"), Record("b"), Record("c")),
+        plans=(replies("a", 80, "a1"), replies("b", 120, "b1"), replies("c", 40, "c1")),
     ),
 )

@@ -7,10 +7,10 @@ from asyncwait.conformance.evidence import (
     at,
     examples_of,
     fails,
-    in_two_modes,
     never,
     raises,
     replies,
+    two_modes_of,
 )
 from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
@@ -101,16 +101,13 @@ EXAMPLES: tuple[Example, ...] = (
         Plan("b", replies("b", 40, "b1").steps, uncopied=True),
         inputs=at(0, A) + at(40, B),
     ),
-    *in_two_modes(
-        _example(
-            "no-copy-for-one-attempt: COPY-4, COPY-1, RETRY-1",
-            "There is no copy of a for its second call, which is repeated; b has none for its "
-            "first.",
-            Plan("a", (Step("raise", 40), _NO_COPY, Step(after=40, results=("a1",)))),
-            Plan("b", (_NO_COPY, Step(after=40, results=("b1",)))),
-            inputs=at(0, A, B),
-            retry=PlannedRetry(initial=40),
-        )
+    *two_modes_of(_example)(
+        "no-copy-for-one-attempt: COPY-4, COPY-1, RETRY-1",
+        "There is no copy of a for its second call, which is repeated; b has none for its first.",
+        Plan("a", (Step("raise", 40), _NO_COPY, Step(after=40, results=("a1",)))),
+        Plan("b", (_NO_COPY, Step(after=40, results=("b1",)))),
+        inputs=at(0, A, B),
+        retry=PlannedRetry(initial=40),
     ),
     _example(
         "no-copy-for-the-last-attempt: COPY-4, RETRY-2, RETRY-7, FAIL-10",

@@ -466,25 +466,20 @@ EXAMPLES: tuple[Example, ...] = (
         company="before",
     ),
     *in_two_modes(
-        example(
-            "leaving-with-finished-results: END-7, END-10",
-            "b and c are finished, and d waits for room, when the consumer leaves: nothing more "
-            "comes.",
-            capacity=2,
-            inputs=at(0, *(Record(value) for value in "abcd")),
-            plans=(replies("a", 40, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
-            sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
-        )
+        "leaving-with-finished-results: END-7, END-10",
+        "b and c are finished, and d waits for room, when the consumer leaves: nothing more comes.",
+        capacity=2,
+        inputs=at(0, *(Record(value) for value in "abcd")),
+        plans=(replies("a", 40, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
+        sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
     ),
     *in_two_modes(
-        example(
-            "leaving-with-finished-results-and-a-back-off: END-7, END-10, RETRY-14",
-            "The same, while one record waits for its next attempt, which is due in ten seconds.",
-            capacity=3,
-            retry=PlannedRetry(initial=10_000),
-            inputs=at(0, *(Record(value) for value in "abc")),
-            plans=(replies("a", 40, "a1"), raises("b", 40), replies("c", 80, "c1")),
-            sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
-        )
+        "leaving-with-finished-results-and-a-back-off: END-7, END-10, RETRY-14",
+        "The same, while one record waits for its next attempt, which is due in ten seconds.",
+        capacity=3,
+        retry=PlannedRetry(initial=10_000),
+        inputs=at(0, *(Record(value) for value in "abc")),
+        plans=(replies("a", 40, "a1"), raises("b", 40), replies("c", 80, "c1")),
+        sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
     ),
 )

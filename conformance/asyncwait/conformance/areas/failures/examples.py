@@ -67,15 +67,10 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     *in_two_modes(
-        example(
-            "task-of-a-call-cancelled-as-it-runs: FAIL-1, FAIL-5, FAIL-12",
-            "Somebody else cancels the task in which b is called for; that is an error of b.",
-            inputs=at(0, Record("a"), Record("b", 6)),
-            plans=(
-                never("a"),
-                Plan("b", (Step("raise", 40, error="CancelledError", by_others=True),)),
-            ),
-        )
+        "task-of-a-call-cancelled-as-it-runs: FAIL-1, FAIL-5, FAIL-12",
+        "Somebody else cancels the task in which b is called for; that is an error of b.",
+        inputs=at(0, Record("a"), Record("b", 6)),
+        plans=(never("a"), Plan("b", (Step("raise", 40, error="CancelledError", by_others=True),))),
     ),
     example(
         "task-of-a-call-cancelled-and-spared: POLICY-2, FAIL-12",
@@ -114,13 +109,11 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(never("a"), raises("b", 0)),
     ),
     *in_two_modes(
-        example(
-            "callback-completes-exceptionally: FAIL-1, FAIL-2, FAIL-10",
-            "In callback form an error fails the stream just so.",
-            inputs=at(0, Record("a"), Record("b", 6)),
-            plans=(never("a"), raises("b", 40)),
-            form="callback",
-        )
+        "callback-completes-exceptionally: FAIL-1, FAIL-2, FAIL-10",
+        "In callback form an error fails the stream just so.",
+        inputs=at(0, Record("a"), Record("b", 6)),
+        plans=(never("a"), raises("b", 40)),
+        form="callback",
     ),
     example(
         "callback-raises-at-once: FAIL-1, FAIL-2, FAIL-10",

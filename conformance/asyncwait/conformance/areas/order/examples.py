@@ -126,19 +126,15 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
     ),
     *in_two_modes(
-        example(
-            "eight-records-and-room-for-five: ORD-4, ORD-5",
-            "Other threads answer eight records, which are more than there is room for.",
-            capacity=5,
-            form="callback",
-            inputs=at(0, *(Record(number, number) for number in range(8))),
-            plans=tuple(
-                Plan(
-                    number, (Step(after=40 * (3 * number % 5), results=(2 * number,), thread=True),)
-                )
-                for number in range(8)
-            ),
-        )
+        "eight-records-and-room-for-five: ORD-4, ORD-5",
+        "Other threads answer eight records, which are more than there is room for.",
+        capacity=5,
+        form="callback",
+        inputs=at(0, *(Record(number, number) for number in range(8))),
+        plans=tuple(
+            Plan(number, (Step(after=40 * (3 * number % 5), results=(2 * number,), thread=True),))
+            for number in range(8)
+        ),
     ),
     example(
         "a-head-lets-go-of-all-behind-it: ORD-1, ORD-2",

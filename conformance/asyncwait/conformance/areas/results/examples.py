@@ -175,17 +175,15 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(Plan("a", (Step("misreturn", 40, error="broken"),)), replies("b", 80, "b1")),
     ),
     *in_two_modes(
-        example(
-            "suppliers-from-everywhere: RES-7, RES-5",
-            "Suppliers are given inside the call, later, and from another thread.",
-            form="callback",
-            inputs=at(0, Record("a"), Record("b"), Record("c")),
-            plans=(
-                Plan("a", (Step(results=("a1",), supplied=True),)),
-                Plan("b", (Step(after=40, results=("b1", "b2"), supplied=True),)),
-                Plan("c", (Step(after=40, results=("c1",), supplied=True, thread=True),)),
-            ),
-        )
+        "suppliers-from-everywhere: RES-7, RES-5",
+        "Suppliers are given inside the call, later, and from another thread.",
+        form="callback",
+        inputs=at(0, Record("a"), Record("b"), Record("c")),
+        plans=(
+            Plan("a", (Step(results=("a1",), supplied=True),)),
+            Plan("b", (Step(after=40, results=("b1", "b2"), supplied=True),)),
+            Plan("c", (Step(after=40, results=("c1",), supplied=True, thread=True),)),
+        ),
     ),
     example(
         "supplier-that-raises: RES-7, FAIL-1",
@@ -222,18 +220,16 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 40, "x", "x"), replies("b", 80, 1, True, 1.0)),
     ),
     *in_two_modes(
-        example(
-            "suppliers-that-are-asked-once-for-each-attempt: RES-7, RETRY-1, RETRY-2",
-            "Suppliers of nothing are a reason to call again, twice; the others are not.",
-            capacity=8,
-            form="callback",
-            retry=PlannedRetry(on_result="empty"),
-            inputs=at(0, *map(Record, "abcdef")),
-            plans=tuple(
-                Plan(value, (Step(after=40, results=results, supplied=True),))
-                for value, results in zip("abcdef", 3 * (("x",), ()), strict=True)
-            ),
-        )
+        "suppliers-that-are-asked-once-for-each-attempt: RES-7, RETRY-1, RETRY-2",
+        "Suppliers of nothing are a reason to call again, twice; the others are not.",
+        capacity=8,
+        form="callback",
+        retry=PlannedRetry(on_result="empty"),
+        inputs=at(0, *map(Record, "abcdef")),
+        plans=tuple(
+            Plan(value, (Step(after=40, results=results, supplied=True),))
+            for value, results in zip("abcdef", 3 * (("x",), ()), strict=True)
+        ),
     ),
     example(
         "supplier-that-raises-each-time: RES-7, RETRY-2, RETRY-7",
@@ -257,24 +253,22 @@ EXAMPLES: tuple[Example, ...] = (
         reuses=True,
     ),
     *in_two_modes(
-        example(
-            "lists-that-are-used-again-before-they-are-taken: RES-9, TIME-3, POLICY-2",
-            "A call, both handlers, and suppliers give lists to a consumer that comes later.",
-            capacity=8,
-            form="callback",
-            timeout=80,
-            inputs=at(0, *map(Record, "abcd")),
-            plans=(
-                Plan("a", (Step(after=40, results=("a1", "a2"), supplied=True),)),
-                replies("b", 40, "b1", "b2"),
-                Plan("c", (Step("never"),), Handler("reply", ("c?", "c??"))),
-                Plan("d", (Step("raise", 40),), failure=Handler("reply", ("d!", "d!!"))),
-            ),
-            handled=True,
-            failures_handled=True,
-            sink=(SinkStep("pause", 160), SinkStep("read", 1), SinkStep("pause", 40)),
-            reuses=True,
-        )
+        "lists-that-are-used-again-before-they-are-taken: RES-9, TIME-3, POLICY-2",
+        "A call, both handlers, and suppliers give lists to a consumer that comes later.",
+        capacity=8,
+        form="callback",
+        timeout=80,
+        inputs=at(0, *map(Record, "abcd")),
+        plans=(
+            Plan("a", (Step(after=40, results=("a1", "a2"), supplied=True),)),
+            replies("b", 40, "b1", "b2"),
+            Plan("c", (Step("never"),), Handler("reply", ("c?", "c??"))),
+            Plan("d", (Step("raise", 40),), failure=Handler("reply", ("d!", "d!!"))),
+        ),
+        handled=True,
+        failures_handled=True,
+        sink=(SinkStep("pause", 160), SinkStep("read", 1), SinkStep("pause", 40)),
+        reuses=True,
     ),
     example(
         "results-that-are-their-own-iterator: RES-1, RES-9",

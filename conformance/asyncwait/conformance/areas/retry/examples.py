@@ -11,6 +11,7 @@ from asyncwait.conformance.evidence import (
     never,
     raises,
     replies,
+    two_modes_of,
 )
 from asyncwait.spec import Barrier, Record, Snapshot
 from asyncwait.spec.scenario import (
@@ -119,13 +120,11 @@ EXAMPLES: tuple[Example, ...] = (
         plans=tuple(fails(value, 1, f"{value}1", after=40) for value in "abcdefghi"),
     ),
     *in_two_modes(
-        example(
-            "all-attempts-fail: RETRY-2, RETRY-7",
-            "The third call is the last one, and the error tells of three attempts.",
-            retry=PlannedRetry(),
-            inputs=at(0, A, B),
-            plans=(raises("a", 40),),
-        )
+        "all-attempts-fail: RETRY-2, RETRY-7",
+        "The third call is the last one, and the error tells of three attempts.",
+        retry=PlannedRetry(),
+        inputs=at(0, A, B),
+        plans=(raises("a", 40),),
     ),
     example(
         "one-attempt-is-all: RETRY-2, RETRY-7",
@@ -266,16 +265,14 @@ EXAMPLES: tuple[Example, ...] = (
         source_ends_at=800,
     ),
     *in_two_modes(
-        example(
-            "attempt-fails-at-the-deadline: TIME-1",
-            "The first attempt fails in the instant of the deadline: nothing is repeated.",
-            timeout=80,
-            retry=PlannedRetry(max_attempts=5, initial=40),
-            inputs=at(0, A),
-            plans=(Plan("a", (Step("raise", 80, error="ValueError"),), handler("late")),),
-            handled=True,
-            source_ends_at=480,
-        )
+        "attempt-fails-at-the-deadline: TIME-1",
+        "The first attempt fails in the instant of the deadline: nothing is repeated.",
+        timeout=80,
+        retry=PlannedRetry(max_attempts=5, initial=40),
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("raise", 80, error="ValueError"),), handler("late")),),
+        handled=True,
+        source_ends_at=480,
     ),
     example(
         "deadline-in-the-last-attempt: RETRY-11, TIME-2, TIME-5",
@@ -471,55 +468,43 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(fails("a", 2, "a1", after=40),),
         sink=(SinkStep("pause", 120),),
     ),
-    *in_two_modes(
-        examples_of(_every_other)(
-            "every-other-record-is-refused-to-the-end: RETRY-1, RETRY-2",
-            "Three of six records have no results in three attempts, and nothing comes of them.",
-            twice=False,
-        )
+    *two_modes_of(examples_of(_every_other))(
+        "every-other-record-is-refused-to-the-end: RETRY-1, RETRY-2",
+        "Three of six records have no results in three attempts, and nothing comes of them.",
+        twice=False,
+    ),
+    *two_modes_of(examples_of(_every_other))(
+        "every-attempt-is-completed-again-and-again: RETRY-1, RETRY-2, RETRY-9",
+        "The same, and each call is completed several times; only the first completion counts.",
+        twice=True,
     ),
     *in_two_modes(
-        examples_of(_every_other)(
-            "every-attempt-is-completed-again-and-again: RETRY-1, RETRY-2, RETRY-9",
-            "The same, and each call is completed several times; only the first completion counts.",
-            twice=True,
-        )
+        "late-in-the-second-attempt: RETRY-11, TIME-3",
+        "Each call would fail after 80 ms: at 160 the second one has run for 40, and is late.",
+        timeout=160,
+        handled=True,
+        retry=PlannedRetry(),
+        inputs=at(0, A, B) + at(40, C),
+        plans=tuple(
+            Plan(value, (Step("raise", 80, error="ValueError"),), handler(-1)) for value in "abc"
+        ),
     ),
     *in_two_modes(
-        example(
-            "late-in-the-second-attempt: RETRY-11, TIME-3",
-            "Each call would fail after 80 ms: at 160 the second one has run for 40, and is late.",
-            timeout=160,
-            handled=True,
-            retry=PlannedRetry(),
-            inputs=at(0, A, B) + at(40, C),
-            plans=tuple(
-                Plan(value, (Step("raise", 80, error="ValueError"),), handler(-1))
-                for value in "abc"
-            ),
-        )
+        "handler-that-fails-in-the-first-attempt: TIME-1, TIME-4",
+        "The handler's error ends it all after one call, though any error is a reason for another.",
+        timeout=80,
+        handled=True,
+        retry=PlannedRetry(),
+        inputs=at(0, A),
+        plans=(Plan("a", (Step("never"),), Handler("raise", error="ValueError")),),
     ),
     *in_two_modes(
-        example(
-            "handler-that-fails-in-the-first-attempt: TIME-1, TIME-4",
-            "The handler's error ends it all after one call, though any error is a reason for "
-            "another.",
-            timeout=80,
-            handled=True,
-            retry=PlannedRetry(),
-            inputs=at(0, A),
-            plans=(Plan("a", (Step("never"),), Handler("raise", error="ValueError")),),
-        )
-    ),
-    *in_two_modes(
-        example(
-            "late-though-results-may-be-refused: TIME-2, TIME-4",
-            "The call never answers, so there is nothing to refuse, and its deadline is the end.",
-            timeout=80,
-            retry=PlannedRetry(on_result="empty"),
-            inputs=at(0, A),
-            plans=(never("a"),),
-        )
+        "late-though-results-may-be-refused: TIME-2, TIME-4",
+        "The call never answers, so there is nothing to refuse, and its deadline is the end.",
+        timeout=80,
+        retry=PlannedRetry(on_result="empty"),
+        inputs=at(0, A),
+        plans=(never("a"),),
     ),
     example(
         "failed-as-the-loop-is-blocked-beyond-the-deadline: RETRY-11, TIME-1, TIME-3",

@@ -321,14 +321,11 @@ EXAMPLES: tuple[Example, ...] = (
         sink=(SinkStep("pause", 160),),
     ),
     *in_two_modes(
-        example(
-            "deadline-before-a-finished-record: TIME-2, TIME-4",
-            "a is late at 80 and nobody handles that; b is finished since 40, and out if it may "
-            "be.",
-            timeout=80,
-            inputs=at(0, Record("a", 5), Record("b", 6)),
-            plans=(never("a"), replies("b", 40, "b1")),
-        )
+        "deadline-before-a-finished-record: TIME-2, TIME-4",
+        "a is late at 80 and nobody handles that; b is finished since 40, and out if it may be.",
+        timeout=80,
+        inputs=at(0, Record("a", 5), Record("b", 6)),
+        plans=(never("a"), replies("b", 40, "b1")),
     ),
     example(
         "answered-as-the-loop-is-blocked-beyond-the-deadline: TIME-1, TIME-10",

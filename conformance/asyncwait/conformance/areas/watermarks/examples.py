@@ -180,37 +180,25 @@ EXAMPLES: tuple[Example, ...] = (
         plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
     ),
     *in_two_modes(
-        example(
-            "watermark-behind-two-and-room-for-two: WM-1, WM-2, WM-3",
-            "There is room for two records; behind them a watermark waits, and behind that a "
-            "third.",
-            capacity=2,
-            inputs=at(0, Record("a", 1), Record("b", 2), Watermark(2), Record("c", 3)),
-            plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
-        )
+        "watermark-behind-two-and-room-for-two: WM-1, WM-2, WM-3",
+        "There is room for two records; behind them a watermark waits, and behind that a third.",
+        capacity=2,
+        inputs=at(0, Record("a", 1), Record("b", 2), Watermark(2), Record("c", 3)),
+        plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
     ),
     *in_two_modes(
-        example(
-            "two-watermarks-and-nothing-else: WM-3, WM-4",
-            "Two watermarks in a row come out at once, in their order.",
-            inputs=at(0, Watermark(1), Watermark(2)),
-            source_ends_at=120,
-        )
+        "two-watermarks-and-nothing-else: WM-3, WM-4",
+        "Two watermarks in a row come out at once, in their order.",
+        inputs=at(0, Watermark(1), Watermark(2)),
+        source_ends_at=120,
     ),
     *in_two_modes(
-        example(
-            "watermark-and-statuses-behind-a-record: WM-3, WM-5, WM-6, CAP-5",
-            "A record, a watermark and two statuses fill four slots, and come out in this order.",
-            inputs=at(
-                0,
-                Record("a"),
-                Watermark(1),
-                WatermarkStatus(True),
-                WatermarkStatus(False),
-                Record("b"),
-            ),
-            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
-        )
+        "watermark-and-statuses-behind-a-record: WM-3, WM-5, WM-6, CAP-5",
+        "A record, a watermark and two statuses fill four slots, and come out in this order.",
+        inputs=at(
+            0, Record("a"), Watermark(1), WatermarkStatus(True), WatermarkStatus(False), Record("b")
+        ),
+        plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
     ),
     example(
         "three-segments-finished-crosswise: WM-1, WM-2, ORD-3",
@@ -229,17 +217,14 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     *in_two_modes(
-        example(
-            "watermarks-at-the-ends-of-time: WM-3, WM-1, ELEM-1",
-            "The least and the greatest of 64 bits, their neighbours, and two that are one as "
-            "floats.",
-            inputs=at(
-                0,
-                *(Watermark(_LOWEST), Record("a", _LOWEST), Watermark(_LOWEST + 1)),
-                *(Watermark(2**53), Record("b", 2**53 + 1), Watermark(2**53 + 1)),
-                *(Watermark(_HIGHEST - 1), Record("c", _HIGHEST), Watermark(_HIGHEST)),
-            ),
-            plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 120, "c1")),
-        )
+        "watermarks-at-the-ends-of-time: WM-3, WM-1, ELEM-1",
+        "The least and the greatest of 64 bits, their neighbours, and two that are one as floats.",
+        inputs=at(
+            0,
+            *(Watermark(_LOWEST), Record("a", _LOWEST), Watermark(_LOWEST + 1)),
+            *(Watermark(2**53), Record("b", 2**53 + 1), Watermark(2**53 + 1)),
+            *(Watermark(_HIGHEST - 1), Record("c", _HIGHEST), Watermark(_HIGHEST)),
+        ),
+        plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 120, "c1")),
     ),
 )
