@@ -184,9 +184,7 @@ def test_a_call_that_is_cancelled_twice_cleans_up_once() -> None:
     calls: list[asyncio.Task[Any]] = []
 
     @asynccontextmanager
-    async def impatient(
-        config: Any, fn: Any, elements: Any, restore: Any = None
-    ) -> AsyncIterator[Any]:
+    async def impatient(config: Any, fn: Any, *others: Any) -> AsyncIterator[Any]:
         async def called(value: Any) -> Any:
             calls.append(asyncio.ensure_future(fn(value)))
             return await asyncio.shield(calls[-1])
