@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import click
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
-from outside import Folder
+from click.testing import CliRunner
+from outside import Folder, run
 from remains import linux, wait_until, wait_until_gone
 
 from asyncwait.conformance._commands import _group, _rules, asyncwait
@@ -31,11 +31,6 @@ A = Record("a")
 SCENARIO = Scenario(inputs=at(0, A), plans=(replies("a", 40, "x"),))
 ONE = ("--count", "1", "--rule", "END-14")
 """A single scenario can show that rule."""
-
-
-def run(*arguments: str) -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(asyncwait, arguments)
 
 
 @pytest.mark.parametrize("typed", ["end-14", "End-14"])

@@ -5,10 +5,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from outside import Folder
+from outside import Folder, run
 
-from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec.scenario import Scenario, id_of, scenarios_from_json
 
@@ -42,11 +40,6 @@ def gate(outside: Folder) -> Folder:
     """A folder with an operator that knows no order in some generated scenarios."""
     outside.write("gate.py", GATE)
     return outside
-
-
-def run(*arguments: str, stdin: str = "") -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(asyncwait, arguments, input=stdin)
 
 
 def said(out: str, word: str) -> list[str]:

@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from outside import Folder
+from outside import Folder, run
 from remains import wait_until
 
-from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance._playing_here import DebuggerLeft, ended_by_debugger
 from asyncwait.conformance.areas import EXAMPLES
 
@@ -45,11 +43,6 @@ def on_trio():
     return stream_backend(open_operator, loop="trio")
 """
 ONE = '{"inputs": [{"at": 0, "element": {"type": "record", "value": "a"}}]}'
-
-
-def run(*arguments: str) -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(asyncwait, arguments)
 
 
 def gate(outside: Folder, trouble: str) -> Folder:
@@ -90,6 +83,7 @@ def left_by(folder: Folder, backend: str, typed: str) -> str:
     return done.out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])
 @pytest.mark.parametrize("typed", ["q\n", "exit\n", "n\nquit\n", ""], ids=repr)
 def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend: str) -> None:

@@ -6,17 +6,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from click.testing import CliRunner, Result
-from outside import SOUND, Folder
+from outside import SOUND, Folder, run
 from reports import LATER, THEN, report, verdict
 
-from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.report import FORMS, read_lines, report_to_lines, write_lines
-
-
-def run(*arguments: str | Path) -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(asyncwait, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

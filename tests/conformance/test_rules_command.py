@@ -1,18 +1,11 @@
 """All there is to know of a rule stands on one page."""
 
 import pytest
-from click.testing import CliRunner, Result
-from outside import SOUND, Folder
+from outside import SOUND, Folder, run
 
-from asyncwait.conformance._commands import asyncwait
 from asyncwait.spec.rules import mailbox_rules, rules
 
 BOTH = [*rules().values(), *mailbox_rules().values()]
-
-
-def run(*arguments: str) -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(asyncwait, arguments)
 
 
 def test_a_rule_is_shown_in_any_letters() -> None:

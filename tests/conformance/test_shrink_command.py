@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from outside import run
 
-from asyncwait.conformance._commands import _shrink, asyncwait
+from asyncwait.conformance._commands import _shrink
 from asyncwait.conformance._find_scenarios import find_scenarios
 from asyncwait.spec.scenario import id_of, scenarios_from_json
 
@@ -18,11 +18,6 @@ EXAMPLE = "the-last-finishes-first"
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments: str) -> Result:
-    """Run the command in this process."""
-    return CliRunner().invoke(asyncwait, arguments)
 
 
 def test_nothing_can_be_left_out_of_what_it_finds() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from asyncwait.conformance._commands import asyncwait
 
@@ -49,6 +49,11 @@ def backend():
 
 # Blocking trio must not break hypothesis, which loads what installed distributions register.
 _ENVIRONMENT = {"NO_COLOR": "1", "HYPOTHESIS_NO_PLUGINS": "1"}
+
+
+def run(*arguments: str | Path) -> Result:
+    """Run the command `asyncwait` in this process, in the present folder."""
+    return CliRunner().invoke(asyncwait, [str(argument) for argument in arguments])
 
 
 @dataclass(frozen=True)
