@@ -12,7 +12,7 @@ sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 from flink_runs import run_of
 from smallest_failures import evidence
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.rules import areas, rules

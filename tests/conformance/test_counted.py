@@ -2,7 +2,7 @@
 
 import pytest
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 
 
 @pytest.mark.parametrize(

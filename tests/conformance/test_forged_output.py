@@ -21,9 +21,9 @@ from asyncwait.backends.journal._summary import FileSummary, JournalSummary
 from asyncwait.backends.threads._operator import _run_on
 from asyncwait.conformance._commands import _compare, _report, _run, _vectors, _verify_mailbox
 from asyncwait.conformance._commands._progress import Board
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance.comparing import Comparison, Pair
-from asyncwait.conformance.comparing._align import Difference
+from asyncwait.conformance.comparing._compare import Difference
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.mailbox import (

@@ -14,8 +14,8 @@ from outside import Folder
 from remains import wait_until
 
 from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance._playing_here import DebuggerLeft, ended_by_debugger
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.playing_here import DebuggerLeft, ended_by_debugger
 
 OPERATOR = """
 import asyncio

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncwait.conformance._settings import Settings, find_settings
+from asyncwait.conformance._gate import Settings, find_settings
 from asyncwait.spec import InvalidConfig
 
 

@@ -11,7 +11,7 @@ from sample import some
 from sweep import is_convicted
 
 from asyncwait.backends.faulty import FAULTY, Faulty, Variation, gallery
-from asyncwait.backends.faulty._families import varied
+from asyncwait.backends.faulty._gallery import varied
 from asyncwait.conformance import Backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.generation import generate

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from asyncwait.backends.flink import FlinkUnavailable, _jvm, open_keyed_operator
-from asyncwait.backends.flink._keyed_state import restorable_by_key
+from asyncwait.backends.flink._state import restorable_by_key
 from asyncwait.spec import (
     Barrier,
     Element,

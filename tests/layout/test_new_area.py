@@ -48,19 +48,15 @@ def the_first_comes_first(leg: LegHistory) -> Iterator[Finding]:
 EXAMPLES = '''\
 """MANNERS: examples."""
 
-from asyncwait.conformance.evidence import Example, at, replies
+from asyncwait.conformance.evidence import Example, at, example, replies
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Scenario
 
 EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "after-you",
-        ("MANNERS-1",),
+    example(
+        "after-you: MANNERS-1",
         "The second is faster than the first, and lets it pass.",
-        Scenario(
-            inputs=at(0, Record("a"), Record("b")),
-            plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
-        ),
+        inputs=at(0, Record("a"), Record("b")),
+        plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
     ),
 )
 '''

@@ -54,12 +54,7 @@ or by calls that are cancelled, and abandoned, without a deadline."""
 
 
 def can_convict(rule: Rule, scenario: Scenario) -> bool:
-    """Whether a run of `scenario` may break `rule`.
-
-    Args:
-        rule: that somebody is to be held to.
-        scenario: as the backend can play it.
-    """
+    """Whether a run of `scenario` may break `rule`."""
     if rule.id in ANYWHERE:
         return True
     premise = PREMISES.get(rule.id)

@@ -9,7 +9,7 @@ from codecs import BOM_UTF8
 from collections.abc import Collection
 from pathlib import Path
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._words import nearest
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
@@ -73,10 +73,6 @@ _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 def find_scenarios(text: str) -> tuple[Scenario, ...]:
     """Return the scenarios that `text` stands for.
-
-    Args:
-        text: an id, the name of an example, JSON, a file with JSON, or "-" for standard input.
-            JSON is one scenario or a list of them.
 
     Raises:
         InvalidConfig: there is none, or what is there can't be read. The message says why.

@@ -12,9 +12,28 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+from rich.console import Console
+from rich.text import Text
 
-from asyncwait.conformance._say import say
 from asyncwait.conformance.verdict import EXIT_CODES, USAGE_ERROR
+from asyncwait.spec.texts import lines_of
+
+
+def say(line: str, out: Console | None = None, *, style: str = "", err: bool = False) -> None:
+    """Print a line of ours.
+
+    Args:
+        line: that begins with words of ours.
+        out: where to; None for standard output, or standard error.
+        style: of rich.
+        err: standard error.
+    """
+    for each in lines_of(line):
+        if out is None:
+            click.echo(each, err=err)
+        else:
+            out.print(Text(each, style=style), soft_wrap=True)
+
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as of any command that SIGINT ends."""

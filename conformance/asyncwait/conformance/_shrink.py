@@ -76,12 +76,7 @@ TryOut: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Mapping[str, Failure
 
 
 class Search:
-    """Looks for smaller failures, as long as it may.
-
-    Args:
-        try_out: plays candidates; each only once.
-        is_over: whether the search has to end; asked whenever something was played.
-    """
+    """Looks for smaller failures, as long as it may."""
 
     def __init__(self, try_out: TryOut, is_over: Callable[[], bool]) -> None:
         self._try_out = try_out
@@ -148,16 +143,7 @@ def shrink(
     is_over: Callable[[], bool],
     say: Callable[[int, int], None],
 ) -> Iterator[RuleResult]:
-    """Yield those of `results` whose failures are shrunk, with the smallest failure first.
-
-    Args:
-        results: in the order in which their failures are shrunk, should the time not last.
-        run: plays scenarios.
-        adapt: makes of a scenario what the backend can play.
-        fails: says what speaks against the backend in a trace.
-        is_over: whether the time is over; asked after each run.
-        say: told how many failures of how many are shrunk.
-    """
+    """Yield those of `results` whose failures are shrunk, with the smallest failure first."""
     search = Search(trials(run, adapt, fails), is_over)
     shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
     for done, result in enumerate(shrinkable):

@@ -9,16 +9,22 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._nearest import nearest
-from asyncwait.conformance._rule_ids import slip_in
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
-from asyncwait.conformance._undeclared import seemingly_there
+from asyncwait.conformance._words import counted, nearest, slip_in
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
+from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import printed
-from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, lost, open_backend
+from asyncwait.conformance.running import (
+    REAL_SECONDS,
+    Broken,
+    Play,
+    Served,
+    adapted,
+    lost,
+    open_backend,
+)
 from asyncwait.conformance.verdict import (
     Case,
     Tally,
@@ -27,9 +33,51 @@ from asyncwait.conformance.verdict import (
     conclude,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas
+from asyncwait.spec.rules import Rule, areas, rules
 from asyncwait.spec.rules import rules as all_rules
-from asyncwait.spec.scenario import Scenario, Trace, key_of
+from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, key_of, needs
+
+TRIES = 12
+"""Examples that are played for each profile: enough for one of each of its rules."""
+
+
+def seemingly_there(play: Play, capabilities: frozenset[Capability]) -> tuple[Capability, ...]:
+    """Return the profiles that a backend does not declare, and of which a few examples pass."""
+    missing = [profile for profile in PROFILES if profile not in capabilities]
+    return tuple(profile for profile in missing if _passes(play, profile, capabilities))
+
+
+def _passes(play: Play, profile: Capability, capabilities: frozenset[Capability]) -> bool:
+    """Whether the first examples that need `profile` break no MUST, and its rules apply."""
+    with_it = capabilities | {profile}
+    by = {name: rule for name, rule in rules().items() if rule.applies_to(with_it)}
+    its_own = {name for name, rule in by.items() if not rule.applies_to(capabilities)}
+    applied = 0
+    for scenario in _examples(profile, with_it, its_own)[:TRIES]:
+        (run,) = play([scenario])
+        if isinstance(run, Broken):
+            return False
+        judged = judge(scenario, run, {name: CHECKS[name] for name in by})
+        if judged.error or any(by[name].level == "MUST" for name, _ in judged.violations()):
+            return False
+        applied += sum(judged.by_rule[name].applied for name in its_own)
+    return applied > 0
+
+
+def _examples(
+    profile: Capability, with_it: frozenset[Capability], its_own: set[str]
+) -> list[Scenario]:
+    """Return the examples that need `profile`, one about each of its own rules first."""
+    fitting = [(e.rules, adapted(e.scenario, with_it)) for e in EXAMPLES]
+    using = [(about, scenario) for about, scenario in fitting if profile in needs(scenario)]
+    first = {
+        rule: number
+        for number, (about, _) in reversed(list(enumerate(using)))
+        for rule in about
+        if rule in its_own
+    }
+    return [using[n][1] for n in sorted(range(len(using)), key=lambda n: n not in first.values())]
+
 
 GIVE_UP_AFTER = 3
 """Runs that block or kill their process before the suite stops asking: each costs seconds."""
@@ -50,14 +98,9 @@ class Coverage(Struct, frozen=True):
     """What a verification covers.
 
     Args:
-        count: of generated scenarios.
-        seed: of the generated scenarios.
         rules: ids to judge by; empty for all.
-        shrinks: whether failures of generated scenarios are shrunk.
         patience: seconds of the real clock for one scenario.
         jobs: how many processes play; None for as many as there are cores.
-        exhaustive: every scenario of the small scope in place of those that are generated.
-        fails_fast: whether nothing more is played once a MUST is broken.
 
     Raises:
         InvalidConfig: a number is out of its range.
@@ -128,13 +171,6 @@ def verify_to_tell(
     terms: Terms | None = None,
 ) -> Played:
     """Hold a backend that is there already to the specification; see `verify`.
-
-    Args:
-        backend: what is verified.
-        plan: what to cover.
-        progress: as for `verify`.
-        watch: given what is known of each rule, which grows meanwhile.
-        terms: as for `verify`.
 
     Raises:
         InvalidConfig: as for `verify`.
@@ -234,19 +270,6 @@ class _Cases:
 
     With the small scope, its scenarios stand for the latter two. Where few rules are judged by,
     the examples about them come first, and what can't convict by them is spared.
-
-    Args:
-        plan: what to cover.
-        backend: that plays them.
-        rules: that it is held to.
-
-    Attributes:
-        asked: those that the backend was asked for so far.
-        places: of each of those, how many stand before it. One that came out equal to an earlier
-            one counts as done with it.
-        total: how many there are, equal ones included; whoever waits is told of so many.
-        count: how many there are; exact at the end, when those that came out equal are known.
-        spared: how many are not played because of the rules.
     """
 
     def __init__(self, plan: Coverage, backend: Served, rules: Sequence[Rule]) -> None:
@@ -307,11 +330,7 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
 def _judge_all(
     tally: Tally, backend: Served, cases: _Cases, progress: Progress, ends: Collection[str]
 ) -> str:
-    """Play and judge everything, until one of the rules `ends` is broken.
-
-    Returns:
-        Why the rest was not played, or nothing.
-    """
+    """Play and judge everything, until one of the rules `ends` is broken."""
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", cases.places[number], cases.total)

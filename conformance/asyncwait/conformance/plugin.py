@@ -74,11 +74,7 @@ def _is_asked(config: pytest.Config) -> bool:
 
 
 def _gate(config: pytest.Config) -> "Gate":
-    """Return what is to be verified: one backend.
-
-    Raises:
-        InvalidConfig: there is none, or there are several.
-    """
+    """Return what is to be verified: one backend."""
     from asyncwait.conformance._gate import gate_of
 
     name, file = (

@@ -1,6 +1,6 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
-from asyncwait.spec._config import MODES, Mode, OperatorConfig
+from asyncwait.spec._config import MODES, Mode, OperatorConfig, Retry, RetryAfter
 from asyncwait.spec._elements import (
     Barrier,
     Element,
@@ -34,7 +34,6 @@ from asyncwait.spec._operator import (
     SnapshotOnDemand,
     Statistics,
 )
-from asyncwait.spec._retry import Retry, RetryAfter
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

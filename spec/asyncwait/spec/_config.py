@@ -1,19 +1,126 @@
-"""How an operator is set up. Everything is checked where it is given."""
+"""How an operator is configured: modes, capacity, times; whether a call is repeated, and when."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
-from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._retry import Retry
+from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 from asyncwait.spec.checks import (
     at_most_infinite,
+    is_number,
     is_plain_function,
+    is_whole,
+    require_seconds,
     require_timeout,
     require_whole,
 )
+
+
+class RetryAfter(AsyncWaitError):
+    """Raised by a call that is to be repeated: when the next attempt may begin.
+
+    It sets that one back-off, whatever `Retry` says of errors and back-offs, as long as attempts
+    are left. Without a `Retry`, and after the last attempt, it is an error like any other.
+
+    Args:
+        seconds: from now on; 0 for at once.
+
+    Raises:
+        InvalidConfig: that is no number of seconds, or less than 0.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        if not is_number(seconds) or not seconds >= 0:
+            raise InvalidConfig.of("seconds", seconds, "a number >= 0")
+        super().__init__(seconds)
+        self.seconds = at_most_infinite(seconds)
+
+
+class Retry(Struct, frozen=True, kw_only=True):
+    """When and how often the call of a record is repeated.
+
+    Args:
+        max_attempts: calls of one record at most, the first included.
+        initial: back-off before the second call, in seconds.
+        multiplier: each further back-off is this much longer; 1 keeps them all alike.
+        cap: no back-off is longer, in seconds.
+        jitter: the share of each back-off, from 0 to 1, of which chance leaves out as much as it
+            likes; 0 for none.
+        seed: where that chance begins; None for anywhere.
+        attempt_timeout: longest time for one attempt, in seconds; None for no such limit.
+        on_error: the errors after which there is another attempt: a class or classes of them, or a
+            plain function that is given the very error and says so.
+        on_result: a plain function that is given the results of a call, collected, and says whether
+            there is another attempt; None for never. Where an operator is opened for plain values,
+            one for each, it is given that one.
+
+    Raises:
+        InvalidConfig: an argument is out of its range.
+    """
+
+    max_attempts: int = 3
+    initial: float = 0.1
+    multiplier: float = 2.0
+    cap: float = 60.0
+    jitter: float = 0.0
+    seed: int | None = None
+    attempt_timeout: float | None = None
+    on_error: Any = Exception
+    on_result: Any = None
+
+    def __post_init__(self) -> None:
+        require_whole("max_attempts", self.max_attempts)
+        require_seconds("initial", self.initial)
+        if not is_number(self.multiplier) or not self.multiplier >= 1:
+            raise InvalidConfig.of("multiplier", self.multiplier, "a number >= 1")
+        require_seconds("cap", self.cap)
+        if not is_number(self.jitter) or not 0 <= self.jitter <= 1:
+            raise InvalidConfig.of("jitter", self.jitter, "a number from 0 to 1")
+        if not (self.seed is None or is_whole(self.seed)):
+            raise InvalidConfig.of("seed", self.seed, "a whole number or None")
+        require_timeout("attempt_timeout", self.attempt_timeout)
+        if not _are_errors(self.on_error):
+            expected = "exception classes, or a plain function that is given an error"
+            _require_predicate("on_error", self.on_error, expected)
+        if self.on_result is not None:
+            expected = "a plain function that is given the results, or None"
+            _require_predicate("on_result", self.on_result, expected)
+        for name in ("initial", "multiplier", "cap", "attempt_timeout"):
+            if (value := getattr(self, name)) is not None:
+                force_setattr(self, name, at_most_infinite(value))
+
+    def of_one_result(self) -> "Retry":
+        """Return the same for a function that gives one result: `on_result` is given that one."""
+        if self.on_result is None:
+            return self
+        predicate = self.on_result
+        return replace(self, on_result=lambda results: predicate(results[0]))
+
+    def back_off(self, attempts: int) -> float:
+        """Return the seconds to wait after `attempts` calls of one record, jitter aside.
+
+        It depends on that record alone and can't overflow (Flink's RT-5 shares it among all).
+        """
+        try:
+            grown = self.initial * float(self.multiplier) ** (attempts - 1)
+        except OverflowError:
+            return self.cap
+        return min(grown, self.cap)
+
+
+def _are_errors(thing: Any) -> bool:
+    kinds = thing if isinstance(thing, tuple) else (thing,)
+    are_errors = (isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds)
+    return bool(kinds) and all(are_errors)
+
+
+def _require_predicate(name: str, value: Any, expected: str) -> None:
+    """Refuse what can't be asked; what a coroutine function returns would always be true."""
+    if isinstance(value, type) or not is_plain_function(value):
+        raise InvalidConfig.of(name, value, expected)
+
 
 Mode: TypeAlias = Literal["ordered", "unordered", "key-ordered"]
 """Results in input order, or in completion order between two watermarks: those of all records, or

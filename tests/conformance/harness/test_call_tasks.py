@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 from operators import seconds_now, virtual_loop
 
-from asyncwait.conformance.harness._call_tasks import CallTasks
+from asyncwait.conformance.harness._cancelling import CallTasks
 from asyncwait.conformance.harness._contexts import Contexts
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from odd import ODD
 
 from asyncwait.backends.faulty import FAULTY, Variation
 from asyncwait.conformance import stream_backend
-from asyncwait.conformance.running._probe import probe
+from asyncwait.conformance.running._child import probe
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
 

@@ -31,7 +31,7 @@ from asyncwait.spec.vectors import (
     vectors_from_json,
     vectors_to_json,
 )
-from asyncwait.spec.vectors._schema import schema_text
+from asyncwait.spec.vectors._vector import schema_text
 
 DATA = Path(str(files("asyncwait.spec.vectors").joinpath("data")))
 COMMAND = "asyncwait vectors write spec/asyncwait/spec/vectors/data"

@@ -17,22 +17,19 @@ from asyncwait.spec import (
     Retry,
 )
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit._parts import skip
+from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._plain_parts import (
-    PlainFunction,
-    PlainOne,
-    PlainSource,
-    PlainValues,
-    Value,
-)
-from asyncwait.toolkit._plain_types import (
     KeyedWait,
     OnError,
     OpenPlain,
+    PlainFunction,
+    PlainOne,
     PlainResults,
+    PlainSource,
+    PlainValues,
     PlainWait,
+    Value,
 )
-from asyncwait.toolkit._single_entry import SingleEntry
 
 
 @overload
@@ -173,11 +170,7 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
 
 
 def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
-    """Return what makes a record of a value.
-
-    Raises:
-        InvalidConfig: there must be one and is none, or the other way round.
-    """
+    """Return what makes a record of a value."""
     if mode != "key-ordered":
         if key is not None:
             raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")
@@ -188,11 +181,7 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
 
 
 def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:
-    """Return what handles failures as `on_error` says; None for nothing.
-
-    Raises:
-        InvalidConfig: it says nothing that is known.
-    """
+    """Return what handles failures as `on_error` says; None for nothing."""
     if on_error == "fail":
         return None
     if on_error == "skip":

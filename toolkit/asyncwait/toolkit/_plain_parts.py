@@ -1,15 +1,34 @@
-"""What is between an operator and a stream of plain values: its function, source and results."""
+"""What is between an operator and a stream of plain values, and how that is typed.
+
+What each argument means stands in the docstring of the functions that `plain_wait` builds.
+"""
 
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
-from asyncwait.spec import FailureHandler, InvalidConfig, OperatorResults, Record, Statistics
+from asyncwait.spec import (
+    FailureHandler,
+    InvalidConfig,
+    OperatorConfig,
+    OperatorError,
+    OperatorResults,
+    Record,
+    Retry,
+    Statistics,
+)
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._opening import close_source
-from asyncwait.toolkit._outcomes import not_awaitable
-from asyncwait.toolkit._parts import FunctionParts
+from asyncwait.toolkit._calls import not_awaitable
+from asyncwait.toolkit._function import FunctionParts, close_source
 
 
 class _Dict:
@@ -173,3 +192,113 @@ class PlainValues:
     def statistics(self) -> Statistics:
         """Return the figures of the operator."""
         return self._results.statistics()
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+B_co = TypeVar("B_co", covariant=True)
+
+OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], Any]
+"""What becomes of a value for which everything has failed."""
+
+_Words: TypeAlias = Literal["fail", "skip"]
+
+
+class PlainResults(Protocol[B_co]):
+    """The results of a stream of plain values, for one consumer at a time."""
+
+    def __aiter__(self) -> AsyncIterator[B_co]: ...
+
+    async def __anext__(self) -> B_co:
+        """Return the next result."""
+        ...
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        ...
+
+
+class PlainWait(Protocol):
+    """An operator for plain values: an async context manager that gives an iterator of results.
+
+    It is no generator, because a task group must not stay open across the `yield` of one that
+    someone may drop. What holds of the operator holds here: cancelling a wait for the next result
+    loses none, and a failure is raised again by each further read.
+    """
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Awaitable[B]],
+        *,
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+        many: Literal[False] = False,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Awaitable[Iterable[B]]],
+        *,
+        many: Literal[True],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+
+class KeyedWait(Protocol):
+    """The same in key-ordered mode, in which each value has a key; see `PlainWait`."""
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Awaitable[B]],
+        *,
+        key: Callable[[A], Any],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+        many: Literal[False] = False,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Awaitable[Iterable[B]]],
+        *,
+        key: Callable[[A], Any],
+        many: Literal[True],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+
+class OpenPlain(Protocol):
+    """How an operator is opened that takes plain values, and gives them, without a detour."""
+
+    def __call__(
+        self, config: OperatorConfig, function: PlainFunction, source: PlainSource
+    ) -> AbstractAsyncContextManager[PlainResults[Any]]:
+        """Open an operator; see `OpenOperator`, to which it could be handed just so."""
+        ...

@@ -27,9 +27,9 @@ retries, its state backend and serializers. What is not, and what is translated:
 - What was stored with a key is never forgotten here, since Flink does not forget it (KO-12).
 """
 
-from asyncwait.backends.flink._errors import FlinkFailed
 from asyncwait.backends.flink._jvm import RELEASE, FlinkUnavailable, start_java
 from asyncwait.backends.flink._open import open_keyed_operator, open_operator
+from asyncwait.backends.flink._values import FlinkFailed
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -10,17 +10,7 @@ from asyncwait.spec.rules import departures
 
 
 class Known(Struct, frozen=True):
-    """How one departure shows.
-
-    Args:
-        flink: its id in `departures()`, where the reason stands.
-        rules: ids of those that it breaks first.
-        shows: what is to be seen.
-        needs: what a scenario needs, or holds, wherever it shows; see `ExpectedFailure`.
-        seldom: ids of rules that it breaks first in rare scenarios, where records are equal, or
-            where much comes together.
-        examples: names of those that show it plainly.
-    """
+    """How one departure shows."""
 
     flink: str
     rules: tuple[str, ...]

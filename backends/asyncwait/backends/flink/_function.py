@@ -33,15 +33,7 @@ Spawn: TypeAlias = Callable[..., object]
 
 
 class Handle:
-    """Where a call in callback form puts its outcome: Flink's `ResultFuture` behind ours.
-
-    Args:
-        token: of the record whose call it is.
-        future: Flink's.
-        tokens: what stands for values and errors in Java.
-        turns: code of the user runs on the loop.
-        on_emitted: called when Flink has read the results.
-    """
+    """Where a call in callback form puts its outcome: Flink's `ResultFuture` behind ours."""
 
     def __init__(
         self,
@@ -96,15 +88,7 @@ class Handle:
 
 
 class CalledFunction:
-    """Calls the user's function for Flink, which has its own thread: the calls are on the loop.
-
-    Args:
-        parts: of the function.
-        tokens: what stands for records in Java.
-        turns: between the two.
-        spawn: starts tasks of the operator.
-        forgets: records that are gone are never called again; with retries Flink may.
-    """
+    """Calls the user's function for Flink, which has its own thread: the calls are on the loop."""
 
     def __init__(
         self,

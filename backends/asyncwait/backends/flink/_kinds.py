@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._keyed_state import (
+from asyncwait.backends.flink._state import (
     read_keyed_state,
+    read_state,
+    restorable,
     restorable_by_key,
     written_keyed_state,
+    written_state,
 )
-from asyncwait.backends.flink._keys import key_selector
-from asyncwait.backends.flink._state import read_state, restorable, written_state
+from asyncwait.backends.flink._values import key_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,11 +28,8 @@ class Settings(Struct, frozen=True):
     """How an operator is made.
 
     Args:
-        function: the user's, as Java has it.
         mode: "ordered", "unordered" or "key-ordered".
-        capacity: of its queue.
         timeout: in milliseconds; 0 for none.
-        strategy: Flink's, of retries; of no use in key-ordered mode.
         state: what it is restored from, as Flink keeps it; None for nothing.
     """
 
@@ -43,15 +42,7 @@ class Settings(Struct, frozen=True):
 
 
 class Kind(Struct, frozen=True):
-    """One of the two.
-
-    Args:
-        factory: makes Flink's own factory of it.
-        has_keys: its records have keys, and its state too.
-        read: what a snapshot of its holds, by what tokens stand for.
-        written: a snapshot that holds elements, by tokens that stand for them.
-        restorable: what of a snapshot it can be restored from, and the rest.
-    """
+    """One of the two."""
 
     factory: Callable[[Settings], Any]
     has_keys: bool

@@ -13,11 +13,7 @@ from asyncwait.spec import Element, InvalidConfig, OperatorConfig, Snapshot, Sta
 
 
 class FlinkResults:
-    """The output of an open operator; see `asyncwait.spec.OperatorResults`.
-
-    Args:
-        output: where it comes out.
-    """
+    """The output of an open operator; see `asyncwait.spec.OperatorResults`."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

@@ -56,12 +56,7 @@ class Task(Protocol):
 
 
 class FlinkOperator:
-    """One operator, with its mailbox and its timers.
-
-    Args:
-        task: what it is in.
-        settings: how it is made.
-    """
+    """One operator, with its mailbox and its timers."""
 
     def __init__(self, task: Task, settings: Settings) -> None:
         tasks = "streaming.runtime.tasks."

@@ -44,15 +44,7 @@ def strategy(
     error_of: Callable[[Any], BaseException],
     context: Context,
 ) -> Any:
-    """Return Flink's own strategy that says what `retry` does (RT-3: it counts repetitions).
-
-    Args:
-        retry: as it was configured.
-        turns: the predicates are asked on the loop.
-        tokens: what stands for errors in Java.
-        error_of: the error that something thrown in Java stands for.
-        context: in a copy of which the predicates are asked.
-    """
+    """Return Flink's own strategy that says what `retry` does (RT-3: it counts repetitions)."""
     strategies = "streaming.util.retryable.AsyncRetryStrategies"
     repetitions = min(retry.max_attempts - 1, MAX_INT)
     initial = milliseconds(min(retry.initial, retry.cap))

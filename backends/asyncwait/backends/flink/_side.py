@@ -5,15 +5,13 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
-from asyncwait.backends.flink._errors import Failures
 from asyncwait.backends.flink._function import CalledFunction, Spawn
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._keys import KeyedTokens
 from asyncwait.backends.flink._kinds import Settings, kind_of
 from asyncwait.backends.flink._operator import FlinkOperator
 from asyncwait.backends.flink._retries import MAX_INT, NEVER, milliseconds, no_retry, strategy
 from asyncwait.backends.flink._turns import Turns
-from asyncwait.backends.flink._values import Tokens
+from asyncwait.backends.flink._values import Failures, KeyedTokens, Tokens
 from asyncwait.reference import TimerService
 from asyncwait.spec import (
     Barrier,
@@ -33,14 +31,6 @@ class FlinkSide:
     """Makes the operator, does to it what a task does, and is asked by it what a task is asked.
 
     All of it runs in Flink's thread, but for `posted`, and what reads.
-
-    Args:
-        config: mode, capacity, timeout.
-        function: the user's.
-        loop: whose clock counts.
-        timers: for deadlines and back-offs.
-        spawn: starts tasks of the operator.
-        look: is called when there may be something to do; on the loop.
     """
 
     def __init__(
@@ -84,11 +74,7 @@ class FlinkSide:
     # What a task does
 
     def begin(self, stored: tuple[Record | Watermark, ...]) -> None:
-        """Make the operator, and open it.
-
-        Args:
-            stored: what it is restored from.
-        """
+        """Make the operator, and open it."""
         config = self._config
         kind, tokens = kind_of(config.mode), self._tokens
         settings = Settings(

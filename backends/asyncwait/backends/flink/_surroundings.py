@@ -17,12 +17,7 @@ _CHECKPOINT = 1
 
 
 def proxy(interface: str, methods: dict[str, Callable[..., Any]]) -> Any:
-    """Return an object of a Java interface.
-
-    Args:
-        interface: its name, below Flink's.
-        methods: by name; all others return nothing.
-    """
+    """Return an object of a Java interface."""
     from jpype import JProxy
 
     return JProxy(flink(interface), dict={**_silent_methods(interface), **methods})
@@ -46,11 +41,7 @@ def operator_id() -> Any:
 
 @cache
 def stream_config(*, has_keys: bool = False) -> Any:
-    """Return the configuration of the operator in its graph.
-
-    Args:
-        has_keys: its state has keys.
-    """
+    """Return the configuration of the operator in its graph."""
     nobody = java("java.util.Collections").emptyList()
     config = flink("streaming.api.graph.StreamConfig")(flink("configuration.Configuration")())
     config.setOperatorID(operator_id())

@@ -48,13 +48,6 @@ class FlinkTask(StreamTask):
     One thing at a time: mails first, then input, if what came out was taken. Where the operator
     blocks in that, it goes on when there is a mail, or when its output was taken. How it is run,
     cancelled and ended is the reference's; nothing else of that one is made.
-
-    Args:
-        parts: see `asyncwait.reference.Parts`; of the reader of the source and the timers.
-        config: mode, capacity, timeout.
-        function: the user's.
-        elements: the input.
-        stored: what comes before the input.
     """
 
     def __init__(
@@ -129,11 +122,7 @@ class FlinkTask(StreamTask):
         await anyio.sleep_forever()
 
     def _go_on(self) -> bool:
-        """Have Flink do what there is to do; return whether there was anything.
-
-        Raises:
-            BaseException: what Flink has failed with.
-        """
+        """Have Flink do what there is to do; return whether there was anything."""
         goes_on = False
         try:
             goes_on = self._take_turn()

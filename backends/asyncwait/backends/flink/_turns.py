@@ -22,12 +22,7 @@ class Cancelled(Exception):
 
 
 class Turns:
-    """A thread that runs when the loop lets it.
-
-    Args:
-        cancellation: returns what is raised in there when it is to end.
-        begin: is called in there whenever it goes on: the loop's time may have.
-    """
+    """A thread that runs when the loop lets it."""
 
     def __init__(
         self, cancellation: Callable[[], BaseException], begin: Callable[[], object]
@@ -80,11 +75,7 @@ class Turns:
                 self._is_cancelled = self._is_cancelled or interruption is not None
 
     def end(self, last: Callable[[], object]) -> None:
-        """Have the thread end, wherever it waits, and wait for that.
-
-        Args:
-            last: what it does before it ends.
-        """
+        """Have the thread end, wherever it waits, and wait for that."""
         self._is_cancelled = True
         self._last = last
         while self.waits_for != "nothing" and self._thread.ident is not None:

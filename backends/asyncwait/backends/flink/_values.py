@@ -1,11 +1,16 @@
-"""Values and errors on their way through Java, which sees tokens in their place."""
+"""What stands for values, keys, records and errors of Python's in Java, and for errors there."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any
 
 from asyncwait.backends.flink._jvm import java
-from asyncwait.spec import Record
+from asyncwait.backends.flink._surroundings import proxy
+from asyncwait.backends.flink._turns import Turns
+from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError, Record
+from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit import ByKey, invalid_key
 
 
 class Tokens:
@@ -17,13 +22,7 @@ class Tokens:
         self._numbers = 0
 
     def of(self, thing: Any, owner: str = "", mark: str = "") -> str:
-        """Return a new token for `thing`.
-
-        Args:
-            thing: what it stands for.
-            owner: the token with which it is forgotten; none for by itself.
-            mark: what it is to end with.
-        """
+        """Return a new token for `thing`."""
         self._numbers += 1
         token = f"t{self._numbers}{mark}"
         self._things[token] = thing
@@ -73,12 +72,7 @@ class Tokens:
 
 
 class Result:
-    """One result, and the record that it is of.
-
-    Args:
-        record: whose call gave it.
-        value: the result.
-    """
+    """One result, and the record that it is of."""
 
     __slots__ = ("record", "value")
 
@@ -90,11 +84,6 @@ class Collection:
     """The results of one call, as a Java collection: they are read when Flink emits them (EL-6).
 
     When they were, it holds them no more: Java keeps it for as long as its own collector likes.
-
-    Args:
-        given: what the call gave.
-        token: what is to stand for one result.
-        on_end: called when all were read.
     """
 
     def __init__(
@@ -167,3 +156,160 @@ def java_null() -> Any:
     from jpype import JObject
 
     return JObject(None, java("java.util.Collection"))
+
+
+_TOKEN = re.compile(r"Record @ \S+ : (\w+(?:@\w+)?)")
+"""How Flink names a record, in key-ordered mode within a wrapper of its own (KO-9)."""
+
+
+class FlinkFailed(AsyncWaitError, RuntimeError):
+    """Flink's task has failed with an error that names no record; its text is Flink's."""
+
+
+class Failures:
+    """Tells what an error of Java stands for."""
+
+    def __init__(self, tokens: Tokens, attempts: Any) -> None:
+        self._tokens = tokens
+        self._attempts = attempts
+
+    def of_cluster(self, thrown: Any) -> BaseException:
+        """Return what Flink has told its cluster about (FA-3): a record that failed, mostly.
+
+        Flink names the record in a sentence, and gives what its call has raised as the cause.
+        """
+        text = str(thrown.getMessage())
+        named = _TOKEN.search(text)
+        token = "" if named is None else named[1]
+        record = self._tokens.meaning(token)
+        if not isinstance(record, Record):
+            return self.plain(thrown)
+        cause = self._python(thrown)
+        attempts = self._attempts(token)
+        if isinstance(cause, OperatorError) and cause.record is record:
+            return cause.after(attempts)
+        failure: type[OperatorError] = CallTimedOut if cause is None else CallFailed
+        sentence = f"Flink: {one_line(text.partition(':')[0]) if cause is None else shown(cause)}"
+        error = failure(record, sentence, attempts)
+        error.__cause__ = cause
+        return error
+
+    def plain(self, thrown: Any) -> BaseException:
+        """Return what was raised out of Flink: an error of Python's itself, or Java's in words."""
+        from jpype import JClass
+
+        if not isinstance(thrown, JClass("java.lang.Throwable")):
+            return thrown  # type: ignore[no-any-return]
+        if isinstance(bare := self._tokens.meaning(thrown.getMessage()), BaseException):
+            return bare
+        failure = FlinkFailed(" <- ".join(one_line(each.toString()) for each in _chain(thrown)))
+        failure.__cause__ = self._python(thrown)
+        return failure
+
+    def error_of(self, thrown: Any) -> BaseException:
+        """Return what a predicate of the user's is asked about."""
+        return self._python(thrown) or TimeoutError(str(thrown.getMessage()))
+
+    def _python(self, thrown: Any) -> BaseException | None:
+        """Return the error of Python's that is behind one of Java's."""
+        for each in _chain(thrown):
+            if isinstance(found := self._tokens.meaning(each.getMessage()), BaseException):
+                return found
+        return None
+
+
+def _chain(thrown: Any) -> Iterator[Any]:
+    while thrown is not None:
+        yield thrown
+        thrown = thrown.getCause()
+
+
+_MARK = "@"
+
+
+class _Key:
+    """A key that is there."""
+
+    __slots__ = ("is_stored", "records", "token")
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.records = 0
+        self.is_stored = False
+
+
+class KeyedTokens(Tokens):
+    """Tokens of records with keys: keys that are the same in Python (KEY-8) have the same one.
+
+    A record or key that was in a snapshot, or is restored from one, is never forgotten: what the
+    state of Flink holds of a key is overwritten only when the key is there again, and all later
+    snapshots hold it until then (KO-12).
+    """
+
+    def __init__(self, turns: Turns) -> None:
+        super().__init__()
+        self._turns = turns
+        self._keys: ByKey[_Key] = ByKey()
+        self._known: dict[str, _Key] = {}
+        self._stored: set[str] = set()
+        self._count = 0
+
+    def of_record(self, record: Record) -> str:
+        """Return a new token for a record; it is asked for its key no more.
+
+        Raises:
+            InvalidKey: the key can't be compared with others.
+        """
+        key = self._turns.ask(lambda: self._key_of(record))
+        key.records += 1
+        return self.of(record, mark=_MARK + key.token)
+
+    def _key_of(self, record: Record) -> _Key:
+        try:
+            key = self._keys.get(record.key)
+            if key is None:
+                self._count += 1
+                key = _Key(f"k{self._count}")
+                self._keys.put(record.key, key)
+        except Exception as error:
+            raise invalid_key(record, error) from error
+        self._known[key.token] = key
+        return key
+
+    def of_stored(self, record: Record) -> str:
+        """Return a new token for a record that is to be restored."""
+        token = self.of_record(record)
+        self.stored(token)
+        return token
+
+    def stored(self, token: Any) -> Record:
+        """Return the record behind a token that is in a snapshot."""
+        self._stored.add(str(token))
+        self._known[key_of(token)].is_stored = True
+        return super().stored(token)
+
+    def taken(self, token: Any) -> Any:
+        """Return what stands behind a token, and forget it, with its key if that has no other."""
+        thing = self.meaning(token)
+        key = self._known.get(key_of(token))
+        if str(token) not in self._stored:
+            super().taken(token)
+        if key is not None:
+            key.records -= 1
+            if not key.records and not key.is_stored:
+                self._forget(thing.key, key)
+        return thing
+
+    def _forget(self, given: Any, key: _Key) -> None:
+        del self._known[key.token]
+        self._turns.ask(lambda: self._keys.remove(given, key))
+
+
+def key_of(token: Any) -> str:
+    """Return the token of the key of the record with `token`."""
+    return str(token).partition(_MARK)[2]
+
+
+def key_selector() -> Any:
+    """Return what tells Flink the key of a record."""
+    return proxy("api.java.functions.KeySelector", {"getKey": key_of})

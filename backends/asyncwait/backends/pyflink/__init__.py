@@ -29,7 +29,7 @@ and the threads that all of these start. What is not, and what is translated:
   emitter and its calls behind.
 """
 
-from asyncwait.backends.pyflink._errors import PyFlinkFailed
+from asyncwait.backends.pyflink._function import PyFlinkFailed
 from asyncwait.backends.pyflink._load import RELEASE, PyFlinkUnavailable
 from asyncwait.backends.pyflink._open import open_operator
 from asyncwait.spec.exports import claim_exports

@@ -10,19 +10,14 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeAlias
 
-from asyncwait.backends.pyflink._actor import Ended
-from asyncwait.backends.pyflink._stage import here
+from asyncwait.backends.pyflink._stage import Ended, here
 
 Ending: TypeAlias = Callable[[], Any]
 """Returns what a call came to, or raises it."""
 
 
 class Call:
-    """What a coroutine awaits.
-
-    Args:
-        begin: has it begin, in a context, and is given what to call when it has ended.
-    """
+    """What a coroutine awaits."""
 
     def __init__(self, begin: Callable[[Context, Callable[[Ending], object]], object]) -> None:
         self.begin = begin

@@ -1,14 +1,15 @@
-"""The user's function, as PyFlink calls it; it runs on the loop, where it is at home."""
+"""The user's function, as PyFlink calls it; the records on their way, and what it fails with."""
 
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from functools import partial
+from itertools import count
 from typing import Any, TypeAlias
 
 from asyncwait.backends.pyflink._asyncio import Call, Ending
-from asyncwait.backends.pyflink._records import Held
 from asyncwait.backends.pyflink._stage import here
-from asyncwait.spec import Record
+from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError, Record
+from asyncwait.spec.texts import joined, shown
 from asyncwait.toolkit import (
     CallScope,
     FunctionParts,
@@ -19,18 +20,43 @@ from asyncwait.toolkit import (
     reraise_fatal,
 )
 
+
+class Held:
+    """What PyFlink takes for an input: a record, and what it knows it by."""
+
+    def __init__(self, record: Record, named: "dict[str, Held]", name: str) -> None:
+        self.record, self._named, self._name = record, named, name
+        self.attempts = 0
+        """How often the function was called for it."""
+
+    def __str__(self) -> str:
+        self._named[self._name] = self
+        return self._name
+
+
+class Records:
+    """Those that PyFlink has, or has named."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+        self._named: dict[str, Held] = {}
+
+    def held(self, record: Record) -> Held:
+        """Return what PyFlink is to take for `record`."""
+        return Held(record, self._named, f"record#{next(self._numbers)}")
+
+    def named_in(self, text: Any) -> Held | None:
+        """Return the one that PyFlink names in `text`; None if there is none."""
+        _, _, name = str(text).rpartition("'record#")
+        return self._named.get("record#" + name.rstrip("'"))
+
+
 Spawn: TypeAlias = Callable[..., object]
 """Starts a coroutine function as a task of the operator; called on the loop."""
 
 
 class CalledFunction:
-    """Calls the function on the loop, whoever of PyFlink's threads asks for it.
-
-    Args:
-        parts: of the function.
-        spawn: starts tasks of the operator.
-        look: called when a call has ended.
-    """
+    """Calls the function on the loop, whoever of PyFlink's threads asks for it."""
 
     def __init__(self, parts: FunctionParts, spawn: Spawn, look: Callable[[], object]) -> None:
         self.parts = parts
@@ -119,3 +145,35 @@ def listed(record: Record, results: Any) -> Any:
 
 def _raise(error: BaseException) -> Any:
     raise error
+
+
+class PyFlinkFailed(AsyncWaitError, RuntimeError):
+    """PyFlink's operation has failed with an error that names no record; its text is PyFlink's."""
+
+
+class Failures:
+    """Tells what an error of PyFlink's stands for."""
+
+    def __init__(self, records: Records, function: CalledFunction) -> None:
+        self._records, self._function = records, function
+
+    def plain(self, error: BaseException) -> BaseException:
+        """Return what the operator ends with; PyFlink gives a sentence, and what was raised."""
+        if len(error.args) == 2 and isinstance(cause := error.args[1], BaseException):  # noqa: PLR2004 - these two
+            held = self._records.named_in(error.args[0])
+            if held is not None:
+                return self._named(held.record, cause, held.attempts)
+        if type(error) is RuntimeError:
+            failure = PyFlinkFailed(joined([str(error)]))
+            failure.__cause__ = error
+            return failure
+        return error
+
+    def _named(self, record: object, cause: BaseException, attempts: int) -> BaseException:
+        if isinstance(cause, OperatorError) and cause.record is record:
+            return cause.after(attempts)
+        is_late = cause is self._function.late
+        failure: type[OperatorError] = CallTimedOut if is_late else CallFailed
+        error = failure(record, f"PyFlink: {shown(cause)}", attempts)  # type: ignore[arg-type]
+        error.__cause__ = cause
+        return error

@@ -7,11 +7,52 @@ from types import SimpleNamespace
 from typing import Any
 
 from asyncwait.backends.flink._retries import NEVER, milliseconds
-from asyncwait.backends.pyflink._function import CalledFunction
+from asyncwait.backends.pyflink._function import CalledFunction, Held, asked_within
 from asyncwait.backends.pyflink._load import operation
-from asyncwait.backends.pyflink._records import Held
-from asyncwait.backends.pyflink._retries import strategy
-from asyncwait.spec import OperatorConfig
+from asyncwait.spec import InvalidResult, OperatorConfig, Retry
+
+
+def strategy(retry: Retry | None) -> Any:
+    """Return PyFlink's own strategy that says what `retry` does; it counts repetitions (RT-3)."""
+    from pyflink.datastream.functions import AsyncRetryStrategy
+
+    if retry is None or retry.max_attempts == 1:
+        return AsyncRetryStrategy.no_restart()
+    repetitions, predicates = retry.max_attempts - 1, (_on_result(retry), _on_error(retry))
+    initial = milliseconds(min(retry.initial, retry.cap))
+    if not initial:
+        return _at_once(repetitions, predicates)
+    if retry.multiplier == 1 or repetitions <= 1:
+        return AsyncRetryStrategy.fixed_delay(repetitions, initial, *predicates)
+    cap, multiplier = milliseconds(retry.cap), float(retry.multiplier)
+    return AsyncRetryStrategy.exponential_backoff(
+        repetitions, initial, cap, multiplier, *predicates
+    )
+
+
+def _at_once(repetitions: int, predicates: tuple[Any, Any]) -> Any:
+    """Return a strategy without back-offs: PyFlink's own must have some."""
+    from pyflink.datastream.async_retry_strategies import FixedDelayRetryStrategy
+
+    made = FixedDelayRetryStrategy(repetitions, 1, *predicates)
+    made._backoff_time_millis = 0  # noqa: SLF001 - what it would be constructed with
+    return made
+
+
+def _on_error(retry: Retry) -> Callable[[BaseException], bool]:
+    wanted = retry.on_error
+    if isinstance(wanted, type | tuple):
+        return lambda error: not isinstance(error, InvalidResult) and isinstance(error, wanted)
+    return lambda error: (
+        not isinstance(error, InvalidResult) and bool(asked_within(lambda: wanted(error)))
+    )
+
+
+def _on_result(retry: Retry) -> Callable[[list[Any]], bool] | None:
+    if (refuses := retry.on_result) is None:
+        return None
+    return lambda results: bool(asked_within(lambda: refuses(tuple(results))))
+
 
 Emit = Callable[[Held, Iterable[Any]], object]
 """Puts out the results of a record, each a row of its timestamp, a watermark and the result."""
@@ -20,11 +61,7 @@ _NO_WATERMARK = -(1 << 63)
 
 
 class Output:
-    """What PyFlink calls its output processor.
-
-    Args:
-        emit: puts results out.
-    """
+    """What PyFlink calls its output processor."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -35,13 +72,7 @@ class Output:
 
 
 def made(config: OperatorConfig, function: CalledFunction, emit: Emit) -> Any:
-    """Return an `AsyncOperation`, as its worker in a cluster makes it.
-
-    Args:
-        config: mode, capacity, timeout, retry.
-        function: the user's.
-        emit: puts results out.
-    """
+    """Return an `AsyncOperation`, as its worker in a cluster makes it."""
     described = _described(config, function)
     found = operation().AsyncOperation(_Serialized(described), None)
     found.set_output_processor(Output(emit))
@@ -87,11 +118,7 @@ _numbers = count()
 
 
 class _Sent:
-    """Is pickled as a number: functions of this process stay in it.
-
-    Args:
-        thing: what it is unpickled as, once.
-    """
+    """Is pickled as a number: functions of this process stay in it."""
 
     def __init__(self, thing: Any) -> None:
         self._number = next(_numbers)
@@ -106,11 +133,7 @@ def _received(number: int) -> Any:
 
 
 class _Serialized:
-    """A function as a cluster sends it to a worker.
-
-    Args:
-        described: the function, with what it is called by.
-    """
+    """A function as a cluster sends it to a worker."""
 
     metric_enabled = False
     runtime_context = SimpleNamespace(

@@ -5,22 +5,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from asyncwait.backends.pyflink._errors import Failures
-from asyncwait.backends.pyflink._function import CalledFunction
+from asyncwait.backends.pyflink._function import CalledFunction, Failures, Held, Records
 from asyncwait.backends.pyflink._operation import made, process
-from asyncwait.backends.pyflink._records import Held, Records
 from asyncwait.backends.pyflink._stage import Stage
 from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot
 
 
 class PyFlinkSide:
-    """Makes the operation, and does to it what a worker does, in a thread of its own.
-
-    Args:
-        config: mode, capacity, timeout, retry.
-        function: the user's.
-        stage: where threads take turns.
-    """
+    """Makes the operation, and does to it what a worker does, in a thread of its own."""
 
     def __init__(self, config: OperatorConfig, function: CalledFunction, stage: Stage) -> None:
         self._config, self._function, self._stage = config, function, stage

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 
 class LoopClock:
-    """The loop's time and timers.
-
-    Args:
-        now: the loop's clock.
-        timers: set on it.
-    """
+    """The loop's time and timers."""
 
     def __init__(self, now: Callable[[], float], timers: TimerService) -> None:
         self.time, self._timers = now, timers
@@ -43,13 +38,6 @@ class PyFlinkTask(StreamTask):
     """Feeds PyFlink's operation, and lets its threads run.
 
     How it is run, cancelled and ended is the reference's; nothing else of that one is made.
-
-    Args:
-        parts: see `asyncwait.reference.Parts`; of the reader of the source and the timers.
-        config: mode, capacity, timeout, retry.
-        function: the user's.
-        elements: the input.
-        stored: nothing.
     """
 
     def __init__(

@@ -9,9 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 
-from asyncwait.backends.pyflink._actor import Actor
-from asyncwait.backends.pyflink._alarm import Alarm
-from asyncwait.backends.pyflink._stage import here
+from asyncwait.backends.pyflink._stage import Actor, Alarm, here
 
 
 class Lock:
@@ -51,11 +49,7 @@ class Lock:
 
 
 class Condition:
-    """Lets a thread wait until another one notifies it.
-
-    Args:
-        lock: that whoever uses it holds.
-    """
+    """Lets a thread wait until another one notifies it."""
 
     def __init__(self, lock: Lock) -> None:
         self._stage, self._lock = here(), lock
@@ -141,7 +135,6 @@ class Timer:
 
     Args:
         interval: for so many seconds; more than a thread can wait for ends it, as in Python.
-        function: what it calls then.
     """
 
     def __init__(self, interval: float, function: Callable[[], object]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import usage_errors
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance.running import listed_backends
 from asyncwait.spec.texts import name_of
 

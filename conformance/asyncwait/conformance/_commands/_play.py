@@ -7,11 +7,8 @@ from pathlib import Path
 import click
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._ids import any_case
-from asyncwait.conformance._commands._judge import judge_one
-from asyncwait.conformance._commands._play_here import play_here
-from asyncwait.conformance._commands._run import gate_of_one, show_runs
-from asyncwait.conformance._commands._shared import refuse_contradictions, usage_errors
+from asyncwait.conformance._commands._run import gate_of_one, judge_one, play_here, show_runs
+from asyncwait.conformance._commands._shared import any_case, refuse_contradictions, usage_errors
 from asyncwait.conformance._commands._shrink import SECONDS, shrink_one
 from asyncwait.conformance._find_scenarios import find_scenarios
 from asyncwait.conformance.running import adapted, open_backend

@@ -18,10 +18,10 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_to_tell
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.expected_failures.file import Played, Terms
 from asyncwait.conformance.report import STYLES, area_cell
 from asyncwait.conformance.running import Served
@@ -37,10 +37,6 @@ class Board:
 
     On a terminal it is a bar with the time that is left, and a table of areas by backend, in which
     rules are counted as soon as they have applied.
-
-    Args:
-        names: of all backends.
-        console: where to.
     """
 
     def __init__(self, names: Sequence[str], console: Console | None = None) -> None:

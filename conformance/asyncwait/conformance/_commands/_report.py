@@ -11,7 +11,7 @@ from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import console, say_written, usage_errors
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance.report import (
     NOT_THERE,
     STYLES,

@@ -1,27 +1,163 @@
-"""Subcommand `rules`."""
+"""Subcommand `rules`, and what there is to show of one rule."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
+from msgspec import Struct
+from rich.console import Console
+from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._ids import MAILBOX, any_case
-from asyncwait.conformance._commands._rule_page import Page, PlayedOn
-from asyncwait.conformance._commands._shared import console, usage_errors
-from asyncwait.conformance._nearest import nearest
-from asyncwait.conformance._say import say
-from asyncwait.conformance.mailbox import ServedMailbox
+from asyncwait.conformance._commands._shared import MAILBOX, any_case, console, usage_errors
+from asyncwait.conformance._guard import say
+from asyncwait.conformance._words import nearest
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.judging import Violation, judge
+from asyncwait.conformance.mailbox import (
+    MAILBOX_EXAMPLES,
+    MAILBOX_WITNESSES,
+    MailboxExample,
+    ServedMailbox,
+    Stage,
+    notation_of,
+    trace_lines,
+)
+from asyncwait.conformance.report import describe_scenario, draw, excerpt
 from asyncwait.conformance.running import (
     REAL_SECONDS,
+    Broken,
+    Fault,
     Lacking,
+    Play,
+    adapted,
     listed_backends,
     missing_text,
     open_backend,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
-from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability
+from asyncwait.spec.rules import Rule, areas, departures, mailbox_rules, rules
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, size_of
+from asyncwait.spec.texts import printable
+
+
+class PlayedOn(Struct, frozen=True):
+    """Where an example is played."""
+
+    name: str
+    play: Play
+    capabilities: frozenset[Capability]
+
+
+class Page:
+    """Prints what there is to show."""
+
+    def __init__(self, out: Console, faults: Sequence[Fault]) -> None:
+        self._out = out
+        self._faults = faults
+
+    def show(self, rule: Rule, played_on: PlayedOn) -> None:
+        """Show a rule of the operator."""
+        self._say_text(rule)
+        self._list("Flink does otherwise (departures by their ids):", _departures(rule.id))
+        examples = [example for example in EXAMPLES if rule.id in example.rules]
+        self._say_examples(examples)
+        self._draw(f"The smallest of them on {played_on.name}:", _run(rule, examples, played_on))
+        for witness in WITNESSES:
+            if witness.rule == rule.id:
+                run = witness.violating
+                violation = _violation(rule.id, run.scenario, run.trace)
+                drawn = _drawn(run.scenario, run.trace, violation)
+                self._draw("A run that breaks it, written by hand:", drawn)
+        self._say_faults(rule.id, f"asyncwait verify NAME --rule {rule.id}")
+
+    def show_of_mailbox(self, rule: Rule, served: ServedMailbox) -> None:
+        """Show a rule of the task mailbox."""
+        self._say_text(rule)
+        examples = [example for example in MAILBOX_EXAMPLES if rule.id in example.rules]
+        self._say_examples(examples)
+        self._draw("The smallest of them on the reference's mailbox:", _program(examples, served))
+        for witness in MAILBOX_WITNESSES:
+            if witness.rule == rule.id:
+                lines = [*trace_lines(witness.violating), f">>> {witness.text}"]
+                self._draw("A run that breaks it, written by hand:", lines)
+        self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
+
+    def _say_text(self, rule: Rule) -> None:
+        needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
+        self._say(f"{rule.id} {rule.title}", f"{rule.level}, since {rule.since}", "")
+        self._say(rule.sentence, "", f"Why: {rule.why}", "")
+        if rule.hint:
+            self._say(f"If it fails: {rule.hint}", "")
+        self._say(f"Needs: {needs}", "", f"Source: {rule.source}", "")
+
+    def _say_examples(self, examples: Sequence[Example | MailboxExample]) -> None:
+        told = (f"{example.name}: {example.sentence}" for example in examples)
+        self._list("Examples about it:", told)
+
+    def _say_faults(self, rule: str, how: str) -> None:
+        told = (f"{each.name}: {each.how}" for each in self._faults if each.rule == rule)
+        self._list(f"Made to break it ({how}):", told)
+
+    def _list(self, head: str, items: Iterable[str]) -> None:
+        found = list(items)
+        if found:
+            self._say(head, *(f"- {item}" for item in found), "")
+
+    def _draw(self, head: str, lines: Iterable[str]) -> None:
+        self._say(head)
+        for line in lines:
+            say(f"  {line}".rstrip(), self._out)
+        self._say("")
+
+    def _say(self, *paragraphs: str) -> None:
+        for paragraph in paragraphs:
+            self._out.print(Text(printable(paragraph)))
+
+
+def _departures(rule: str) -> Iterator[str]:
+    """Yield the departures whose text names a rule."""
+    named = re.compile(rf"\b{rule}\b")
+    for each in departures():
+        if named.search(f"{each.ours} {each.why}"):
+            yield f"{each.flink}: there {each.theirs}; here {each.ours}. Why: {each.why}"
+
+
+def _run(rule: Rule, examples: Iterable[Example], played_on: PlayedOn) -> Iterator[str]:
+    """Yield the smallest of `examples`, and what happens when it is played."""
+    if missing := rule.missing(played_on.capabilities):
+        yield f"not applicable: it needs {', '.join(missing)}"
+        return
+    example = min(examples, key=lambda each: size_of(each.scenario))
+    scenario = adapted(example.scenario, played_on.capabilities)
+    (run,) = played_on.play([scenario])
+    yield f"asyncwait play {played_on.name} {example.name} --trace"
+    if isinstance(run, Broken):
+        yield f"error: {run.text}"
+    else:
+        yield from _drawn(scenario, run, _violation(rule.id, scenario, run))
+
+
+def _violation(rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
+    """Return the first spot where a trace breaks a rule."""
+    return dict(judge(scenario, trace, {rule: CHECKS[rule]}).violations()).get(rule)
+
+
+def _drawn(scenario: Scenario, trace: Trace, violation: Violation | None) -> Iterator[str]:
+    yield from excerpt(describe_scenario(scenario))
+    yield from excerpt(draw(scenario, trace, violation))
+
+
+def _program(examples: Iterable[MailboxExample], served: ServedMailbox) -> Iterator[str]:
+    """Yield the smallest of `examples`, and what happens when it is played."""
+    example = min(examples, key=lambda each: len(each.program.all_steps))
+    where: Stage = "threads" if example.program.needs_threads else "asyncio"
+    yield f"{example.name}, {where}"
+    yield from notation_of(example.program)
+    yield from trace_lines(served.play(example.program, where))
+
 
 REFERENCE = "reference-asyncio"
 """The backend whose runs are drawn, unless another one is named."""
@@ -65,11 +201,7 @@ def _rules_of_area(area: str) -> Sequence[Rule]:
 
 
 def _rules_named(ids: Sequence[str]) -> list[Rule]:
-    """Return the rules with these ids, of operators or of the mailbox.
-
-    Raises:
-        InvalidConfig: no rule has such an id.
-    """
+    """Return the rules with these ids, of operators or of the mailbox."""
     known = {**rules(), **mailbox_rules()}
     for id_ in ids:
         if id_ not in known:

@@ -1,20 +1,26 @@
-"""What is said of a single run."""
+"""What is said of a single run, played here or judged from a file."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from asyncwait.conformance._commands._shared import console
 from asyncwait.conformance._gate import Gate, gate_of
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import INTERRUPTED, say
+from asyncwait.conformance._playing_here import DebuggerLeft, Watcher, ended_by_debugger, open_here
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, sort_out
 from asyncwait.conformance.expected_failures.file import Held, settle
+from asyncwait.conformance.harness import heard_by
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, describe_scenario, draw, printed
-from asyncwait.conformance.running import Broken
+from asyncwait.conformance.running import Broken, adapted, checked
 from asyncwait.conformance.verdict import Case, Word, worst
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
-from asyncwait.spec.scenario import Trace
+from asyncwait.spec.scenario import Scenario, Trace, trace_from_json
 
 
 def gate_of_one(backend: str) -> Gate:
@@ -90,3 +96,55 @@ def _show_broken(run: Broken) -> Word:
     for line in (f"error: {run.text}", *printed(run.output)):
         say(line, err=True)
     return "inconclusive"
+
+
+def judge_one(planned: Scenario, file: Path) -> Word:
+    """Draw and judge the trace in a file; return the verdict.
+
+    Any program may have written the file, so that the trace counts as self-reported.
+
+    Raises:
+        InvalidConfig: the file can't be read, or holds no trace.
+    """
+    try:
+        observed = trace_from_json(file.read_bytes())
+    except OSError as error:
+        raise InvalidConfig(f"--judge {file}: {error.strerror}") from error
+    told = msgspec.structs.replace(observed, self_reported=True)
+    return show_run(Case("", planned, planned), checked(planned, told), rules(), {})
+
+
+_ELSEWHERE = (
+    "its events are recorded in other processes or on another machine: none could be told "
+    "while it happened"
+)
+
+
+def play_here(backend: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
+    """Play scenarios in this process, for a debugger; draw and judge them, return the verdict.
+
+    Raises:
+        InvalidConfig: the backend is a program, or what the project's file says of it is wrong.
+    """
+    gate = gate_of_one(backend)
+    with open_here(backend, folder=gate.folder(backend)) as opened:
+        cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
+        watcher = Watcher(_say, tells=traces)
+        try:
+            with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
+                played = list(opened.play([case.scenario for case in cases]))
+        except DebuggerLeft:
+            say("stopped by the debugger: no verdict", err=True)
+            sys.exit(INTERRUPTED)
+    if traces and not watcher.heard and _has_events(played):
+        say(_ELSEWHERE, err=True)
+    return show_runs(cases, played, opened, gate)
+
+
+def _say(line: str) -> None:
+    say(line)
+    sys.stdout.flush()
+
+
+def _has_events(played: Sequence[Trace | Broken]) -> bool:
+    return any(isinstance(run, Trace) and any(leg.events for leg in run.legs) for run in played)

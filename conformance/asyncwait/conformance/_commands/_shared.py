@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.rules import areas, mailbox_rules, rules
 
 patience_option = click.option(
     "--patience",
@@ -60,3 +61,18 @@ def say_written(files: Sequence[Path]) -> None:
     """Say which files there are now, all in one folder."""
     names = ", ".join(file.name for file in files)
     say(f"written into {files[0].parent}: {names}")
+
+
+MAILBOX = "MBX"
+"""The area of the mailbox's rules."""
+
+
+def any_case(typed: str) -> str:
+    """Return the id of a rule or an area as it is written; that of an area for its folder, too.
+
+    What is the id of nothing is given on as it was typed: whoever looks for it says so.
+    """
+    by_folder = {area.folder: area.id for area in areas().values()}
+    known = {*rules(), *mailbox_rules(), *areas(), MAILBOX}
+    upper = typed.upper()
+    return upper if upper in known else by_folder.get(typed.lower(), typed)

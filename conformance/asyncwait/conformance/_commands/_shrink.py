@@ -9,11 +9,11 @@ import click
 from rich.console import Console
 
 from asyncwait.conformance._commands._run import show_run
-from asyncwait.conformance._counted import counted
 from asyncwait.conformance._find_scenarios import keep
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import chosen
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures import moment_of
 from asyncwait.conformance.judging import judge
@@ -54,11 +54,7 @@ def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: flo
 
 
 def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
-    """Return the rule that is to stay broken: the first that is, a MUST if there is one.
-
-    Raises:
-        InvalidConfig: there is none, or not the one that is wanted.
-    """
+    """Return the rule that is to stay broken: the first that is, a MUST if there is one."""
     if wanted is not None and wanted not in failures:
         broken = f"it breaks {', '.join(failures)}" if failures else "it breaks no rule"
         raise InvalidConfig(f"{wanted} is not broken by this scenario on {backend}: {broken}")
@@ -75,13 +71,9 @@ class _Shrinking:
     """Plays smaller and smaller scenarios, for so long.
 
     Args:
-        backend: that plays them.
         seconds: how long.
 
     Attributes:
-        by: the rules that the backend is held to, by id.
-        expected_failures: those that it is known to break.
-        tried: how many scenarios were played.
         cut: why nothing more was tried; empty if nothing more was to be tried.
     """
 

@@ -6,20 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from asyncwait.conformance._commands._expected_failures import (
-    tell_of_project,
-    tell_strays,
-    update_expected_failures,
-)
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._ids import any_case
 from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance._commands._shared import (
+    any_case,
     console,
     jobs_option,
     patience_option,
@@ -30,10 +26,10 @@ from asyncwait.conformance._commands._shared import (
 from asyncwait.conformance._commands._verify_mailbox import verify_one
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._gate import Gate, gate_of
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
-from asyncwait.conformance.expected_failures.file import KINDS, settle
+from asyncwait.conformance.expected_failures.file import KINDS, Played, settle, updated
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
 from asyncwait.conformance.report import (
@@ -50,9 +46,59 @@ from asyncwait.conformance.running import (
     shipped_backends,
 )
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
-from asyncwait.spec import MissingExtra
+from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.texts import name_of
+
+_DO = "Mend that first, see the errors, and verify again"
+
+
+def tell_of_project(gate: Gate, *others: str) -> None:
+    """Say what comes from the project's file; `others` are keys that do not."""
+    if line := gate.taken(*others):
+        say(line, err=True)
+
+
+def tell_strays(gate: Gate) -> None:
+    """Say which entries are of no backend that is verified, and which do not say how they fail.
+
+    The former may be slips; but who verifies one of several backends has entries for the others.
+    """
+    for line in (*gate.strays, *filter(None, [gate.unsaid])):
+        say(line, err=True)
+
+
+def update_expected_failures(
+    gate: Gate, played: Sequence[Played], left_out: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write the file of expected failures anew, and say what is different.
+
+    Raises:
+        InvalidConfig: the file can't be read or written.
+    """
+    assert gate.file is not None
+    name = gate.file.name
+    if cuts := [cut for one in played if (cut := _cut(one.verdict))]:
+        so = "is left as it is" if gate.file.exists() else "is not written"
+        say(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
+        return
+    try:
+        text = gate.file.read_bytes().decode() if gate.file.exists() else ""
+        update = updated(text, name, played, gate.day, left_out)
+        if update.text != text:
+            gate.file.write_bytes(update.text.encode())
+    except OSError as error:
+        raise InvalidConfig(f"expected failures: {gate.file}: {error.strerror}") from error
+    for line in update.lines or ("nothing to change",):
+        say(f"{name}: {line}", err=True)
+
+
+def _cut(verdict: Verdict) -> str:
+    """Return why a run says too little of a backend; empty if it came to its end."""
+    if verdict.stopped:
+        return f"{verdict.backend} was not played to its end: {verdict.stopped}"
+    return "" if verdict.scenarios else f"nothing that {verdict.backend} did could be judged"
+
 
 T = TypeVar("T")
 
@@ -228,11 +274,7 @@ def verify_command(
 
 
 def _refuse_beside_a_mailbox(context: click.Context) -> None:
-    """Refuse backends, and options that are for backends only.
-
-    Raises:
-        UsageError: there are some.
-    """
+    """Refuse backends, and options that are for backends only."""
     alike = {"mailbox", "stages", "count", "seed", "patience"}
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -246,12 +288,7 @@ class _Lineup:
     """The backends of one command.
 
     Args:
-        named: names that were asked for: each has to be there.
         others: names that are left out where they need what is not installed.
-
-    Attributes:
-        names: all of them.
-        left_out: why some are, by name.
     """
 
     def __init__(self, named: Sequence[str], others: Sequence[str]) -> None:
@@ -260,11 +297,7 @@ class _Lineup:
         self._named = named
 
     def gather(self, ask: Callable[[str], T]) -> dict[str, T]:
-        """Return what `ask` gives for each name that is not left out.
-
-        Raises:
-            MissingExtra: one that was asked for needs what is not installed.
-        """
+        """Return what `ask` gives for each name that is not left out."""
         gathered: dict[str, T] = {}
         for name in self.names:
             try:
@@ -298,11 +331,7 @@ def _report(
 
 
 def _write(verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None) -> None:
-    """Write the report to where it is wanted.
-
-    Raises:
-        InvalidConfig: the folder can't be written any more.
-    """
+    """Write the report to where it is wanted."""
     step = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if folder is None and not step:
         return

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from asyncwait.conformance._commands._shared import console, usage_errors
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.mailbox import (
     STAGES,
     MailboxResult,

@@ -1,9 +1,17 @@
 """Holds two backends against each other: the same scenarios, and how their runs differ."""
 
-from asyncwait.conformance.comparing._align import Difference, Moment, differences
-from asyncwait.conformance.comparing._compare import Comparison, Kind, Pair, compare_runs
+from asyncwait.conformance.comparing._compare import (
+    Comparison,
+    Difference,
+    Kind,
+    Moment,
+    Pair,
+    Said,
+    Side,
+    compare_runs,
+    differences,
+)
 from asyncwait.conformance.comparing._play import SHRINK_SECONDS, Comparing
-from asyncwait.conformance.comparing._sides import Said, Side
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

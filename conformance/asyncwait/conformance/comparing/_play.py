@@ -6,8 +6,7 @@ from itertools import tee
 
 from asyncwait.conformance._shrink import Search
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.comparing._compare import Comparison, Pair, compare_runs
-from asyncwait.conformance.comparing._sides import Side
+from asyncwait.conformance.comparing._compare import Comparison, Pair, Side, compare_runs
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import Broken, Served, adapted, lost
 from asyncwait.conformance.verdict import Case, Failure
@@ -24,7 +23,6 @@ class Comparing:
     """Compares two backends.
 
     Args:
-        first: one of them.
         second: the other.
     """
 
@@ -35,13 +33,7 @@ class Comparing:
         self.sides = (_side(first), _side(second))
 
     def run(self, count: int, seed: int, progress: Progress = lambda *_: None) -> Comparison:
-        """Compare the runs of all examples, and of so many generated scenarios.
-
-        Args:
-            count: of generated scenarios.
-            seed: of those.
-            progress: told how far it is.
-        """
+        """Compare the runs of all examples, and of so many generated scenarios."""
         comparison = Comparison((self.sides[0].name, self.sides[1].name))
         total = count + len(EXAMPLES)
         for number, (case, pair) in enumerate(self._pairs(self._cases(count, seed))):

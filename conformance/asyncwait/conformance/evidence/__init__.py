@@ -1,6 +1,6 @@
 """What the evidence of an area is made of: examples, witnesses, and the words they are written in.
 
-Plans and inputs are said in the words of `_plans`, what happened in a run in the notation of
+Plans and inputs are said in the words of `_examples`, what happened in a run in the notation of
 `_notation`, or in the words of `_events`.
 """
 
@@ -20,17 +20,21 @@ from asyncwait.conformance.evidence._events import (
     took,
     waits,
 )
-from asyncwait.conformance.evidence._example import Example, in_two_modes
-from asyncwait.conformance.evidence._notation import Part, told
-from asyncwait.conformance.evidence._plans import (
+from asyncwait.conformance.evidence._examples import (
+    Example,
     at,
+    example,
+    examples_of,
     fails,
     handler,
+    in_two_modes,
     never,
     outlives,
     raises,
     replies,
+    two_modes_of,
 )
+from asyncwait.conformance.evidence._notation import Part, told
 from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
 from asyncwait.conformance.evidence._witness import NearMiss, Run, Witness
 from asyncwait.spec.exports import claim_exports
@@ -48,6 +52,8 @@ __all__ = [
     "called",
     "cancelled",
     "ends",
+    "example",
+    "examples_of",
     "failed",
     "fails",
     "failure_asked",
@@ -69,6 +75,7 @@ __all__ = [
     "taken",
     "told",
     "took",
+    "two_modes_of",
     "waits",
 ]
 

@@ -156,9 +156,6 @@ GivenFailures: TypeAlias = Mapping[str, str | ExpectedFailure | Sequence[Expecte
 def expected_failures_of(expected_failures: Any) -> dict[str, tuple[ExpectedFailure, ...]]:
     """Return the expected failures of a backend in one form.
 
-    Args:
-        expected_failures: what the backend says; see `GivenFailures`.
-
     Raises:
         InvalidConfig: nobody can go by it.
     """
@@ -181,12 +178,7 @@ def _wrong(expected_failures: object) -> InvalidConfig:
 
 
 class Sorted(Struct, frozen=True):
-    """The rules that are broken in a trace, by what they say of the operator.
-
-    Args:
-        findings: ids of those that speak against it.
-        known: those that it is known to break, each with the reasons that there may be.
-    """
+    """The rules that are broken in a trace, by what they say of the operator."""
 
     findings: frozenset[str] = frozenset()
     known: Mapping[str, tuple[str, ...]] = {}
@@ -198,14 +190,7 @@ def sort_out(
     expected_failures: Mapping[str, tuple[ExpectedFailure, ...]],
     example: str = "",
 ) -> Sorted:
-    """Sort what is broken in a trace.
-
-    Args:
-        scenario: what was played.
-        broken: the first violation of each rule that is broken, by its id.
-        expected_failures: what the backend is known to break, by the id of the rule.
-        example: the name of the scenario, if it is an example.
-    """
+    """Sort what is broken in a trace."""
     reasons = {
         rule: _reasons(expected_failures.get(rule, ()), scenario, violation.text, example)
         for rule, violation in broken.items()

@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.generation._keyed import with_keys
+from asyncwait.conformance.generation._profiles import (
+    has_failing_calls,
+    with_copies,
+    with_failure_handlers,
+    with_figures,
+    with_keys,
+    with_retries,
+    with_room,
+)
 from asyncwait.conformance.generation._random import Chance, scenario
-from asyncwait.conformance.generation._retries import has_failing_calls, with_retries
-from asyncwait.conformance.generation._spared import with_failure_handlers
-from asyncwait.conformance.generation._watched import with_copies, with_figures, with_room
 from asyncwait.spec import Barrier, Element, Snapshot, Watermark
 from asyncwait.spec.scenario import Scenario, key_of
 
@@ -69,12 +74,7 @@ _RARE = 1_000_000
 
 
 def generate(count: int, seed: int) -> tuple[Scenario, ...]:
-    """Return the first `count` scenarios of `seed`, all different.
-
-    Args:
-        count: how many; those of a smaller count are the first ones of a greater.
-        seed: which.
-    """
+    """Return the first `count` scenarios of `seed`, all different."""
     return tuple(islice(_different(seed), count))
 
 

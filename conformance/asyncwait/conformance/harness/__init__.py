@@ -1,14 +1,5 @@
 """Plays scenarios on operators and writes down what happens. Needs `spec` and anyio only."""
 
-from asyncwait.conformance.harness._clock import (
-    MAX_TURNS,
-    REDELIVERIES,
-    SpinWatch,
-    VirtualLoop,
-    loop_blocker,
-    loop_clock,
-)
-from asyncwait.conformance.harness._consumer import FURTHER_READS, PATIENCE, Consumer
 from asyncwait.conformance.harness._function import Planned, planned_error, planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
@@ -19,8 +10,21 @@ from asyncwait.conformance.harness._real_time import (
     short,
 )
 from asyncwait.conformance.harness._recorder import Listener, Recorder, heard_by
-from asyncwait.conformance.harness._run import LoopName, run_real, run_virtual
-from asyncwait.conformance.harness._source import (
+from asyncwait.conformance.harness._run import (
+    MAX_TURNS,
+    REDELIVERIES,
+    LoopName,
+    SpinWatch,
+    VirtualLoop,
+    loop_blocker,
+    loop_clock,
+    run_real,
+    run_virtual,
+)
+from asyncwait.conformance.harness._script import (
+    FURTHER_READS,
+    PATIENCE,
+    Consumer,
     PlannedSourceError,
     TimedElements,
     WatchedSource,

@@ -23,9 +23,6 @@ class Contexts:
 
     Each of them sets the variable, so that whoever shares a context with it, or begins in a copy of
     that, is found.
-
-    Args:
-        misused: told what is out of place.
     """
 
     def __init__(self, misused: Callable[[MisuseKind, str], object]) -> None:

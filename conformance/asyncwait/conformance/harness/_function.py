@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.conformance.harness._call_tasks import present_task
-from asyncwait.conformance.harness._clock import loop_door
+from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._run import loop_door
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
@@ -90,11 +90,6 @@ def planned_function(
     scenario: Scenario, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]
 ) -> Any:
     """Build the function that an operator is given.
-
-    Args:
-        scenario: form, hooks, plans.
-        recorder: notes what happens.
-        spawn: starts a coroutine function beside the operator; for answers in callback form.
 
     Returns:
         Something that gives awaitables, or an object with `async_invoke`; with `timeout`,
@@ -203,12 +198,7 @@ async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], An
 
 
 class _Others:
-    """Somebody who cancels the task of a call that they have kept, on asyncio.
-
-    Args:
-        step: of the call; says when.
-        spawn: starts what waits for that.
-    """
+    """Somebody who cancels the task of a call that they have kept, on asyncio."""
 
     def __init__(self, step: Step, spawn: Callable[[Callable[[], Any]], None]) -> None:
         self._step = step

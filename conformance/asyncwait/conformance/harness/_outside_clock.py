@@ -25,7 +25,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, TypeVarTuple, Unpack
 
-from asyncwait.conformance.harness._clock import VirtualLoop
+from asyncwait.conformance.harness._run import VirtualLoop
 
 Ts = TypeVarTuple("Ts")
 
@@ -86,11 +86,7 @@ class OutsideRealLoop(_OutsideLoop, asyncio.SelectorEventLoop):
 
 
 class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
-    """A `VirtualLoop` whose time stands still while nobody outside waits for it.
-
-    Args:
-        on_submit: called on the loop whenever a coroutine arrives from outside, before it begins.
-    """
+    """A `VirtualLoop` whose time stands still while nobody outside waits for it."""
 
     def __init__(self, on_submit: Callable[[], None] = lambda: None) -> None:
         self._on_submit = on_submit

@@ -17,13 +17,27 @@ from asyncwait.conformance.harness._cancelling import (
     is_for_the_harness,
     way_to_cancel,
 )
-from asyncwait.conformance.harness._clock import SpinWatch, loop_blocker, loop_clock
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
-from asyncwait.conformance.harness._consumer import FURTHER_READS, Consumer, ReadCutShort
 from asyncwait.conformance.harness._function import planned_copy, planned_function
 from asyncwait.conformance.harness._recorder import Recorder, is_heard, tell_overdue
-from asyncwait.conformance.harness._run import Census, Host, LoopName, run_real, run_virtual
-from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
+from asyncwait.conformance.harness._run import (
+    Census,
+    Host,
+    LoopName,
+    SpinWatch,
+    loop_blocker,
+    loop_clock,
+    run_real,
+    run_virtual,
+)
+from asyncwait.conformance.harness._script import (
+    FURTHER_READS,
+    Consumer,
+    ReadCutShort,
+    TimedElements,
+    WatchedSource,
+    given_as,
+)
 from asyncwait.conformance.harness._telling import require_context, text_of, whole_number
 from asyncwait.spec import OpenOperator, SnapshotOnDemand
 from asyncwait.spec.scenario import (

@@ -30,13 +30,7 @@ PlayAll: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace]]
 def short(
     scenarios: Mapping[str, Scenario], play_virtually: Callable[[Scenario], Trace], most: int
 ) -> dict[str, Scenario]:
-    """Return the first of `scenarios` that a real clock can play as planned, in little time.
-
-    Args:
-        scenarios: by name.
-        play_virtually: plays one on the virtual clock, which tells how long it takes.
-        most: how many of them.
-    """
+    """Return the first of `scenarios` that a real clock can play as planned, in little time."""
     fitting = (
         name
         for name, each in scenarios.items()
@@ -92,10 +86,6 @@ def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[t
 
     What was late is played again, all of it together and more often in each round: whatever a round
     costs, there are few. Where every run was late the trace is an error.
-
-    Args:
-        scenarios: what to play, within the grid.
-        play_all: plays one round.
     """
     waiting = list(range(len(scenarios)))
     for tries in ROUNDS:

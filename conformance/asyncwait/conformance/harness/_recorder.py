@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from asyncwait.conformance.harness._call_tasks import CallTasks, outlast
+from asyncwait.conformance.harness._cancelling import CallTasks, outlast
 from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
@@ -118,19 +118,10 @@ class Recorder:
         shares_objects: the very objects that the source gives come to the function and out again.
 
     Attributes:
-        events: so far, in the order in which they were written.
         late_by: the greatest lateness so far, in ms. From half a step on, events may have been
             taken for those of a later instant.
-        refused: what a completion in callback form raised at the user.
-        company: what went wrong with another operator on the loop.
-        visit: what the first call does before anything else, if there is something.
-        raised: every planned error of calls that was raised, each the very object.
-        passing: those of the source and of hooks, which pass as they are.
-        tracker: knows the objects that stand for values.
         cuts: from when until when what the consumer awaits may be cut short while it leaves, in
             ms.
-        contexts: looks at what each sees of the others' context variables, if that is planned.
-        tasks: looks at the tasks of calls, if that is planned.
     """
 
     def __init__(
@@ -246,12 +237,7 @@ class Recorder:
             results[:] = [REUSED]
 
     def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
-        """Remember an error that is raised by plan, and return it.
-
-        Args:
-            error: the very object.
-            passes: it has to come out as it is, as those of the source and of hooks do.
-        """
+        """Remember an error that is raised by plan, and return it."""
         (self.passing if passes else self.raised).append(error)
         return error
 

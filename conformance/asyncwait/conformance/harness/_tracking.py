@@ -1,16 +1,72 @@
-"""Objects in place of values: whether the very same come out, and whether they are let go."""
+"""Objects in place of values: whether the very same come out, and whether they are let go.
+
+And how many bytes an operator holds: what can be reached from it, without the harness round it.
+"""
 
 import gc
+import sys
 import weakref
+from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from itertools import pairwise
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CodeType,
+    CoroutineType,
+    FunctionType,
+    ModuleType,
+)
 from typing import Any, Self
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.harness._footprint import footprint
 from asyncwait.spec import Element, Record, Snapshot
 from asyncwait.spec.scenario import MisuseKind
+
+_APART = (type, ModuleType, CodeType, BuiltinFunctionType, AbstractEventLoop)
+"""What is there once for all, or leads to everybody."""
+
+_RUNNERS = {"Runner", "GuestState"}
+"""Trio's own, that lead to everybody; by name, as it need not be there."""
+
+
+def footprint(operator: Any) -> int:
+    """Return the bytes of all objects that `operator` leads to, its tasks and closures included.
+
+    Values count as little as a number does: they are another matter, see `Tracker`. What a module
+    or a class holds is not seen.
+    """
+    seen, waiting, total = {id(operator)}, [operator], 0
+    while waiting:
+        present = waiting.pop()
+        total += sys.getsizeof(present)
+        for other in _parts(present):
+            if id(other) not in seen and not _is_apart(other):
+                seen.add(id(other))
+                waiting.append(other)
+    return total
+
+
+def _parts(present: Any) -> list[Any]:
+    if type(present) is FunctionType:  # but not the module that it is of
+        return [present.__closure__, present.__defaults__, present.__kwdefaults__, vars(present)]
+    return gc.get_referents(present)
+
+
+def _is_apart(other: Any) -> bool:
+    kind, code = type(other), None
+    if isinstance(other, CoroutineType):  # Who asks any object for an attribute runs its code.
+        code = other.cr_code
+    elif isinstance(other, AsyncGeneratorType):
+        code = other.ag_code
+    return (
+        issubclass(kind, _APART)
+        or str(kind.__module__).startswith("asyncwait.conformance")
+        or kind.__name__ in _RUNNERS
+        or (code is not None and "/conformance/harness/" in code.co_filename.replace("\\", "/"))
+    )
+
 
 EVERY = 250
 """Elements that the consumer takes between two looks at what is still alive."""
@@ -23,7 +79,6 @@ class _Token:
     """Stands for one value, on one way through the operator; equal to nothing but itself.
 
     Args:
-        value: as the scenario has it.
         number: of the record whose value it is; None for a result.
     """
 
@@ -72,19 +127,7 @@ class _Unequal(float):
 
 
 class Tracker:
-    """Gives out tokens for values and takes them back, where they are needed; else values.
-
-    Args:
-        misused: told of what the operator does with them that it may not, in words.
-        is_on: whether they are needed.
-        looks: whether it is looked at what is still alive, which takes its time.
-        copies: whether each call and each handler has to be given a copy of its own.
-
-    Attributes:
-        may_know: so many records the operator may know at one time.
-        has_keys: whether keys are told apart, too.
-        has_unequal_keys: whether keys that are texts are equal to nothing, not even to themselves.
-    """
+    """Gives out tokens for values and takes them back, where they are needed; else values."""
 
     def __init__(
         self,
@@ -137,12 +180,7 @@ class Tracker:
         return replace(snapshot, in_flight=stored)
 
     def called(self, value: Any, by: MisuseKind = "call-shares") -> tuple[Any, int | None]:
-        """Return the value that a call is made with, and the number of its record, if known.
-
-        Args:
-            value: as the call is given it.
-            by: what it is if that is not a copy for this call alone.
-        """
+        """Return the value that a call is made with, and the number of its record, if known."""
         if self._copies and isinstance(value, _Token):
             if value.is_changed or not value.is_copy:
                 what = "somebody has changed" if value.is_changed else "was read"

@@ -52,7 +52,6 @@ class Course(Struct, frozen=True, eq=False):
 
     Args:
         attempts: its calls, in order, as far as there was a reason for each.
-        outcomes: what the last one may have come to; none if nothing yet.
     """
 
     attempts: tuple[Call, ...]
@@ -92,13 +91,7 @@ def course(facts: Facts, calls: Sequence[Call]) -> tuple[Course, Sequence[Call]]
 
 
 def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:
-    """Return what an attempt may have come to by itself; none if it came to nothing.
-
-    Args:
-        facts: the leg.
-        call: the attempt.
-        number: how many calls of its record that makes.
-    """
+    """Return what an attempt may have come to by itself; none if it came to nothing."""
     found: list[Outcome] = []
     ended, retry = call.ended, facts.scenario.retry
     is_answered = ended is not None and ended.how != "cancelled" and call.ended_at <= call.limit
@@ -167,12 +160,7 @@ def turn_over_at(facts: Facts, call: Call) -> float:
 
 
 class Calls(Struct, frozen=True, eq=False):
-    """Calls and the records that they belong to.
-
-    Args:
-        of: the calls of each record that has one, by the record's place.
-        extra: those that belong to no record, or that its record had no reason for.
-    """
+    """Calls and the records that they belong to."""
 
     of: dict[int, Course]
     extra: tuple[Call, ...]

@@ -63,9 +63,6 @@ def kind_of(text: str) -> str:
 
     Two findings of one kind come from the same branch of a check, as a rule; so what fails in the
     same way in a scenario that another seed has drawn is of the same kind.
-
-    Args:
-        text: of a violation.
     """
     for mask in _VALUES:
         text = re.sub(*mask, text)
@@ -98,9 +95,7 @@ class Violation(Struct, frozen=True):
     """One spot where a rule is broken.
 
     Args:
-        text: what was expected, and what was seen.
         at: ms since the leg began.
-        leg: 0-based.
     """
 
     text: str
@@ -117,8 +112,6 @@ class Judgement(Struct, frozen=True):
     """What a check says of one trace.
 
     Args:
-        applied: how often the rule's premise held.
-        violations: where the rule was broken; none means that it held each time.
         error: why the check broke on this trace, so that it has not judged; empty if it has.
     """
 
@@ -135,12 +128,7 @@ WholeCheck: TypeAlias = Callable[[History], Judgement]
 
 
 class Check(Struct, frozen=True):
-    """What judges by one rule: a function of a history, without any effect.
-
-    Args:
-        rule: id of the rule.
-        function: says how often the rule applied, and where it was broken.
-    """
+    """What judges by one rule: a function of a history, without any effect."""
 
     rule: str
     function: WholeCheck
@@ -151,13 +139,7 @@ class Check(Struct, frozen=True):
 
 
 def leg_check(rule: str, *, judges_wrong_arguments: bool = False) -> Callable[[LegCheck], Check]:
-    """Make a check of a function that looks at one leg at a time.
-
-    Args:
-        rule: id of the rule that it judges.
-        judges_wrong_arguments: also a leg that was opened with a wrong argument and went on.
-            That leg was not given what its scenario says, and shows nothing of any other rule.
-    """
+    """Make a check of a function that looks at one leg at a time."""
 
     def make(function: LegCheck) -> Check:
         def judge_legs(history: History) -> Judgement:
@@ -216,11 +198,6 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """Return the class names that the cause of a record's failure may have; none if any may.
 
     Where it may have no cause, "" is among them.
-
-    Args:
-        item: the record.
-        failure: name of the error.
-        cause: class of its cause, where it is not what the call has raised.
     """
     if cause:
         return {cause}
@@ -241,11 +218,7 @@ def either(names: Iterable[str]) -> str:
 
 
 class FirstBehind:
-    """Finds when something first came out that was read behind some place.
-
-    Args:
-        items: what counts, in input order.
-    """
+    """Finds when something first came out that was read behind some place."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         began = [item.first_seq if item.given else NEVER for item in items]
@@ -258,13 +231,7 @@ class FirstBehind:
 
 
 def first_stray(leg: LegHistory, values: Iterable[Any], *, after: int = -1) -> Output | None:
-    """Return the first record that came out with one of `values` and that no record gave.
-
-    Args:
-        leg: of which it came.
-        values: that are looked for.
-        after: the number of an event; what came before does not count.
-    """
+    """Return the first record that came out with one of `values` and that no record gave."""
     found: list[Output] = []
     for value in values:
         strays = leg.strays.get(identity(value), ())
@@ -299,13 +266,7 @@ def blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
 
 
 def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float | None:
-    """Return when `item` was decided by time although it had not had its full time; None if not.
-
-    Args:
-        leg: of which it is.
-        item: a record.
-        blamed: those whose timeout the error may mean.
-    """
+    """Return when `item` was decided by time although it had not had its full time; None if not."""
     undecided_until = min(leg.deadline(item), item.decided_at)
     early = untimely_request(leg, item, after=item.at, before=undecided_until)
     if early is None and item in blamed and leg.end_at < leg.deadline(item):

@@ -35,12 +35,6 @@ class Tie(Struct, frozen=True):
 
     Args:
         at: ms; their deadline.
-        alike: their places, those first that are not known to have answered in time.
-        count: how many of them their deadline decided.
-        requests: to the handler, one for each of those; none where there is no handler.
-        is_optional: one more of them may have been decided by it, and failed unseen.
-        by_limit: it is not about their deadline, but about the limit of the last attempt of a
-            record, which may have answered in that very instant.
     """
 
     at: float
@@ -57,12 +51,7 @@ class Tie(Struct, frozen=True):
 
 
 class Ties(Struct, frozen=True):
-    """All ties of a leg.
-
-    Args:
-        ties: in the order of their instants.
-        untimely: requests to the handler for which no record is due.
-    """
+    """All ties of a leg."""
 
     ties: tuple[Tie, ...]
     untimely: tuple[Asked, ...]

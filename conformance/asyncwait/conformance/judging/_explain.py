@@ -51,13 +51,7 @@ _CERTAIN = 4
 
 
 def likeliest(facts: Facts, calls: Calls, ties: Ties) -> Explanation:
-    """Return the explanation for which most speaks.
-
-    Args:
-        facts: the leg.
-        calls: which belong to which record.
-        ties: what is left open.
-    """
+    """Return the explanation for which most speaks."""
     first = tuple(tie.alike[: tie.count] for tie in ties.ties)
     tied = {pos: t for t in ties.ties if t.is_open and not t.is_optional for pos in t.alike}
     if not tied:
@@ -121,13 +115,7 @@ def _first_output(facts: Facts, candidate: Candidate) -> Identity:
 
 
 class _Weigh:
-    """Settles ties by what speaks for their records.
-
-    Args:
-        facts: the leg.
-        either: the outcomes of the records of all ties.
-        came_out: what came out of a record.
-    """
+    """Settles ties by what speaks for their records."""
 
     def __init__(
         self,
@@ -170,13 +158,7 @@ class _Weigh:
 
 
 class Reading(Struct, frozen=True, eq=False):
-    """What is known of a leg whatever explains it.
-
-    Args:
-        facts: what was observed.
-        calls: which belong to which record.
-        ties: what is left open.
-    """
+    """What is known of a leg whatever explains it."""
 
     facts: Facts
     calls: Calls
@@ -242,13 +224,7 @@ def _output(items: Sequence[Item], took: Took, link: Link) -> Output:
 
 
 class Way(Struct, frozen=True, eq=False):
-    """A trace under one of its explanations.
-
-    Args:
-        readings: its legs, whatever explains them.
-        settled: the explanation, leg by leg.
-        history: what the checks can judge.
-    """
+    """A trace under one of its explanations."""
 
     readings: tuple[Reading, ...]
     settled: tuple[Explanation, ...]

@@ -25,8 +25,6 @@ class Reading(Struct, frozen=True, eq=False):
     """The figures that were read at one moment, and what they may be.
 
     Args:
-        figures: as they were read.
-        bounds: of each figure but `oldest`, by its name.
         oldest_since: of the records that may be in flight, when the first was called, in ms; and
             when the first was that must be. NEVER for none.
     """
@@ -77,7 +75,6 @@ class _Line:
     """Moments, in order, and from which of them on something is known.
 
     Args:
-        facts: the leg.
         ats: when they are, in ms.
     """
 
@@ -99,11 +96,7 @@ class _Line:
         return list(zip(count(least, self.never), count(most, self.never), strict=True))
 
     def total(self, times: Iterable[Bounds]) -> list[Bounds]:
-        """Return how much has happened by each moment.
-
-        Args:
-            times: from when on each thing may count, and from when on it must, in ms.
-        """
+        """Return how much has happened by each moment."""
         every = [(self.maybe(may), self.surely(must)) for may, must in times]
         return self.bounds(
             ((must, self.never) for _, must in every), ((may, self.never) for may, _ in every)

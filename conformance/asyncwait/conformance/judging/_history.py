@@ -40,11 +40,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     """One leg, indexed.
 
     Args:
-        facts: what was observed.
-        items: what the operator had to deal with and what became of it, in input order.
         outputs: what the consumer took, in order, and what each belongs to.
-        extra_calls: calls that belong to no record.
-        untimely_handlers: requests to the handler for which no record is due.
         overloaded_at: ms, when there were too many abandoned calls; NEVER if the leg did not fail
             by them.
     """
@@ -193,12 +189,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.facts.due(item.call)
 
     def outcomes(self, call: Call, number: int) -> tuple[Outcome, ...]:
-        """Return what an attempt may have come to by itself.
-
-        Args:
-            call: the attempt.
-            number: how many calls of its record that makes.
-        """
+        """Return what an attempt may have come to by itself."""
         return outcomes(self.facts, call, number)
 
     @property
@@ -350,13 +341,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
 
 class History(Struct, frozen=True, eq=False):
-    """A whole trace, indexed.
-
-    Args:
-        scenario: what was planned.
-        trace: what was observed.
-        legs: each under its part of the explanation.
-    """
+    """A whole trace, indexed."""
 
     scenario: Scenario
     trace: Trace

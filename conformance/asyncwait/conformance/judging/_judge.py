@@ -122,12 +122,7 @@ Checks = Mapping[str, Check]
 
 
 class Judged(Struct, frozen=True):
-    """What all checks say of one trace.
-
-    Args:
-        by_rule: a judgement for each check, none if there is an error.
-        error: why the trace can't be judged: reading it failed.
-    """
+    """What all checks say of one trace."""
 
     by_rule: Mapping[str, Judgement] = {}
     error: str = ""

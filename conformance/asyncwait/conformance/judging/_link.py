@@ -37,14 +37,7 @@ _Entry: TypeAlias = tuple[Rank, int]
 
 
 class Candidate(NamedTuple):
-    """What may come out of a record.
-
-    Args:
-        pos: the record's place.
-        decided_seq: the number of the event that decided it, or of the last one before that.
-        results: the identities of its results.
-        by_deadline: whether its deadline decided it.
-    """
+    """What may come out of a record."""
 
     pos: int
     decided_seq: int
@@ -95,11 +88,6 @@ class Candidates:
 
     Its results are this output and those that follow, and it has their timestamp and key. Where
     there is no such record, one will do whose first result is this one.
-
-    Args:
-        facts: the leg.
-        candidates: what may come out; of each record only one of its own.
-        preferred: ranks those that an output may begin.
     """
 
     def __init__(
@@ -225,16 +213,7 @@ def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
 
 
 class Linker:
-    """Goes through the outputs once, in order, and keeps what is still to come.
-
-    Args:
-        facts: the leg.
-        candidates: what may come out; of a record only one of its own.
-        preferred: ranks the records that an output may begin.
-
-    Attributes:
-        settled: the candidate of each record of which something came out.
-    """
+    """Goes through the outputs once, in order, and keeps what is still to come."""
 
     def __init__(
         self,
@@ -324,12 +303,7 @@ class SnapshotOut(Struct, frozen=True, eq=False):
     """One Snapshot that the consumer took.
 
     Args:
-        output: itself, as one of the outputs.
-        element: what came out.
         barrier: the input that asked for it; None for one on request.
-        bound: how many of the leg's inputs it has to account for: those before its barrier or,
-            on request, those that it says were read.
-        stored: the identities of what it holds.
     """
 
     output: Output
@@ -355,12 +329,7 @@ class SnapshotOut(Struct, frozen=True, eq=False):
 
 
 def snapshots_out(items: Sequence[Item], outputs: Sequence[Output]) -> tuple[SnapshotOut, ...]:
-    """Return the Snapshots among `outputs`, each with what it has to account for.
-
-    Args:
-        items: what became of its inputs.
-        outputs: what came out of it.
-    """
+    """Return the Snapshots among `outputs`, each with what it has to account for."""
     asked_by = {item.checkpoint_id: item for item in reversed(items)}
     restored = sum(item.index is None for item in items)
     found = []
@@ -380,9 +349,6 @@ class Held:
 
     Each answer comes element by element, so that who stops at the first that is wrong has looked
     at no more elements than the Snapshot holds.
-
-    Args:
-        items: what the operator had to deal with.
     """
 
     def __init__(self, items: Sequence[Item]) -> None:

@@ -100,20 +100,13 @@ class Call(Struct, frozen=True, eq=False):
     """One call of the function.
 
     Args:
-        number: as in the trace.
-        value: what it is called with.
-        identity: of its value.
         at: ms since the leg began.
-        seq: number of the event.
-        step: what was planned for it.
         record: number of its record; None where the trace does not tell it.
         deadline: of its record, in ms.
         limit: of itself as one attempt, in ms.
         cancelled_at: ms, when a cancellation reached it.
-        cancelled_seq: number of that event; -1 for none.
         ended: how it ended; None if it did not.
         ended_at: ms.
-        ended_seq: number of the event; -1 for none.
     """
 
     number: int
@@ -145,12 +138,8 @@ class Input(Struct, frozen=True, eq=False):
     """One element that the operator had to deal with: restored, or taken from the source.
 
     Args:
-        pos: its place among them, in input order.
-        element: what it is.
-        identity: of the element; two that are alike have the same.
         index: in the scenario's inputs; None for a restored element.
         at: ms since the leg began, when it was taken; 0 for a restored element.
-        seq: number of the event; -1 for a restored element.
     """
 
     pos: int
@@ -245,11 +234,8 @@ class Output(Struct, frozen=True, eq=False):
     """One element that the consumer took.
 
     Args:
-        element: what it is.
         at: ms since the leg began.
-        seq: number of the event.
         item: the input that it belongs to; None if there is none.
-        part: which of the results of its record it is, from 0 on.
         trouble: "invented", "repeated", "torn" (not the next result of its record), or nothing.
     """
 
@@ -317,16 +303,9 @@ class Facts(Struct, frozen=True, eq=False):
     """One leg as it was observed, sorted by what it speaks of.
 
     Args:
-        scenario: whose leg it is.
-        leg: what was observed.
         began_at: ms of the scenario's time at which the leg begins.
-        seen: its events by their kind.
-        inputs: restored and taken elements, in input order.
-        calls: in the order in which they started.
         took: what the consumer took, in order.
         blocks: from when until when the loop was blocked, in ms.
-        numbers: of the records that calls and requests to handlers are for.
-        despite: the first request to the failure handler about a record, by its number.
     """
 
     scenario: Scenario
@@ -458,10 +437,6 @@ class Numbers:
     """The numbers of records, where records are told apart.
 
     The trace tells them, or no two values are equal.
-
-    Args:
-        scenario: says whether they are.
-        inputs: restored and taken elements.
     """
 
     def __init__(self, scenario: Scenario, inputs: Sequence[Input]) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from functools import cached_property
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (

@@ -83,7 +83,6 @@ class Moments:
 
     Attributes:
         all: in order.
-        never: the number of none, behind all others.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -166,9 +165,7 @@ class Slots(NamedTuple):
     """What has a slot at one moment, but for records that are not called.
 
     Args:
-        undecided: how many records are called and undecided.
         finished: how many others must have one still.
-        possible: how many others may have one.
     """
 
     undecided: int
@@ -177,13 +174,7 @@ class Slots(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Who waits at one moment.
-
-    Args:
-        has_room: whether there is room for the record that could be called, or for one more.
-        for_room: the first record that waits for room for sure.
-        maybe_for_room: the first that may.
-    """
+    """Who waits at one moment."""
 
     has_room: bool
     for_room: Item | None
@@ -197,15 +188,7 @@ def waiting(
     capacity: int,
     free: int,
 ) -> Iterator[Waiting]:
-    """Yield for each moment who waits.
-
-    Args:
-        there: records and fences.
-        callable_first: at each moment the first record that is not called although its key is free.
-        slots: at each moment, what has one.
-        capacity: of the operator.
-        free: how many finished elements need no slot.
-    """
+    """Yield for each moment who waits."""
     items = {stay.item.pos: stay.item for stay in there}
     changes = _changes(there, len(slots))
     places: list[int] = []
@@ -250,29 +233,7 @@ class Rest(Struct, frozen=True, eq=False):
 
     Args:
         at: the instant that ends, in ms.
-        seq: number of its last event.
-        waiting: whether the consumer waits for an element.
-        failed: whether a failure was decided by now.
-        known: how many elements were restored or taken.
-        present: how many elements are present.
-        restored: how many of them were restored.
-        fences: how many of them are fences.
-        called: how many of them are records with a call.
         in_flight: how many of those must count; in unordered mode silent ones may be gone already.
-        undecided: how many records with a call nothing has decided yet.
-        uncalled: how many records are present whose call has not started.
-        first_uncalled: the first of those; in key-ordered mode the first whose key is free.
-        first_for_room: the first of those that waits for room, or may wait for it; in key-ordered
-            mode others only wait for their keys.
-        has_room: whether that record, or one more, may be admitted, however watermarks are counted.
-        emittable: an element that could come out now and has not.
-        input_is_due: whether the source has an element that the operator has not taken.
-        input_is_over: whether the source has no more to give, and would say so.
-        snapshot_owed: a barrier that was read and has no Snapshot; one behind a record that waits
-            for room waits with it.
-        request_owed: the id of a Snapshot that was requested and is not out.
-        marker_owed: a latency marker that was taken and is not out.
-        overtaking: how many markers and barriers were taken and are not out.
     """
 
     at: float

@@ -3,15 +3,19 @@
 An operator need not have a mailbox; this suite is for those that do, and for the reference.
 """
 
-from asyncwait.conformance.mailbox._example import MailboxExample
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._history import MailboxHistory
 from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
-from asyncwait.conformance.mailbox._notation import mailbox_trace, program
+from asyncwait.conformance.mailbox._notation import (
+    MailboxExample,
+    mailbox_trace,
+    notation_of,
+    program,
+    trace_lines,
+)
 from asyncwait.conformance.mailbox._player import STAGES, Stage, play_program
 from asyncwait.conformance.mailbox._random import random_programs
 from asyncwait.conformance.mailbox._served import ServedMailbox
-from asyncwait.conformance.mailbox._telling import notation_of, trace_lines
 from asyncwait.conformance.mailbox._verify import (
     GENERATED,
     MailboxCase,

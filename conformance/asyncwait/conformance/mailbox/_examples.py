@@ -1,648 +1,507 @@
 """The examples of the mailbox, rule by rule; see `_notation` for how to read them."""
 
-from asyncwait.conformance.mailbox._example import MailboxExample
-from asyncwait.conformance.mailbox._notation import program
+from asyncwait.conformance.mailbox._notation import MailboxExample, example
 
 MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
     # Sending and taking
-    MailboxExample(
-        "a-mail-that-is-taken-is-gone",
-        ("MBX-1", "MBX-2"),
+    example(
+        "a-mail-that-is-taken-is-gone: MBX-1, MBX-2",
         "A mail that was taken is not there for the next taker, nor in the end.",
-        program("a.execute:m try_take try_take execute:n drain try_take execute:o"),
+        "a.execute:m try_take try_take execute:n drain try_take execute:o",
     ),
-    MailboxExample(
-        "ten-senders-at-once",
-        ("MBX-1", "MBX-2", "MBX-3", "MBX-4"),
+    example(
+        "ten-senders-at-once: MBX-1, MBX-2, MBX-3, MBX-4",
         "Mails of three senders that are sent at the same time come out once, each sender's in "
         "the order in which it sent them.",
-        program("take take take storm:s#8 run"),
+        "take take take storm:s#8 run",
     ),
-    MailboxExample(
-        "a-storm-over-a-waiting-loop",
-        ("MBX-1", "MBX-2", "MBX-51"),
+    example(
+        "a-storm-over-a-waiting-loop: MBX-1, MBX-2, MBX-51",
         "A loop whose action is suspended runs all that three senders send at the same time.",
-        program("run storm:s#8 a.resume", "suspend_action"),
+        "run storm:s#8 a.resume",
+        "suspend_action",
     ),
-    MailboxExample(
-        "a-hundred-mails",
-        ("MBX-1", "MBX-2", "MBX-3", "MBX-28"),
+    example(
+        "a-hundred-mails: MBX-1, MBX-2, MBX-3, MBX-28",
         "However many wait, one more is taken in.",
-        program("storm:s#34 count has_mail drain count"),
+        "storm:s#34 count has_mail drain count",
     ),
-    MailboxExample(
-        "in-the-order-of-sending",
-        ("MBX-4", "MBX-10"),
+    example(
+        "in-the-order-of-sending: MBX-4, MBX-10",
         "Three mails come out as they were sent, whoever sent them.",
-        program("a.execute:one b.execute:two execute:three try_take try_take try_take"),
+        "a.execute:one b.execute:two execute:three try_take try_take try_take",
     ),
-    MailboxExample(
-        "in-the-order-of-sending-for-the-loop",
-        ("MBX-4", "MBX-10"),
+    example(
+        "in-the-order-of-sending-for-the-loop: MBX-4, MBX-10",
         "The loop runs three mails as they were sent.",
-        program("a.execute:one b.execute:two execute:three run"),
+        "a.execute:one b.execute:two execute:three run",
     ),
-    MailboxExample(
-        "a-higher-priority-waits-its-turn",
-        ("MBX-5",),
+    example(
+        "a-higher-priority-waits-its-turn: MBX-5",
         "A taker that sees everything gets the mail of a lower priority first, which came first.",
-        program("a.execute:low@-1 b.execute:high@2 execute:mid@1 try_take try_take try_take"),
+        "a.execute:low@-1 b.execute:high@2 execute:mid@1 try_take try_take try_take",
     ),
-    MailboxExample(
-        "an-operator-sees-its-own",
-        ("MBX-2", "MBX-6", "MBX-7"),
+    example(
+        "an-operator-sees-its-own: MBX-2, MBX-6, MBX-7",
         "A taker with a higher priority gets what it sees from behind what it does not, and leaves "
         "the rest as it was.",
-        program(
-            "execute:main@-1 execute:own@1 execute:next@0 execute:later@1 try_take@1 "
-            "try_run_one@1 try_take@1 try_take@0 try_take execute:last@-1 try_take"
-        ),
+        "execute:main@-1 execute:own@1 execute:next@0 execute:later@1 try_take@1 "
+        "try_run_one@1 try_take@1 try_take@0 try_take execute:last@-1 try_take",
     ),
-    MailboxExample(
-        "the-unseen-stay-in-front",
-        ("MBX-8",),
+    example(
+        "the-unseen-stay-in-front: MBX-8",
         "Mails that a taker did not see are run before those of their kind that came later.",
-        program(
-            "execute:one@-1 execute:own@0 execute:two@-1 try_take@0 execute:three@-1 "
-            "try_take try_take try_take"
-        ),
+        "execute:one@-1 execute:own@0 execute:two@-1 try_take@0 execute:three@-1 "
+        "try_take try_take try_take",
     ),
-    MailboxExample(
-        "a-batch-is-looked-through",
-        ("MBX-6", "MBX-7", "MBX-8", "MBX-17"),
+    example(
+        "a-batch-is-looked-through: MBX-6, MBX-7, MBX-8, MBX-17",
         "A mail that is not in the batch is taken past one in it that is not seen.",
-        program(
-            "execute:low@-1 execute:high@1 create_batch execute:later@1 execute:last@-1 "
-            "try_take@1 try_take@1 try_take@1 try_take_from_batch try_take"
-        ),
+        "execute:low@-1 execute:high@1 create_batch execute:later@1 execute:last@-1 "
+        "try_take@1 try_take@1 try_take@1 try_take_from_batch try_take",
     ),
-    MailboxExample(
-        "refused-for-good",
-        ("MBX-9", "MBX-33", "MBX-37"),
+    example(
+        "refused-for-good: MBX-9, MBX-33, MBX-37",
         "A mail that is refused is not among those that are given back.",
-        program("a.execute:m quiesce a.execute:n execute:o@-1 submit:p count close execute:q"),
+        "a.execute:m quiesce a.execute:n execute:o@-1 submit:p count close execute:q",
     ),
-    MailboxExample(
-        "run-by-the-owner-only",
-        ("MBX-10",),
+    example(
+        "run-by-the-owner-only: MBX-10",
         "A mail that the owner sends to itself is not run before it is taken, either.",
-        program("execute:m submit:n try_take execute:o { execute:p } try_take try_take try_take"),
+        "execute:m submit:n try_take execute:o { execute:p } try_take try_take try_take",
     ),
-    MailboxExample(
-        "woken-by-what-it-sees",
-        ("MBX-11", "MBX-6"),
+    example(
+        "woken-by-what-it-sees: MBX-11, MBX-6",
         "A waiting taker is woken by a mail that it sees, not by one that it does not.",
-        program("take@1 a.execute:low@0 b.execute:high@1 try_take"),
+        "take@1 a.execute:low@0 b.execute:high@1 try_take",
     ),
-    MailboxExample(
-        "an-operator-waits-for-its-mail",
-        ("MBX-10", "MBX-11", "MBX-46"),
+    example(
+        "an-operator-waits-for-its-mail: MBX-10, MBX-11, MBX-46",
         "Who waits to run one mail runs the first that comes, and is given its error.",
-        program("run_one@0 a.execute:m run_one@0 a.execute:n!"),
+        "run_one@0 a.execute:m run_one@0 a.execute:n!",
     ),
-    MailboxExample(
-        "other-threads-are-refused",
-        ("MBX-12",),
+    example(
+        "other-threads-are-refused: MBX-12",
         "What is the owner's is refused to another thread, and changes nothing.",
-        program(
-            "execute:m create_batch execute:n a.try_take a.try_take_from_batch b.create_batch "
-            "c.try_run_one a.drain b.quiesce c.close a.suspend_action count state"
-        ),
+        "execute:m create_batch execute:n a.try_take a.try_take_from_batch b.create_batch "
+        "c.try_run_one a.drain b.quiesce c.close a.suspend_action count state",
     ),
-    MailboxExample(
-        "other-threads-are-refused-what-an-action-may",
-        ("MBX-12",),
+    example(
+        "other-threads-are-refused-what-an-action-may: MBX-12",
         "The loop has ended; another thread has kept what its action was given.",
-        program("run a.suspend_action is_idle", "execute:m"),
+        "run a.suspend_action is_idle",
+        "execute:m",
     ),
-    MailboxExample(
-        "cancelled-as-the-mail-comes",
-        ("MBX-13", "MBX-2"),
+    example(
+        "cancelled-as-the-mail-comes: MBX-13, MBX-2",
         "A mail that comes in the instant in which the wait is cancelled is there for the next.",
-        program("take a.execute:m& cancel_wait take cancel_wait& a.execute:n drain"),
+        "take a.execute:m& cancel_wait take cancel_wait& a.execute:n drain",
     ),
-    MailboxExample(
-        "cancelled-as-an-operator-waits",
-        ("MBX-13",),
+    example(
+        "cancelled-as-an-operator-waits: MBX-13",
         "The same for who waits to run a mail.",
-        program("run_one@0 a.execute:m@1& cancel_wait run_one@0 cancel_wait& a.execute:n drain"),
+        "run_one@0 a.execute:m@1& cancel_wait run_one@0 cancel_wait& a.execute:n drain",
     ),
-    MailboxExample(
-        "cancelled-some-turns-after-the-mail-came",
-        ("MBX-13", "MBX-2"),
+    example(
+        "cancelled-some-turns-after-the-mail-came: MBX-13, MBX-2",
         "Whoever waited may be on its way with the mail: it has it, or the mail is still there.",
-        program(
-            "take a.execute:l& cancel_wait drain "
-            "take a.execute:m& cancel_wait#1 drain take a.execute:n& cancel_wait#2 drain "
-            "take a.execute:o& cancel_wait#3 drain take a.execute:p& cancel_wait#5 drain"
-        ),
+        "take a.execute:l& cancel_wait drain "
+        "take a.execute:m& cancel_wait#1 drain take a.execute:n& cancel_wait#2 drain "
+        "take a.execute:o& cancel_wait#3 drain take a.execute:p& cancel_wait#5 drain",
     ),
-    MailboxExample(
-        "cancelled-some-turns-after-the-mail-of-an-operator-came",
-        ("MBX-13",),
+    example(
+        "cancelled-some-turns-after-the-mail-of-an-operator-came: MBX-13",
         "The same for who waits to run a mail.",
-        program(
-            "run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 "
-            "drain run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& "
-            "cancel_wait#4 drain"
-        ),
+        "run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 "
+        "drain run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& "
+        "cancel_wait#4 drain",
     ),
-    MailboxExample(
-        "nobody-asks-what-it-is-about",
-        ("MBX-14",),
+    example(
+        "nobody-asks-what-it-is-about: MBX-14",
         "A mail that is sent and run is described to nobody.",
-        program("a.execute:m% submit:n% execute:o%@-1 run run"),
+        "a.execute:m% submit:n% execute:o%@-1 run run",
     ),
     # Batches
-    MailboxExample(
-        "a-batch-of-what-was-there",
-        ("MBX-15", "MBX-16", "MBX-18"),
+    example(
+        "a-batch-of-what-was-there: MBX-15, MBX-16, MBX-18",
         "What came before the batch is taken from it, and what came later from the next one.",
-        program(
-            "create_batch a.execute:one execute:two create_batch b.execute:late "
-            "try_take_from_batch try_take_from_batch try_take_from_batch create_batch "
-            "try_take_from_batch create_batch"
-        ),
+        "create_batch a.execute:one execute:two create_batch b.execute:late "
+        "try_take_from_batch try_take_from_batch try_take_from_batch create_batch "
+        "try_take_from_batch create_batch",
     ),
-    MailboxExample(
-        "a-batch-and-the-queue-behind-it",
-        ("MBX-17", "MBX-28", "MBX-29"),
+    example(
+        "a-batch-and-the-queue-behind-it: MBX-17, MBX-28, MBX-29",
         "Whoever takes gets the rest of the batch first; both are counted.",
-        program(
-            "execute:one execute:two create_batch execute:three count has_mail try_take try_take "
-            "count try_take has_mail count"
-        ),
+        "execute:one execute:two create_batch execute:three count has_mail try_take try_take "
+        "count try_take has_mail count",
     ),
-    MailboxExample(
-        "a-batch-that-was-left",
-        ("MBX-18", "MBX-15"),
+    example(
+        "a-batch-that-was-left: MBX-18, MBX-15",
         "Nothing is added, and yet there is something to take.",
-        program(
-            "execute:one execute:two create_batch try_take_from_batch create_batch "
-            "try_take_from_batch create_batch"
-        ),
+        "execute:one execute:two create_batch try_take_from_batch create_batch "
+        "try_take_from_batch create_batch",
     ),
-    MailboxExample(
-        "a-batch-is-all-there-is",
-        ("MBX-29", "MBX-30", "MBX-28"),
+    example(
+        "a-batch-is-all-there-is: MBX-29, MBX-30, MBX-28",
         "What is in the batch is mail that waits.",
-        program(
-            "has_mail should_interrupt@1 execute:low@-1 create_batch has_mail should_interrupt@1 "
-            "count try_take_from_batch has_mail should_interrupt@1"
-        ),
+        "has_mail should_interrupt@1 execute:low@-1 create_batch has_mail should_interrupt@1 "
+        "count try_take_from_batch has_mail should_interrupt@1",
     ),
     # Urgent mails
-    MailboxExample(
-        "urgent-ahead-of-all",
-        ("MBX-19",),
+    example(
+        "urgent-ahead-of-all: MBX-19",
         "An urgent mail is taken before those that were sent earlier.",
-        program("execute:one execute:two a.execute:now^ try_take try_take try_take"),
+        "execute:one execute:two a.execute:now^ try_take try_take try_take",
     ),
-    MailboxExample(
-        "urgent-amid-a-batch",
-        ("MBX-20", "MBX-21", "MBX-19"),
+    example(
+        "urgent-amid-a-batch: MBX-20, MBX-21, MBX-19",
         "Urgent mails that are sent while a batch is taken come next, in their order.",
-        program(
-            "execute:one execute:two execute:three create_batch try_take_from_batch execute:now^ "
-            "a.execute:then^ try_take_from_batch try_take_from_batch try_take_from_batch "
-            "try_take_from_batch"
-        ),
+        "execute:one execute:two execute:three create_batch try_take_from_batch execute:now^ "
+        "a.execute:then^ try_take_from_batch try_take_from_batch try_take_from_batch "
+        "try_take_from_batch",
     ),
-    MailboxExample(
-        "urgent-amid-a-round",
-        ("MBX-20", "MBX-19"),
+    example(
+        "urgent-amid-a-round: MBX-20, MBX-19",
         "A mail sends an urgent one; the loop runs it before the next of its batch.",
-        program("execute:one { execute:now^@-1 } execute:two run"),
+        "execute:one { execute:now^@-1 } execute:two run",
     ),
-    MailboxExample(
-        "several-urgent-ones",
-        ("MBX-21",),
+    example(
+        "several-urgent-ones: MBX-21",
         "Urgent mails come out in the order in which they were sent, before and after a batch.",
-        program(
-            "a.execute:one^ b.execute:two^ execute:plain create_batch c.execute:three^ "
-            "try_take try_take_from_batch try_take try_take"
-        ),
+        "a.execute:one^ b.execute:two^ execute:plain create_batch c.execute:three^ "
+        "try_take try_take_from_batch try_take try_take",
     ),
-    MailboxExample(
-        "urgent-and-still-not-seen",
-        ("MBX-19", "MBX-22"),
+    example(
+        "urgent-and-still-not-seen: MBX-19, MBX-22",
         "An urgent mail of the main loop is hidden from an operator that waits for room.",
-        program(
-            "execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 "
-            "try_take try_take"
-        ),
+        "execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 try_take try_take",
     ),
-    MailboxExample(
-        "a-timer-behind-a-checkpoint",
-        ("MBX-23", "MBX-15"),
+    example(
+        "a-timer-behind-a-checkpoint: MBX-23, MBX-15",
         "A batch that is made while an urgent mail waits holds the others, too.",
-        program(
-            "execute:timer execute:checkpoint^ create_batch try_take_from_batch "
-            "try_take_from_batch execute:last"
-        ),
+        "execute:timer execute:checkpoint^ create_batch try_take_from_batch "
+        "try_take_from_batch execute:last",
     ),
-    MailboxExample(
-        "a-timer-behind-a-checkpoint-in-the-loop",
-        ("MBX-51", "MBX-19"),
+    example(
+        "a-timer-behind-a-checkpoint-in-the-loop: MBX-51, MBX-19",
         "A loop whose action is suspended runs the mail that came with an urgent one.",
-        program(
-            "run execute:unused a.execute:timer& b.execute:checkpoint^ a.execute:later a.resume",
-            "suspend_action",
-        ),
+        "run execute:unused a.execute:timer& b.execute:checkpoint^ a.execute:later a.resume",
+        "suspend_action",
     ),
     # Mails that can be deferred
-    MailboxExample(
-        "deferred-by-operators",
-        ("MBX-24", "MBX-25"),
+    example(
+        "deferred-by-operators: MBX-24, MBX-25",
         "A mail that can be deferred is run by the main loop, in its place, and by nobody else.",
-        program(
-            "execute:later@2~ try_take@2 try_run_one@1 try_take@0 execute:plain@2 execute:more@0~ "
-            "execute:last@-1 try_take try_take try_take try_take"
-        ),
+        "execute:later@2~ try_take@2 try_run_one@1 try_take@0 execute:plain@2 execute:more@0~ "
+        "execute:last@-1 try_take try_take try_take try_take",
     ),
-    MailboxExample(
-        "deferred-by-a-waiting-operator",
-        ("MBX-24", "MBX-11"),
+    example(
+        "deferred-by-a-waiting-operator: MBX-24, MBX-11",
         "Who waits for a mail is not woken by one that can be deferred.",
-        program("run_one@0 a.execute:later@1~ b.execute:own@0 try_take"),
+        "run_one@0 a.execute:later@1~ b.execute:own@0 try_take",
     ),
-    MailboxExample(
-        "deferred-in-a-batch",
-        ("MBX-25",),
+    example(
+        "deferred-in-a-batch: MBX-25",
         "In a batch, and for the loop, a mail that can be deferred keeps its place.",
-        program(
-            "execute:one@1~ execute:two create_batch try_take_from_batch try_take_from_batch "
-            "execute:three~ execute:four run"
-        ),
+        "execute:one@1~ execute:two create_batch try_take_from_batch try_take_from_batch "
+        "execute:three~ execute:four run",
     ),
-    MailboxExample(
-        "nothing-of-ones-own-is-left",
-        ("MBX-26", "MBX-27"),
+    example(
+        "nothing-of-ones-own-is-left: MBX-26, MBX-27",
         "Who finishes runs what was deferred, as far as it is its own.",
-        program(
-            "execute:watermark@1~ execute:other@0~ execute:main@-1 try_run_one@1 try_run_one*@1 "
-            "try_run_one*@1 try_run_one*@0 try_run_one*@0 try_take"
-        ),
+        "execute:watermark@1~ execute:other@0~ execute:main@-1 try_run_one@1 try_run_one*@1 "
+        "try_run_one*@1 try_run_one*@0 try_run_one*@0 try_take",
     ),
     # Asking
-    MailboxExample(
-        "told-by-whom-it-concerns",
-        ("MBX-30",),
+    example(
+        "told-by-whom-it-concerns: MBX-30",
         "Long work makes way for a mail that its own executor does not see.",
-        program(
-            "should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5"
-        ),
+        "should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5",
     ),
-    MailboxExample(
-        "asked-amid-a-section",
-        ("MBX-31",),
+    example(
+        "asked-amid-a-section: MBX-31",
         "The owner asks for mail while another thread has the mailbox for itself.",
-        program("execute:m a.exclusively { has_mail a.execute:n } drain"),
+        "execute:m a.exclusively { has_mail a.execute:n } drain",
     ),
-    MailboxExample(
-        "idle-or-not",
-        ("MBX-32", "MBX-49"),
+    example(
+        "idle-or-not: MBX-32, MBX-49",
         "Idle needs all of it: a suspended action, no mail, an open mailbox.",
-        program(
-            "is_idle run execute:m! a.execute:wake! is_idle",
-            "suspend_action is_idle execute:now is_idle",
-        ),
+        "is_idle run execute:m! a.execute:wake! is_idle",
+        "suspend_action is_idle execute:now is_idle",
     ),
-    MailboxExample(
-        "idle-between-two-runs",
-        ("MBX-32",),
+    example(
+        "idle-between-two-runs: MBX-32",
         "What is suspended before the loop runs is idle, until it is resumed or quiesced.",
-        program(
-            "is_idle suspend_action is_idle execute:m@-1 is_idle@5 try_take is_idle resume is_idle "
-            "suspend_action is_idle quiesce is_idle"
-        ),
+        "is_idle suspend_action is_idle execute:m@-1 is_idle@5 try_take is_idle resume is_idle "
+        "suspend_action is_idle quiesce is_idle",
     ),
     # The end
-    MailboxExample(
-        "quiesced-and-emptied",
-        ("MBX-33", "MBX-34", "MBX-36"),
+    example(
+        "quiesced-and-emptied: MBX-33, MBX-34, MBX-36",
         "After quiescing nothing comes in, and what is inside is taken in every way.",
-        program(
-            "state execute:a1 execute:b1 execute:c1 execute:d1 execute:e1 quiesce state "
-            "a.execute:late b.submit:later^ try_take try_run_one create_batch try_take_from_batch "
-            "take run_one try_take quiesce state"
-        ),
+        "state execute:a1 execute:b1 execute:c1 execute:d1 execute:e1 quiesce state "
+        "a.execute:late b.submit:later^ try_take try_run_one create_batch try_take_from_batch "
+        "take run_one try_take quiesce state",
     ),
-    MailboxExample(
-        "quiesced-amid-a-mail",
-        ("MBX-33", "MBX-9"),
+    example(
+        "quiesced-amid-a-mail: MBX-33, MBX-9",
         "What a mail sends after quiescing is refused.",
-        program("execute:m { quiesce execute:n submit:o } try_take"),
+        "execute:m { quiesce execute:n submit:o } try_take",
     ),
-    MailboxExample(
-        "closed",
-        ("MBX-33", "MBX-35", "MBX-36"),
+    example(
+        "closed: MBX-33, MBX-35, MBX-36",
         "A closed mailbox refuses who sends and who takes, and stays closed.",
-        program(
-            "execute:m close state a.execute:n submit:o try_take take run_one try_run_one "
-            "try_take_from_batch quiesce state"
-        ),
+        "execute:m close state a.execute:n submit:o try_take take run_one try_run_one "
+        "try_take_from_batch quiesce state",
     ),
-    MailboxExample(
-        "given-back-in-order",
-        ("MBX-37", "MBX-38"),
+    example(
+        "given-back-in-order: MBX-37, MBX-38",
         "Closing returns what is urgent, what is left of the batch, and the queue; again nothing.",
-        program(
-            "execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ "
-            "close close count has_mail"
-        ),
+        "execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ "
+        "close close count has_mail",
     ),
-    MailboxExample(
-        "futures-of-the-dropped",
-        ("MBX-39",),
+    example(
+        "futures-of-the-dropped: MBX-39",
         "Closing cancels the futures of what nobody ran, in batch and queue.",
-        program("submit:one create_batch submit:two a.submit:now^ try_take close"),
+        "submit:one create_batch submit:two a.submit:now^ try_take close",
     ),
-    MailboxExample(
-        "futures-of-the-dropped-by-the-loop",
-        ("MBX-33", "MBX-39"),
+    example(
+        "futures-of-the-dropped-by-the-loop: MBX-33, MBX-39",
         "A queued future is untouched by the preparations to close, and cancelled by closing.",
-        program("submit:one prepare_close a.execute:late count close_processor state"),
+        "submit:one prepare_close a.execute:late count close_processor state",
     ),
-    MailboxExample(
-        "drained",
-        ("MBX-40",),
+    example(
+        "drained: MBX-40",
         "Draining gives what is urgent, the batch, and the queue, and leaves nothing.",
-        program(
-            "execute:one execute:two create_batch execute:three execute:now^ drain count "
-            "execute:four try_take"
-        ),
+        "execute:one execute:two create_batch execute:three execute:now^ drain count "
+        "execute:four try_take",
     ),
-    MailboxExample(
-        "not-interrupted",
-        ("MBX-41", "MBX-42"),
+    example(
+        "not-interrupted: MBX-41, MBX-42",
         "What another thread sends while the owner is in a section comes in afterwards.",
-        program("exclusively { execute:one a.execute:other execute:two } drain"),
+        "exclusively { execute:one a.execute:other execute:two } drain",
     ),
-    MailboxExample(
-        "not-closed-amid-a-section",
-        ("MBX-41", "MBX-37"),
+    example(
+        "not-closed-amid-a-section: MBX-41, MBX-37",
         "The owner closes while another thread is in a section: all of its mails are given back.",
-        program("a.exclusively { a.execute:one close a.execute:two a.execute:three }"),
+        "a.exclusively { a.execute:one close a.execute:two a.execute:three }",
     ),
-    MailboxExample(
-        "a-section-sends-and-returns",
-        ("MBX-42",),
+    example(
+        "a-section-sends-and-returns: MBX-42",
         "Within a section the mailbox is used as ever.",
-        program(
-            "exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }"
-        ),
+        "exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }",
     ),
     # Executors
-    MailboxExample(
-        "an-outcome-for-the-sender",
-        ("MBX-43", "MBX-44"),
+    example(
+        "an-outcome-for-the-sender: MBX-43, MBX-44",
         "What a submitted mail returns or raises is in its future; who runs it goes on.",
-        program(
-            "a.submit:good submit:bad! submit:worse! try_run_one try_run_one run_one try_run_one"
-        ),
+        "a.submit:good submit:bad! submit:worse! try_run_one try_run_one run_one try_run_one",
     ),
-    MailboxExample(
-        "an-outcome-for-the-sender-by-the-loop",
-        ("MBX-43",),
+    example(
+        "an-outcome-for-the-sender-by-the-loop: MBX-43",
         "The loop goes on after a submitted mail has raised.",
-        program("submit:bad! execute:next run"),
+        "submit:bad! execute:next run",
     ),
-    MailboxExample(
-        "tried-until-there-is-none",
-        ("MBX-10", "MBX-44"),
+    example(
+        "tried-until-there-is-none: MBX-10, MBX-44",
         "True once for each mail that is seen, then false, although there is one that is not seen.",
-        program("try_run_one@0 execute:main@-1 execute:m@0 try_run_one@0 try_run_one@0"),
+        "try_run_one@0 execute:main@-1 execute:m@0 try_run_one@0 try_run_one@0",
     ),
-    MailboxExample(
-        "nobody-wants-it",
-        ("MBX-45",),
+    example(
+        "nobody-wants-it: MBX-45",
         "A mail whose future was cancelled does nothing; the next one runs.",
-        program(
-            "submit:m execute:n cancel_future:m try_run_one try_run_one submit:o "
-            "cancel_future:o run"
-        ),
+        "submit:m execute:n cancel_future:m try_run_one try_run_one submit:o cancel_future:o run",
     ),
-    MailboxExample(
-        "errors-pass",
-        ("MBX-46",),
+    example(
+        "errors-pass: MBX-46",
         "What a mail raises is raised by what runs it, and the next one can be run.",
-        program(
-            "execute:m! execute:n! execute:o! execute:p try_run_one run_one run run try_run_one"
-        ),
+        "execute:m! execute:n! execute:o! execute:p try_run_one run_one run run try_run_one",
     ),
     # The loop
-    MailboxExample(
-        "a-mail-that-sends-itself-again",
-        ("MBX-47", "MBX-55"),
+    example(
+        "a-mail-that-sends-itself-again: MBX-47, MBX-55",
         "Three rounds: three actions, three mails.",
-        program("execute:one { execute:two { execute:three { execute:four } } } run", "", "", ""),
+        "execute:one { execute:two { execute:three { execute:four } } } run",
+        "",
+        "",
+        "",
     ),
-    MailboxExample(
-        "all-mails-before-each-action",
-        ("MBX-47", "MBX-48"),
+    example(
+        "all-mails-before-each-action: MBX-47, MBX-48",
         "What is there at the beginning of a round runs before its action.",
-        program(
-            "execute:one { execute:again } execute:two execute:three run",
-            "execute:four execute:five execute:six",
-            "execute:seven execute:eight",
-        ),
+        "execute:one { execute:again } execute:two execute:three run",
+        "execute:four execute:five execute:six",
+        "execute:seven execute:eight",
     ),
-    MailboxExample(
-        "suspended-until-resumed",
-        ("MBX-49", "MBX-50", "MBX-51"),
+    example(
+        "suspended-until-resumed: MBX-49, MBX-50, MBX-51",
         "While it is suspended the action does not run and mails do; then it runs.",
-        program("run a.execute:one b.execute:two a.resume", "suspend_action"),
+        "run a.execute:one b.execute:two a.resume",
+        "suspend_action",
     ),
-    MailboxExample(
-        "suspended-and-resumed-time-and-again",
-        ("MBX-49", "MBX-50"),
+    example(
+        "suspended-and-resumed-time-and-again: MBX-49, MBX-50",
         "The action runs once for each time that it is resumed, by whomever.",
-        program(
-            "run a.resume#0 execute:unused b.resume#1 c.resume#2",
-            "suspend_action",
-            "suspend_action",
-            "suspend_action",
-        ),
+        "run a.resume#0 execute:unused b.resume#1 c.resume#2",
+        "suspend_action",
+        "suspend_action",
+        "suspend_action",
     ),
-    MailboxExample(
-        "resumed-by-a-mail",
-        ("MBX-49", "MBX-50"),
+    example(
+        "resumed-by-a-mail: MBX-49, MBX-50",
         "A mail resumes the action, in the owner's own thread.",
-        program("run a.execute:m { resume }", "suspend_action"),
+        "run a.execute:m { resume }",
+        "suspend_action",
     ),
-    MailboxExample(
-        "resumed-before-it-ends",
-        ("MBX-49", "MBX-50"),
+    example(
+        "resumed-before-it-ends: MBX-49, MBX-50",
         "An action that is resumed in the step that suspended it just runs again.",
-        program("run", "suspend_action resume suspend_action resume#1"),
+        "run",
+        "suspend_action resume suspend_action resume#1",
     ),
-    MailboxExample(
-        "resumed-too-late",
-        ("MBX-52", "MBX-49"),
+    example(
+        "resumed-too-late: MBX-52, MBX-49",
         "A resume of the first suspension does nothing to the second.",
-        program(
-            "run a.resume#0 a.resume#0 b.execute:m { resume#0 } c.resume#1",
-            "suspend_action",
-            "suspend_action",
-        ),
+        "run a.resume#0 a.resume#0 b.execute:m { resume#0 } c.resume#1",
+        "suspend_action",
+        "suspend_action",
     ),
-    MailboxExample(
-        "suspended-twice",
-        ("MBX-53",),
+    example(
+        "suspended-twice: MBX-53",
         "The second suspension is refused, and the first one can be resumed.",
-        program("run a.resume", "suspend_action suspend_action"),
+        "run a.resume",
+        "suspend_action suspend_action",
     ),
-    MailboxExample(
-        "stopped-and-run-again",
-        ("MBX-54",),
+    example(
+        "stopped-and-run-again: MBX-54",
         "The loop is suspended before mails that waited; its next run goes on with them.",
-        program("execute:one a.suspend run execute:two count run"),
+        "execute:one a.suspend run execute:two count run",
     ),
-    MailboxExample(
-        "stopped-by-a-mail",
-        ("MBX-54",),
+    example(
+        "stopped-by-a-mail: MBX-54",
         "A mail suspends the loop; what is behind it in the batch stays for the next run.",
-        program("execute:one { suspend } execute:two run run"),
+        "execute:one { suspend } execute:two run run",
     ),
-    MailboxExample(
-        "stopped-by-its-action",
-        ("MBX-54",),
+    example(
+        "stopped-by-its-action: MBX-54",
         "The action suspends the loop, and does not run again before the next run.",
-        program("run execute:m run", "execute:one suspend execute:two"),
+        "run execute:m run",
+        "execute:one suspend execute:two",
     ),
-    MailboxExample(
-        "stopped-while-it-waits",
-        ("MBX-54", "MBX-49"),
+    example(
+        "stopped-while-it-waits: MBX-54, MBX-49",
         "A loop that waits for mails is suspended by another thread; its action stays suspended.",
-        program("run a.suspend run b.resume", "suspend_action"),
+        "run a.suspend run b.resume",
+        "suspend_action",
     ),
-    MailboxExample(
-        "completed-for-good",
-        ("MBX-55",),
+    example(
+        "completed-for-good: MBX-55",
         "A completed loop does nothing when it is run again.",
-        program("a.all_actions_completed execute:one run execute:two run"),
+        "a.all_actions_completed execute:one run execute:two run",
     ),
-    MailboxExample(
-        "completed-while-it-waits",
-        ("MBX-55",),
+    example(
+        "completed-while-it-waits: MBX-55",
         "A loop that waits for mails is completed by another thread.",
-        program("run a.all_actions_completed execute:m run", "suspend_action"),
+        "run a.all_actions_completed execute:m run",
+        "suspend_action",
     ),
-    MailboxExample(
-        "too-late-to-steer",
-        ("MBX-56",),
+    example(
+        "too-late-to-steer: MBX-56",
         "Once the mailbox is closed steering is harmless, and the loop can't be run.",
-        program("suspend_action close a.suspend b.all_actions_completed c.resume suspend run"),
+        "suspend_action close a.suspend b.all_actions_completed c.resume suspend run",
     ),
-    MailboxExample(
-        "too-late-to-steer-what-is-quiesced",
-        ("MBX-56",),
+    example(
+        "too-late-to-steer-what-is-quiesced: MBX-56",
         "The same while it is quiesced.",
-        program("suspend_action prepare_close a.suspend b.all_actions_completed c.resume count"),
+        "suspend_action prepare_close a.suspend b.all_actions_completed c.resume count",
     ),
-    MailboxExample(
-        "the-error-of-another-thread",
-        ("MBX-57",),
+    example(
+        "the-error-of-another-thread: MBX-57",
         "A reported error is raised before mails that waited; they stay inside.",
-        program("execute:one execute:two a.report_error run count run"),
+        "execute:one execute:two a.report_error run count run",
     ),
-    MailboxExample(
-        "the-error-of-another-thread-while-it-waits",
-        ("MBX-57",),
+    example(
+        "the-error-of-another-thread-while-it-waits: MBX-57",
         "A loop that waits for mails raises what another thread reports.",
-        program("run a.report_error", "suspend_action"),
+        "run a.report_error",
+        "suspend_action",
     ),
-    MailboxExample(
-        "what-is-left-at-the-end",
-        ("MBX-58", "MBX-33"),
+    example(
+        "what-is-left-at-the-end: MBX-58, MBX-33",
         "What is inside runs once; what it sends is refused.",
-        program(
-            "execute:one { execute:again } execute:two@2~ create_batch execute:three prepare_close "
-            "run_what_is_left count close_processor"
-        ),
+        "execute:one { execute:again } execute:two@2~ create_batch execute:three prepare_close "
+        "run_what_is_left count close_processor",
     ),
-    MailboxExample(
-        "an-urgent-mail-of-what-is-left",
-        ("MBX-58", "MBX-19"),
+    example(
+        "an-urgent-mail-of-what-is-left: MBX-58, MBX-19",
         "The first mail sends an urgent one, which takes nobody's place.",
-        program("execute:one { execute:two^ } execute:three run_what_is_left count"),
+        "execute:one { execute:two^ } execute:three run_what_is_left count",
     ),
-    MailboxExample(
-        "what-is-left-when-one-raises",
-        ("MBX-58", "MBX-46"),
+    example(
+        "what-is-left-when-one-raises: MBX-58, MBX-46",
         "The error ends the draining; the others are given back.",
-        program(
-            "execute:one! execute:two execute:three! prepare_close run_what_is_left count close"
-        ),
+        "execute:one! execute:two execute:three! prepare_close run_what_is_left count close",
     ),
-    MailboxExample(
-        "no-loop-without-an-open-mailbox",
-        ("MBX-59",),
+    example(
+        "no-loop-without-an-open-mailbox: MBX-59",
         "A loop says so when it is run over a mailbox that is quiesced.",
-        program("execute:one prepare_close run run_what_is_left"),
+        "execute:one prepare_close run run_what_is_left",
     ),
-    MailboxExample(
-        "busy-beside-a-neighbour",
-        ("MBX-60",),
+    example(
+        "busy-beside-a-neighbour: MBX-60",
         "The loop always has something to do, and another task goes on all the same.",
-        program(
-            "execute:m run",
-            *["execute:n" + str(number) for number in range(24)],
-            has_neighbour=True,
-        ),
+        "execute:m run",
+        *["execute:n" + str(number) for number in range(24)],
+        has_neighbour=True,
     ),
-    MailboxExample(
-        "an-action-that-is-awaited",
-        ("MBX-51", "MBX-50"),
+    example(
+        "an-action-that-is-awaited: MBX-51, MBX-50",
         "A coroutine function is a default action, too.",
-        program("run a.execute:m a.resume", "suspend_action", "execute:n", is_awaited=True),
+        "run a.execute:m a.resume",
+        "suspend_action",
+        "execute:n",
+        is_awaited=True,
     ),
-    MailboxExample(
-        "figures",
-        ("MBX-61",),
+    example(
+        "figures: MBX-61",
         "What the loop has run is counted, and what waits.",
-        program(
-            "metrics execute:one execute:two metrics run_what_is_left metrics execute:three "
-            "metrics execute:four! run metrics"
-        ),
+        "metrics execute:one execute:two metrics run_what_is_left metrics execute:three "
+        "metrics execute:four! run metrics",
     ),
-    MailboxExample(
-        "nothing-happens",
-        ("MBX-62",),
+    example(
+        "nothing-happens: MBX-62",
         "Who waits for a mail, and a loop without input, take no time of the processor.",
-        program("run a.execute:m a.suspend take", "suspend_action"),
+        "run a.execute:m a.suspend take",
+        "suspend_action",
     ),
-    MailboxExample(
-        "an-operator-that-nobody-answers",
-        ("MBX-62",),
+    example(
+        "an-operator-that-nobody-answers: MBX-62",
         "Nor does who waits for a mail to run, although one waits that it does not see.",
-        program("execute:m@-1 run_one@1 a.execute:n@1 run_one@1"),
+        "execute:m@-1 run_one@1 a.execute:n@1 run_one@1",
     ),
-    MailboxExample(
-        "nothing-but-what-is-said",
-        ("MBX-63",),
+    example(
+        "nothing-but-what-is-said: MBX-63",
         "What there is to do and to ask raises nothing, be there mail or not, before the end and "
         "after it.",
-        program(
-            "create_batch try_take try_take_from_batch try_run_one has_mail count state "
-            "should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n "
-            "create_batch count has_mail metrics try_take drain exclusively { execute:o } suspend "
-            "run suspend_action a.resume quiesce quiesce prepare_close has_mail metrics is_idle "
-            "run_what_is_left close count state has_mail should_interrupt is_idle metrics "
-            "suspend resume close_processor close_processor close"
-        ),
+        "create_batch try_take try_take_from_batch try_run_one has_mail count state "
+        "should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n "
+        "create_batch count has_mail metrics try_take drain exclusively { execute:o } suspend "
+        "run suspend_action a.resume quiesce quiesce prepare_close has_mail metrics is_idle "
+        "run_what_is_left close count state has_mail should_interrupt is_idle metrics "
+        "suspend resume close_processor close_processor close",
     ),
-    MailboxExample(
-        "an-action-that-raises",
-        ("MBX-64", "MBX-2"),
+    example(
+        "an-action-that-raises: MBX-64, MBX-2",
         "The loop raises what its action raises, and can be run again; a mail that came stays.",
-        program("execute:m run count run", "execute:n fail", "execute:o"),
+        "execute:m run count run",
+        "execute:n fail",
+        "execute:o",
     ),
-    MailboxExample(
-        "an-awaited-action-that-raises",
-        ("MBX-64",),
+    example(
+        "an-awaited-action-that-raises: MBX-64",
         "So does the error of a coroutine function.",
-        program("run run", "suspend_action resume fail", is_awaited=True),
+        "run run",
+        "suspend_action resume fail",
+        is_awaited=True,
     ),
 )

@@ -12,11 +12,7 @@ ENDS_WITHIN = 20.0
 
 
 class Task:
-    """Something that a thread does.
-
-    Args:
-        job: what.
-    """
+    """Something that a thread does."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -35,11 +31,7 @@ class Task:
 
 
 class Hand:
-    """A thread that does what it is given, one after the other.
-
-    Args:
-        enlist: called first, in the thread.
-    """
+    """A thread that does what it is given, one after the other."""
 
     def __init__(self, enlist: Job) -> None:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
@@ -77,9 +69,6 @@ class Desk:
 
     def serve_until_done(self, start: Callable[[Job], object]) -> None:
         """Start something and do what is asked for here, until it says that it is over.
-
-        Args:
-            start: starts it; given what it has to call in the end.
 
         Raises:
             Empty: it says nothing for too long.

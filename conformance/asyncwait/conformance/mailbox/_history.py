@@ -39,16 +39,7 @@ _STATES = ("open", "quiesced", "closed")
 
 
 class Execution(Struct, eq=False):
-    """One execution of a step.
-
-    Args:
-        step: what was done.
-        by: whom.
-        begin: when it began.
-        end: when it was over, or never.
-        seen: the event of its end.
-        amid: the execution of the same thread amid which it happened.
-    """
+    """One execution of a step."""
 
     step: Step
     by: str
@@ -80,17 +71,7 @@ class Execution(Struct, eq=False):
 
 
 class Run(Struct, eq=False):
-    """A mail that was run.
-
-    Args:
-        mail: its name.
-        at: when it began.
-        over: when it was over, or never.
-        by: in whose thread and task.
-        amid: the innermost execution of that thread.
-        looked: before then, whatever ran it was busy with something else: what was inside then was
-            there when it was chosen.
-    """
+    """A mail that was run."""
 
     mail: str
     at: int
@@ -101,15 +82,7 @@ class Run(Struct, eq=False):
 
 
 class Letter(Struct, eq=False):
-    """A mail of the program on its way.
-
-    Args:
-        post: the mail.
-        sent: how it was sent.
-        runs: whenever it was run.
-        given_back: whenever it was given back by `close` or `drain`.
-        cancelled: when its future was first cancelled by the program, or never.
-    """
+    """A mail of the program on its way."""
 
     post: Post
     sent: Execution
@@ -144,11 +117,7 @@ class Letter(Struct, eq=False):
 
 
 class MailboxHistory:
-    """What happened, from one trace.
-
-    Args:
-        trace: what was seen.
-    """
+    """What happened, from one trace."""
 
     def __init__(self, trace: MailboxTrace) -> None:
         self.trace = trace

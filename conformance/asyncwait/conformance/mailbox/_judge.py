@@ -17,7 +17,6 @@ class MailboxJudged(Struct, frozen=True):
     """What the checks say of one trace.
 
     Args:
-        by_rule: a judgement for each rule; none if there is an error.
         error: why nothing can be judged; empty if it was.
     """
 

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
 from asyncwait.conformance.mailbox._hands import ENDS_WITHIN, Desk, Hand, Job, Task
-from asyncwait.conformance.mailbox._recorder import Recorder, Runaway, said
-from asyncwait.conformance.mailbox._steps import Gave, Steps
+from asyncwait.conformance.mailbox._steps import Gave, Recorder, Runaway, Steps, said
 from asyncwait.spec.mailbox import Controller, OpenProcessor
 from asyncwait.spec.mailbox.program import (
     OWNER,
@@ -58,13 +57,7 @@ answers within microseconds, unless the machine has no time for it."""
 
 
 def play_program(program: Program, open_processor: OpenProcessor, stage: Stage) -> MailboxTrace:
-    """Play `program` and return what happened; never raise because of the mailbox.
-
-    Args:
-        program: what to do.
-        open_processor: opens the mailbox.
-        stage: where.
-    """
+    """Play `program` and return what happened; never raise because of the mailbox."""
     loop: LoopName = "trio" if stage == "trio" else "asyncio"
     player = _Player(program, open_processor, with_threads=stage == "threads")
     return run_virtual(player.play, loop)

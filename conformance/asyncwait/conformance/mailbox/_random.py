@@ -47,22 +47,13 @@ _STEERS: tuple[Does, ...] = ("suspend", "all_actions_completed", "report_error")
 
 
 def random_programs(count: int, seed: int = 0) -> Iterator[Program]:
-    """Yield so many programs; the same ones for the same seed.
-
-    Args:
-        count: how many.
-        seed: of the first; each has one of its own.
-    """
+    """Yield so many programs; the same ones for the same seed."""
     for number in range(count):
         yield _Drawing(random.Random(f"{seed}-{number}")).program()
 
 
 class _Drawing:
-    """Draws one program.
-
-    Args:
-        rng: where chance comes from.
-    """
+    """Draws one program."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._counted import counted, runs_in_error
+from asyncwait.conformance._words import counted, runs_in_error
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
 from asyncwait.conformance.mailbox._player import STAGES, Stage
@@ -28,14 +28,7 @@ Progress = Callable[[int, int], None]
 
 
 class MailboxCase(Struct, frozen=True):
-    """A program, and where it is played.
-
-    Args:
-        name: of the example, or the number of the generated program.
-        program: what is played.
-        stage: where.
-        is_generated: nobody has written it by hand, so it can be made smaller.
-    """
+    """A program, and where it is played."""
 
     name: str
     program: Program
@@ -54,13 +47,7 @@ class MailboxCase(Struct, frozen=True):
 
 
 class MailboxFailure(Struct, frozen=True):
-    """A case in which a rule was broken.
-
-    Args:
-        case: what was played.
-        trace: what was seen.
-        violation: the first spot where the rule was broken.
-    """
+    """A case in which a rule was broken."""
 
     case: MailboxCase
     trace: MailboxTrace
@@ -71,12 +58,8 @@ class MailboxResult(Struct, frozen=True):
     """What is said of one rule.
 
     Args:
-        rule: the rule.
         status: "pass", "fail", "untested", "blocked" (too many runs blocked their process before),
             "not-applicable" (it shows on another stage only) or "error".
-        applied: how often its premise held.
-        broken: in how many runs it was broken.
-        failure: the easiest of those to read.
         note: why its check broke; empty if it did not.
     """
 
@@ -89,15 +72,7 @@ class MailboxResult(Struct, frozen=True):
 
 
 class MailboxVerdict(Struct, frozen=True):
-    """What is said of one mailbox.
-
-    Args:
-        name: of the mailbox.
-        results: one for each rule.
-        runs: how many were judged.
-        planned: how many there are.
-        errors: runs that could not be judged, and why.
-    """
+    """What is said of one mailbox."""
 
     name: str
     results: tuple[MailboxResult, ...]
@@ -141,13 +116,7 @@ class MailboxVerdict(Struct, frozen=True):
 def mailbox_cases(
     count: int = GENERATED, seed: int = 0, stages: Sequence[Stage] = STAGES
 ) -> Iterator[MailboxCase]:
-    """Yield what is played: every example on every stage where it means something, then others.
-
-    Args:
-        count: of generated programs, for each stage.
-        seed: of those.
-        stages: where to play.
-    """
+    """Yield what is played: every example on every stage where it means something, then others."""
     for example in MAILBOX_EXAMPLES:
         for stage in stages:
             if stage == "threads" or not example.program.needs_threads:
@@ -173,14 +142,7 @@ def verify_mailbox(
     cases: Sequence[MailboxCase],
     tell: Progress = lambda _, __: None,
 ) -> MailboxVerdict:
-    """Play all cases and judge them by every rule.
-
-    Args:
-        served: plays them.
-        name: of the mailbox.
-        cases: what to play.
-        tell: told how far it is.
-    """
+    """Play all cases and judge them by every rule."""
     rules = mailbox_rules()
     counts = {rule: _Count() for rule in rules}
     errors: list[str] = []

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.report._model import (
     FORMAT,
@@ -81,13 +81,7 @@ class NotWholeError(Exception):
 
 
 def no_report(name: str, number: int, got: str) -> InvalidConfig:
-    """Return the error that a file is no report.
-
-    Args:
-        name: of the file.
-        number: of the line, from 1 on.
-        got: what stands there.
-    """
+    """Return the error that a file is no report."""
     return InvalidConfig(
         f"{name}, line {number}: expected a line of a report, got {got}; "
         "name a file that `asyncwait verify --report DIR` has written as report.jsonl"
@@ -95,11 +89,7 @@ def no_report(name: str, number: int, got: str) -> InvalidConfig:
 
 
 class Reading:
-    """What was read of a file so far.
-
-    Args:
-        name: of the file.
-    """
+    """What was read of a file so far."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -224,11 +214,7 @@ class Reading:
 
 
 class _OpenRun:
-    """What was read of a run so far.
-
-    Args:
-        header: its first line.
-    """
+    """What was read of a run so far."""
 
     def __init__(self, header: RunHeader) -> None:
         self._header = header
@@ -247,11 +233,7 @@ class _OpenRun:
         return self._footer is None
 
     def add(self, line: Played | Result | RunFooter) -> None:
-        """Take one line of it.
-
-        Raises:
-            NotWholeError: what it speaks of is not there.
-        """
+        """Take one line of it."""
         match line:
             case Played() if line.number != len(self._played):
                 raise NotWholeError(f"evidence on {self._header.name} is missing")
@@ -265,11 +247,7 @@ class _OpenRun:
                 self._footer = line
 
     def closed(self, doubt: str = "") -> Run:
-        """Return the run as far as it was read.
-
-        Args:
-            doubt: why it is not whole; empty if it is.
-        """
+        """Return the run as far as it was read."""
         header = msgspec.structs.replace(self._header, doubt=doubt or self._header.doubt)
         return Run(header, tuple(self._played), tuple(self._results), self._footer)
 
@@ -281,11 +259,7 @@ class _Form(Struct, frozen=True):
 
 
 def _require_drawable(played: Played) -> None:
-    """Refuse a trace that no run can have given: nobody could draw it.
-
-    Raises:
-        InvalidConfig: it is one.
-    """
+    """Refuse a trace that no run can have given: nobody could draw it."""
     if played.trace is None or played.as_played is None:
         return
     require_flat_trace(played.trace)
@@ -294,11 +268,7 @@ def _require_drawable(played: Played) -> None:
 
 
 def _require_whole(run: Run) -> None:
-    """Refuse a run of which a part is missing, or whose verdict is not that of its results.
-
-    Raises:
-        NotWholeError: it is one.
-    """
+    """Refuse a run of which a part is missing, or whose verdict is not that of its results."""
     if run.header.doubt:
         return
     if run.footer is None:
@@ -384,11 +354,7 @@ def _read(file: BinaryIO, name: str) -> Report:
 
 
 def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their numbers, from 1 on.
-
-    Raises:
-        InvalidConfig: one is far longer than any of a report, or there is far too much of it.
-    """
+    """Yield the lines with their numbers, from 1 on."""
     total = number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1

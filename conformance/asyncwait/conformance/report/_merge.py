@@ -15,13 +15,7 @@ NOT_THERE = "not there"
 
 
 class Changed(Struct, frozen=True):
-    """What is another in a later run of a backend.
-
-    Args:
-        before: the earlier run.
-        after: the later one.
-        rules: id of each rule that changed, its status before, and after.
-    """
+    """What is another in a later run of a backend."""
 
     before: Run
     after: Run
@@ -34,12 +28,7 @@ class Changed(Struct, frozen=True):
 
 
 def merged(reports: Sequence[Report], header: Header) -> Report:
-    """Return several reports as one; a run that stands in two of them counts once.
-
-    Args:
-        reports: one at least.
-        header: of the new one.
-    """
+    """Return several reports as one; a run that stands in two of them counts once."""
     doubts = dict.fromkeys(report.doubt for report in reports if report.doubt)
     texts = {rule.id: rule for report in _by_date(reports) for rule in report.rules}
     order = {rule: place for place, rule in enumerate(rules())}
@@ -69,12 +58,7 @@ def _runs(reports: Iterable[Report]) -> Iterator[Run]:
 
 
 def repeated(reports: Sequence[Report], names: Sequence[str]) -> Iterator[str]:
-    """Yield what there is to say of runs that stand in an earlier report, too.
-
-    Args:
-        reports: those that are merged.
-        names: what each of them is called.
-    """
+    """Yield what there is to say of runs that stand in an earlier report, too."""
     known: list[tuple[Run, str]] = []
     for name, report in zip(names, reports, strict=True):
         again: dict[str, list[str]] = {}

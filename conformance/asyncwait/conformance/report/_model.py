@@ -18,7 +18,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import EXIT_CODES, Status, Word, worst
 from asyncwait.spec.rules import Level
@@ -35,19 +35,7 @@ RuleId = Annotated[str, Meta(max_length=100)]
 
 
 class Header(Struct, frozen=True, tag="asyncwait-report"):
-    """What a file begins with.
-
-    Args:
-        format: number of the form that the file is in.
-        asyncwait: version of the suite that wrote it.
-        spec: version of the specification.
-        created: when, as ISO text in UTC.
-        python: version of the interpreter.
-        platform: what it ran on.
-        doubt: why not everything is in it: a file that it was read or merged from was cut, or a
-            backend could not be verified. Empty if everything is.
-        backends: names of those that it tells of, which is known even if it was cut.
-    """
+    """What a file begins with."""
 
     format: Number
     asyncwait: str
@@ -63,14 +51,6 @@ class RuleText(Struct, frozen=True, tag="rule"):
     """What a rule says.
 
     Args:
-        id: area and number.
-        area: the part of the id before the number.
-        chapter: title of the area.
-        title: what holds, in a few words.
-        level: how binding it is.
-        since: the version that brought it.
-        sentence: what holds, in one sentence; Markdown.
-        why: the reason; Markdown.
         hint: what to look for in one's own code where it is broken; Markdown, may be empty.
     """
 
@@ -89,16 +69,7 @@ class RunHeader(Struct, frozen=True, tag="backend"):
     """What was asked of a backend.
 
     Args:
-        name: of the backend.
         capabilities: what it declares, sorted.
-        profiles: those that it claims, the core first.
-        seed: of the generated scenarios.
-        planned: how many scenarios there are.
-        created: when, as ISO text in UTC; several runs of a backend are told apart by that.
-        asyncwait: version of the suite.
-        expected_failures: why a rule is known to be broken, by its id.
-        only: ids of the rules that it was held to, where these are not all.
-        doubt: why the verdict does not count: the file that it stood in is not whole.
         spec: the version of the specification that it claims; empty for the newest.
     """
 
@@ -163,10 +134,7 @@ class Evidence(Struct, frozen=True):
     """Where a rule was broken.
 
     Args:
-        played: number of the scenario among those of the run, from 0 on.
-        text: what was expected, and what was seen.
         at: ms since the leg began.
-        leg: 0-based.
     """
 
     played: Number
@@ -184,18 +152,7 @@ class Result(Struct, frozen=True, tag="result", omit_defaults=True):
     """What was found of a rule.
 
     Args:
-        rule: its id.
-        status: see `asyncwait.conformance.verdict.Status`.
-        applied: how often its premise held.
-        broken: in how many scenarios it was broken.
-        note: why the status is what it is, where that is not plain.
-        forgiven: it fails, and is no MUST.
-        explains: rules that are broken only where this one, or an earlier cause, is.
         explained_by: the cause that explains it; empty where it is a cause, or passes.
-        evidence: where it was broken, the easiest to read first.
-        left_out: how many further pieces would have filled the report.
-        cause: its place among the causes, the best explanation first, from 1 on; 0 where it is
-            none.
     """
 
     rule: RuleId
@@ -215,25 +172,8 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
     """What the suite says of a backend.
 
     Args:
-        backend: its name.
-        word: the verdict.
-        claim: the same, with the profiles that it is about.
-        line: the same, with all figures.
-        exit_code: that of the command for this backend alone.
-        counts: how many rules have each status.
-        scenarios: how many were judged.
         seconds: how long it took.
-        errors: what went wrong with harness or backend, the first of it.
-        errors_left_out: how many more there were.
         stopped: why not everything was played; empty if everything was.
-        self_reported: the traces are the backend's own words.
-        seems: profiles that it does not declare, and seems to have.
-        known: scenarios that show what the backend is known for.
-        kinds: how many rules are broken as expected by expected failures of each kind.
-        stale: expected failures that match nothing, each with the reason, by the id of the rule.
-        expired: the last day of an expected failure that counts no more, by the id of the rule.
-        newer: ids of the rules that apply, and do not decide, as they are newer than what is
-            claimed.
     """
 
     backend: str
@@ -257,13 +197,7 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
 
 
 class Footer(Struct, frozen=True, tag="end"):
-    """What a whole file ends with; one without it was cut.
-
-    Args:
-        lines: how many stand before it.
-        sha256: of these lines. It shows that one was changed by accident, not that nobody
-            changed them on purpose.
-    """
+    """What a whole file ends with; one without it was cut."""
 
     lines: Number
     sha256: str
@@ -273,9 +207,6 @@ class Run(Struct, frozen=True, dict=True):
     """All that is said of one backend.
 
     Args:
-        header: what was asked of it.
-        played: scenarios that show something.
-        results: one for each rule, in the order of the chapters.
         footer: the verdict; None where the file was cut before it.
     """
 
@@ -356,13 +287,7 @@ class Run(Struct, frozen=True, dict=True):
 
 
 class Report(Struct, frozen=True, dict=True):
-    """What a file holds, or several that were merged.
-
-    Args:
-        header: where it is from.
-        rules: what each rule says, in the order of the chapters.
-        runs: those of one backend stand together, the newest last.
-    """
+    """What a file holds, or several that were merged."""
 
     header: Header
     rules: tuple[RuleText, ...] = ()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._json_lines import readable, size_of
 from asyncwait.conformance.report._model import (
     FORMAT,
@@ -51,13 +51,7 @@ LONGEST = 2_000
 def report_of(
     verdicts: Sequence[Verdict], created: str, left_out: Mapping[str, str] | None = None
 ) -> Report:
-    """Return the report on some backends.
-
-    Args:
-        verdicts: one for each backend.
-        created: when, as ISO text in UTC.
-        left_out: why a backend was not verified, by its name.
-    """
+    """Return the report on some backends."""
     told = {result.rule.id: result.rule for v in verdicts for result in v.results}
     evidence = _Collected(verdicts)
     return readable(
@@ -74,13 +68,7 @@ def header_of(
     left_out: Mapping[str, str] = MappingProxyType({}),
     backends: Iterable[str] = (),
 ) -> Header:
-    """Return the header of a report that this machine writes.
-
-    Args:
-        created: when, as ISO text in UTC.
-        left_out: why a backend was not verified, by its name.
-        backends: names of those that were.
-    """
+    """Return the header of a report that this machine writes."""
     own, machine = version("asyncwait"), platform.platform()
     doubt = "; ".join(f"{name}: not verified: {why}" for name, why in left_out.items())
     python = platform.python_version()
@@ -103,15 +91,7 @@ def _text_of(rule: Rule) -> RuleText:
 
 
 class _Collected:
-    """The evidence of a report: of each rule the first piece, while there is room the others.
-
-    Args:
-        verdicts: on all backends of the report.
-
-    Attributes:
-        played: the scenarios that show something, by backend.
-        pieces: the evidence, by backend and rule.
-    """
+    """The evidence of a report: of each rule the first piece, while there is room the others."""
 
     def __init__(self, verdicts: Sequence[Verdict]) -> None:
         self.played: dict[str, list[Played]] = {verdict.backend: [] for verdict in verdicts}

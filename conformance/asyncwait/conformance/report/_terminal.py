@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance._say import say
+from asyncwait.conformance._guard import say
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.report._words import HINT, again_lines, besides, excerpt, rule_text_lines
 from asyncwait.conformance.timeline import draw_lanes
@@ -24,12 +24,7 @@ SHOWN = 5
 
 
 def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Iterator[str]:
-    """Yield the lines that tell what is wrong: the rules that explain the others come first.
-
-    Args:
-        verdict: on one backend.
-        kept: ids of scenarios that whoever reads this can play by their id.
-    """
+    """Yield the lines that tell what is wrong: the rules that explain the others come first."""
     for line in (
         *_broken(verdict, kept),
         *(
@@ -46,13 +41,7 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
 def rule_lines(
     backend: str, result: RuleResult, kept: AbstractSet[str] = frozenset()
 ) -> Iterator[str]:
-    """Yield what there is to say of one rule that does not pass.
-
-    Args:
-        backend: its name.
-        result: what the suite says of the rule.
-        kept: ids of scenarios that whoever reads this can play by their id.
-    """
+    """Yield what there is to say of one rule that does not pass."""
     lines = _rule(backend, result, kept)
     yield f"{name_of(backend)}: {next(lines)}"
     yield from lines
@@ -163,11 +152,6 @@ def print_report(
     """Print failures first, then the table, then one line for each backend.
 
     The table has a column for each backend, or a row where there are more than `MOST_COLUMNS`.
-
-    Args:
-        verdicts: one for each backend.
-        console: where to.
-        kept: ids of scenarios that whoever reads this can play by their id.
     """
     for verdict in verdicts:
         for line in failure_lines(verdict, kept):
@@ -222,12 +206,7 @@ def backend_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def area_cell(verdict: Verdict, area: str) -> Text:
-    """Return how many rules of an area pass, of those that apply.
-
-    Args:
-        verdict: on one backend.
-        area: its id.
-    """
+    """Return how many rules of an area pass, of those that apply."""
     return _share([result for result in verdict.results if result.rule.area == area])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._merge import Changed
 from asyncwait.conformance.report._model import Evidence, Played, Report, Result, Run
 from asyncwait.conformance.report._timeline import describe_scenario, draw
@@ -33,11 +33,6 @@ def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[st
 
     Where its scenario is kept under its id, the id does. An example is known everywhere. Of any
     other the JSON follows: a log is read on another machine than it was written on.
-
-    Args:
-        backend: its name.
-        case: what was played.
-        kept: ids of scenarios that whoever reads this can play by their id.
     """
     if not case.repeatable:
         yield "played in a way of the backend's own, which a verification alone repeats"
@@ -125,13 +120,7 @@ DRAWN, LONGEST_DRAWN = 200, 300
 
 
 def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
-    """Yield what was found of a rule: what it says, where it was broken, and what to do.
-
-    Args:
-        report: it is from.
-        run: the same.
-        result: that of the rule.
-    """
+    """Yield what was found of a rule: what it says, where it was broken, and what to do."""
     rule = report.by_rule[result.rule]
     where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
     yield f"{name_of(rule.id)} {rule.title}: {result.status}{where}"
@@ -172,12 +161,7 @@ def besides_lines(run: Run) -> Iterator[str]:
 
 
 def evidence_lines(played: Played, piece: Evidence) -> Iterator[str]:
-    """Yield one scenario in which a rule was broken, and how it is played again.
-
-    Args:
-        played: the scenario.
-        piece: where in it the rule was broken.
-    """
+    """Yield one scenario in which a rule was broken, and how it is played again."""
     yield f"{played.label}: {piece.text} (at {piece.at:g} ms)"
     yield from timeline_lines(played, piece)
     if played.left_out:

@@ -48,10 +48,6 @@ def clear_folder(option: str, folder: Path) -> None:
 
     An old one would be taken for that of a run that has not come to its end.
 
-    Args:
-        option: by which the folder was given.
-        folder: it is made if it is not there.
-
     Raises:
         InvalidConfig: it can't be written; the message says why.
     """
@@ -67,11 +63,6 @@ def clear_folder(option: str, folder: Path) -> None:
 
 def write_report(report: Report, option: str, folder: Path) -> tuple[Path, ...]:
     """Write a report in every form; return the files.
-
-    Args:
-        report: what to write.
-        option: by which the folder was given.
-        folder: where to.
 
     Raises:
         InvalidConfig: it can't be written any more; the message says why.

@@ -18,16 +18,19 @@ process with the harness that observes it: one that sets out to forge its own tr
 
 from asyncwait.conformance.running._backend import (
     Backend,
+    Lacking,
+    Lacks,
     PlaysFurther,
     StreamBackend,
+    adapted,
+    missing_text,
     stream_backend,
 )
-from asyncwait.conformance.running._capabilities import Lacking, Lacks, adapted, missing_text
-from asyncwait.conformance.running._imports import imported
 from asyncwait.conformance.running._names import (
     Fault,
     UnknownBackend,
     broken_families,
+    imported,
     known_backends,
     load_backend,
     shipped_backends,
@@ -50,8 +53,7 @@ from asyncwait.conformance.running._served import (
     lost,
     open_backend,
 )
-from asyncwait.conformance.running._speech import exec_name
-from asyncwait.conformance.running._talk import Listed
+from asyncwait.conformance.running._speech import Listed, exec_name
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

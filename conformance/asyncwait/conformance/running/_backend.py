@@ -1,17 +1,89 @@
-"""What a backend is to the suite."""
+"""What a backend is to the suite: what it can do, what it lacks, and scenarios without that."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from msgspec import Struct
 
 from asyncwait.conformance.expected_failures import GivenFailures, expected_failures_of
 from asyncwait.conformance.harness import LoopName, play, play_in_real_time
-from asyncwait.conformance.running._capabilities import Lacking, Lacks, lacking_of
 from asyncwait.spec import InvalidConfig, MissingExtra, OpenOperator
-from asyncwait.spec.rules import version_key
+from asyncwait.spec.rules import Rule, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, declared
+
+Level: TypeAlias = Literal["unknown", "impossible", "not yet"]
+"""How far a capability is away: nobody has said, it can't be had, it is to come."""
+
+
+class Lacks(Struct, frozen=True, omit_defaults=True):
+    """How far away a capability is that a backend does not have.
+
+    Args:
+        level: "impossible", "not yet" or "unknown".
+        reason: why, or when it is to come.
+
+    Raises:
+        InvalidConfig: there is no such level.
+    """
+
+    level: Level = "unknown"
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.level not in get_args(Level):
+            raise InvalidConfig.of("level", self.level, f"one of {', '.join(get_args(Level))}")
+        if not isinstance(self.reason, str):
+            raise InvalidConfig.of("reason", self.reason, "a text")
+
+    def __str__(self) -> str:
+        """Say it in a few words."""
+        return f"{self.level}: {self.reason}" if self.reason else self.level
+
+
+Lacking: TypeAlias = Mapping[Capability, Lacks]
+"""By the capability; of one that is missing without a word nothing is known."""
+
+
+def lacking_of(lacks: Iterable[str] | Mapping[str, Lacks]) -> dict[str, Lacks]:
+    """Return what the author says of capabilities that are missing, by their names.
+
+    Raises:
+        InvalidConfig: there is something else in the mapping.
+    """
+    if not isinstance(lacks, Mapping):
+        return {}
+    for name, said in lacks.items():
+        if not isinstance(said, Lacks):
+            form = f"a Lacks, like {{{str(name)!r}: Lacks('not yet', 'with 2.0')}}"
+            raise InvalidConfig.of(f"lacks[{str(name)!r}]", said, form)
+    return dict(lacks)
+
+
+def missing_text(rule: Rule, capabilities: frozenset[Capability], lacking: Lacking) -> str:
+    """Return what keeps a rule from a backend, and how far that is away; empty if nothing does."""
+    missing = rule.missing(capabilities)
+    groups = [sorted(either) for either in rule.needs if not either & capabilities]
+    names = [each for group in groups for each in group]
+    said = {name: lacking[known] for name in names if (known := _known(name, lacking)) is not None}
+    is_clear = len(names) == 1
+    each = "; ".join(str(why) if is_clear else f"{name} {why}" for name, why in said.items())
+    return f"needs {', '.join(missing)}{f' ({each})' if each else ''}" if missing else ""
+
+
+def _known(capability: Capability, lacking: Lacking) -> Capability | None:
+    """Return the capability of which something is said: this, or the profile that it is part of."""
+    whole = [Capability(capability.part_of)] if capability.part_of else []
+    return next((each for each in (capability, *whole) if each in lacking), None)
+
+
+def adapted(scenario: Scenario, capabilities: frozenset[Capability]) -> Scenario:
+    """Return `scenario` as a backend with `capabilities` can play it; see `Capability`."""
+    lacking = [capability for capability in Capability if capability not in capabilities]
+    # In two rounds: the mode that takes the place of one may be lacking, too.
+    for capability in lacking * 2:
+        scenario = capability.without(scenario)
+    return scenario
 
 
 @runtime_checkable

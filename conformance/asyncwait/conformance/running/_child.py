@@ -1,21 +1,30 @@
-"""The child process: loads a backend, says what it is, and plays what it is asked for; see `_talk`.
+"""The child process: loads a backend, says what it is, and plays what it is asked for.
 
-Whatever the backend does, it does here: to this process, its output, its clock.
+Whatever the backend does, it does here: to this process, its output, its clock. Before all other
+runs one shows whether it is an operator at all, right or wrong. What `open_operator` takes and
+returns is the affair of whoever adapts an operator: a slip there is no broken rule, and would break
+all of them.
 """
 
 import gc
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from asyncwait.conformance.expected_failures import expected_failures_of
-from asyncwait.conformance.harness import line_of, shown
-from asyncwait.conformance.running._backend import Backend, PlaysFurther, StreamBackend
-from asyncwait.conformance.running._capabilities import Lacks
+from asyncwait.conformance.harness import line_of, play, play_in_real_time, shown
+from asyncwait.conformance.running._backend import (
+    Backend,
+    Lacks,
+    PlaysFurther,
+    StreamBackend,
+    adapted,
+)
 from asyncwait.conformance.running._names import (
     UnknownBackend,
     broken_families,
@@ -23,11 +32,97 @@ from asyncwait.conformance.running._names import (
     known_faults,
     load_backend,
 )
-from asyncwait.conformance.running._probe import probe
 from asyncwait.conformance.running._process import MARK, mark_of
-from asyncwait.conformance.running._talk import Asked, Hello, Listed, Refused, Told
-from asyncwait.spec import AsyncWaitError, InvalidConfig, OperatorError
-from asyncwait.spec.scenario import Capability, Scenario, Trace
+from asyncwait.conformance.running._speech import Asked, Hello, Listed, Refused, Told
+from asyncwait.spec import AsyncWaitError, Element, InvalidConfig, OperatorError, Record
+from asyncwait.spec.scenario import Capability, Plan, Scenario, Step, Timed, Trace
+
+_ARGUMENTS = ("config", "fn", "elements", "restore")
+
+_PLAIN = Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(results=("b",)),)),))
+
+
+def probe(backend: StreamBackend) -> None:
+    """Open an operator, take an element, and leave.
+
+    Whatever goes wrong on the way is told by the scenarios that are judged, unless it is no
+    operator that was opened.
+
+    Raises:
+        InvalidConfig: it is none; the message says what was expected.
+    """
+    _require_arguments(backend.open_operator)
+    wrong: list[str] = []
+
+    def watched(*arguments: Any) -> Any:
+        opened = backend.open_operator(*arguments)
+        if inspect.isawaitable(opened) or not _can(opened, "__aenter__", "__aexit__"):
+            wrong.append(f"open_operator returned {shown(opened)}, expected {_CONTEXT}")
+            return opened
+        return _Watched(opened, backend.capabilities, wrong)
+
+    virtual = Capability.VIRTUAL_TIME in backend.capabilities
+    scenario = adapted(_PLAIN, backend.capabilities)
+    opening: Any = watched
+    (play if virtual else play_in_real_time)(opening, scenario, backend.loop)
+    if wrong:
+        raise InvalidConfig(wrong[0])
+
+
+_CONTEXT = "an async context manager; see contextlib.asynccontextmanager"
+
+
+def _require_arguments(open_operator: Any) -> None:
+    try:
+        signature = inspect.signature(open_operator)
+    except (TypeError, ValueError):
+        return  # There is no telling; the call tells.
+    try:
+        signature.bind(*_ARGUMENTS)
+    except TypeError as error:
+        expected = f"open_operator({', '.join(_ARGUMENTS)}), called with all four by position"
+        raise InvalidConfig(f"expected {expected}, got {signature}: {error}") from None
+
+
+def _can(what: object, *names: str) -> bool:
+    return all(callable(getattr(what, name, None)) for name in names)
+
+
+class _Watched:
+    """An operator that is looked at where it is used."""
+
+    def __init__(self, opened: Any, capabilities: frozenset[Capability], wrong: list[str]) -> None:
+        self._opened = opened
+        self._needs = ["__anext__"]
+        if Capability.STATISTICS in capabilities:
+            self._needs.append("statistics")
+        self._wrong = wrong
+        self._results: Any = None
+
+    async def __aenter__(self) -> Any:
+        self._results = await self._opened.__aenter__()
+        lacking = [name for name in self._needs if not _can(self._results, name)]
+        if lacking:
+            self._wrong.append(
+                f"entering what open_operator returned gave {shown(self._results)}, expected an "
+                f"async iterator of elements with {' and '.join(f'{each}()' for each in lacking)}"
+            )
+        return self
+
+    async def __aexit__(self, *raised: object) -> Any:
+        return await self._opened.__aexit__(*raised)
+
+    async def __anext__(self) -> Any:
+        given = await self._results.__anext__()
+        if isinstance(given, Sequence) and given and all(isinstance(e, Element) for e in given):
+            self._wrong.append(
+                f"a read gave {shown(given)}, expected one element: give them one after the other"
+            )
+        return given
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._results, name)
+
 
 LIST = "--list"
 """In place of the name of a backend: list the names that are known."""
@@ -46,12 +141,7 @@ _decode: Callable[[bytes], Asked] = msgspec.json.Decoder(Asked).decode
 
 
 def main(name: str, folders: Sequence[str] = ()) -> None:
-    """Serve a backend until standard input ends.
-
-    Args:
-        name: of the backend, or `LIST`.
-        folders: where its modules may be found, besides where this process looks anyway.
-    """
+    """Serve a backend until standard input ends."""
     line = _Line()
     sys.path.extend(folder for folder in folders if folder not in sys.path)
     line.say(None)
@@ -169,12 +259,7 @@ class _Line:
 
 
 class _Server:
-    """Plays what is asked for.
-
-    Args:
-        backend: plays it.
-        line: to the parent.
-    """
+    """Plays what is asked for."""
 
     def __init__(self, backend: Backend, line: _Line) -> None:
         self._backend = backend
@@ -207,11 +292,7 @@ class _Server:
             self._line.tell(told)
 
     def _runs(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
-        """Play on what is known to be an operator.
-
-        Raises:
-            InvalidConfig: it is none.
-        """
+        """Play on what is known to be an operator."""
         if not self._is_probed:
             assert isinstance(self._backend, StreamBackend)
             probe(self._backend)
@@ -235,12 +316,7 @@ class _Server:
 
 
 class _Guarded:
-    """What a backend gives one by one, as it can be told of, whatever happens.
-
-    Args:
-        give: asks the backend for it.
-        told_of: makes of each what is told.
-    """
+    """What a backend gives one by one, as it can be told of, whatever happens."""
 
     def __init__(
         self, give: Callable[[], Iterable[object]], told_of: Callable[[object], Told]

@@ -1,20 +1,264 @@
-"""Several child processes that play scenarios, and are replaced when they block or die."""
+"""Several child processes that play scenarios, and are replaced when they block or die.
+
+Each has a slot of the crew, which knows what is wanted of it.
+"""
 
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from select import poll
 from typing import Self
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.running._speech import Speech, told_from
-from asyncwait.conformance.running._talk import Asked, Hello, Told
-from asyncwait.conformance.running._worker_slot import Order, Said, WorkerSlot
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.conformance.running._names import UnknownBackend
+from asyncwait.conformance.running._process import ChildProcess, LineTooLong
+from asyncwait.conformance.running._speech import (
+    START_PATIENCE,
+    Asked,
+    Greeting,
+    Hello,
+    Speech,
+    Told,
+    told_from,
+)
+from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.scenario import EndingKind, Scenario, Trace
+
+AHEAD = 8
+"""Scenarios sent to a child before the first is answered: it plays while the parent judges."""
+
+BATCH_PATIENCE = 60
+"""So many times the patience with a scenario a batch may take from one trace to the next."""
+
+
+STARVED = 10
+"""So many times its bound a wait may last, where the machine is busy with other things."""
+
+_NOT_READY = {
+    "blocked": "a longer --patience might help: ",
+    "died": "its process ended: ",
+    "error": "",
+}
+
+
+class Order(Struct, frozen=True):
+    """Something that a child is asked for.
+
+    Args:
+        open_ended: there are any number of replies, and then an empty line.
+    """
+
+    number: int
+    line: bytes
+    open_ended: bool = False
+
+
+class Said(Struct, frozen=True):
+    """What came of an order: a line, or how the child was lost; and what it printed meanwhile."""
+
+    number: int
+    line: bytes
+    output: str
+    lost: Trace | None = None
+
+
+class Wait:
+    """A wait for a line, by the clock of this process.
+
+    Time for which the machine has no processor for the child is not the child's. That is measured
+    in the second half of the bound, because it is seldom asked for.
+
+    Args:
+        bound: seconds.
+    """
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+        self.passed = 0.0
+        self._half: tuple[float, float] | None = None
+
+    @property
+    def left(self) -> float:
+        """Seconds until there is something to look at."""
+        return max(0.0, self.bound * (0.5 if self._half is None else 1) - self.passed) or 0.1
+
+    def is_over(self, child: ChildProcess) -> bool:
+        """Whether the child has had its time."""
+        if self._half is None and self.passed > self.bound / 2:
+            self._half = self.passed, child.starved
+        if self._half is None or self.passed <= self.bound:
+            return False
+        passed, starved = self._half
+        had = self.passed - passed - (child.starved - starved)
+        return had >= self.bound - passed or self.passed > STARVED * self.bound
+
+
+class WorkerSlot:
+    """A slot of a crew: what is wanted there, and the child that is there now.
+
+    Args:
+        patience: seconds that a scenario may take.
+    """
+
+    def __init__(self, speech: Speech, patience: float, memory: int) -> None:
+        self.orders: deque[Order] = deque()
+        self.is_complete = False
+        """Whether no more scenarios come; a batch is asked for only then."""
+        self.hello: Hello | None = None
+        """What the first child has said; any other has to say the same."""
+        self.child: ChildProcess | None = None
+        self._speech = speech
+        self._patience = patience
+        self._memory = memory
+        self._greeting: Greeting | None = None
+        self._owes_first = False
+        """Whether it has said what it is, but has not answered what it was sent first."""
+        self._sent = 0
+        self._wait = Wait(0)
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether it is the child's turn to say something."""
+        return self.child is not None and (not self._is_ready or self._sent > 0)
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._greeting is None and not self._owes_first
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the child may still take, as far as is known."""
+        return self._wait.left
+
+    def start(self) -> None:
+        """Have a child."""
+        self.child = ChildProcess(self._speech.command, self._memory)
+        self._greeting = self._speech.greeting(self._patience)
+        self._wait = Wait(next(self._greeting))
+        self.child.send(self._speech.opening)
+
+    def send(self) -> None:
+        """Ask for what is wanted, if it is time to."""
+        if self.orders and self.child is None:
+            self.start()
+        if self.child is None or not self._is_ready or self.hello is None:
+            return
+        batch = self.hello.batch
+        if batch and not self.is_complete:
+            return
+        ahead = len(self.orders) if batch else min(AHEAD, len(self.orders))
+        if ahead > self._sent:
+            lines = [self.orders[number].line for number in range(self._sent, ahead)]
+            self._sent = ahead
+            self.child.send(b"\n".join(lines) + (b"\n\n" if batch else b"\n"))
+
+    def exchange(self) -> None:
+        """Read and write what can be read and written without waiting."""
+        assert self.child is not None
+        self.child.attend()
+
+    def hear(self, seconds: float) -> Iterator[Said]:
+        """Give what the child has said after so many more seconds; lose it if it can't say more.
+
+        Raises:
+            AsyncWaitError: the first child of all can't load the backend.
+        """
+        assert self.child is not None
+        child = self.child
+        if self.is_owed:
+            self._wait.passed += seconds
+        try:
+            while self.is_owed and (line := child.line()) is not None:
+                self._wait = Wait(self._wait.bound)
+                yield from self._hear(line)
+        except LineTooLong as error:
+            yield from self._lose("error", str(error))
+        if self.child is not child:
+            return
+        if child.is_mute:
+            yield from self._lose("died", child.obituary())
+        elif self.is_owed and self._wait.is_over(child):
+            yield from self._lose("blocked", f"no answer for {self._wait.bound:g} s")
+
+    def _hear(self, line: bytes) -> Iterator[Said]:
+        if self._greeting is not None:
+            yield from self._greet(self._greeting, line)
+            return
+        assert self.child is not None
+        assert self.hello is not None
+        if self._owes_first:  # Nobody judges it.
+            self._become_ready(self.hello)
+            return
+        order = self.orders[0]
+        if astray := self._speech.astray(line, order.number, self.hello.protocol):
+            yield from self._lose("error", astray)
+            return
+        if not order.open_ended or not line.strip():
+            self.orders.popleft()
+            self._sent -= 1
+        yield Said(order.number, line, self.child.words.take())
+
+    def _greet(self, greeting: Greeting, line: bytes) -> Iterator[Said]:
+        try:
+            self._wait = Wait(greeting.send(line))
+            return
+        except StopIteration as end:
+            hello: Hello = end.value
+        except AsyncWaitError as error:
+            if self.hello is None:
+                raise
+            yield from self._lose("error", str(error))
+            return
+        if self.hello is not None and self.hello != hello:
+            yield from self._lose("error", f"the backend was {self.hello}, and now it is {hello}")
+            return
+        self.hello, self._greeting = hello, None
+        if hello.owes:
+            self._owes_first, self._wait = True, Wait(START_PATIENCE * self._patience)
+        else:
+            self._become_ready(hello)
+
+    def _become_ready(self, hello: Hello) -> None:
+        self._owes_first = False
+        self._wait = Wait(self._patience * (BATCH_PATIENCE if hello.batch else 1))
+        assert self.child is not None
+        self.child.words.take()
+
+    def _lose(self, how: EndingKind, detail: str) -> Iterator[Said]:
+        """Drop the child, and say so of what it was asked for."""
+        assert self.child is not None
+        output = self.child.words.take()
+        greeting, owed = self._greeting is not None, self.is_owed
+        if self._owes_first:
+            detail = self._speech.lost_at_first(how, detail, self._patience)
+        self.drop()
+        if greeting:
+            how, detail = "error", f"it did not become ready to play: {_NOT_READY[how]}{detail}"
+            if self.hello is None:
+                raise UnknownBackend(f"backend {self._speech.name!r}: {detail}")
+        if owed and self.orders:
+            order = self.orders.popleft()
+            yield Said(order.number, b"", output, self._speech.lost(how, detail))
+
+    def forget(self) -> None:
+        """Want nothing any more; a child that owes something is not waited for."""
+        if self.is_owed:
+            self.drop()
+        self.orders.clear()
+        self.is_complete = False
+
+    def drop(self) -> None:
+        """End the child."""
+        if self.child is not None:
+            self.child.kill()
+        self.child, self._greeting, self._owes_first, self._sent = None, None, False, 0
+
 
 TURN = 16
 """So many scenarios in a row are for one child, the next ones for the next child."""
@@ -35,7 +279,6 @@ class Crew:
     Which of them plays a scenario depends on its number alone.
 
     Args:
-        speech: how to talk with them.
         patience: seconds of the real clock that a scenario may take.
         size: how many there are at most; a batch is played by one.
     """

@@ -1,18 +1,54 @@
 """How a backend is found by its name. That runs its code, so a child process does it."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import PurePath
 from typing import Any, cast
 
 from msgspec import Struct
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._words import nearest
 from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import Backend, require_capabilities
-from asyncwait.conformance.running._imports import imported
 from asyncwait.spec import InvalidConfig, MissingExtra
+
+
+def imported(name: str) -> Any:
+    """Import a module and return what stands in it; that runs its code.
+
+    Args:
+        name: "module:attribute"; the attribute may have dots in it.
+
+    Raises:
+        ValueError: it can't be found; the message says why.
+        MissingExtra: the module needs a package that is not installed.
+    """
+    module, colon, attribute = name.partition(":")
+    if not (colon and module and attribute):
+        raise ValueError(f"expected module:callable, got {name!r}")
+    if module.endswith(".py") or "/" in module:
+        meant = f"{PurePath(module).stem}:{attribute}"
+        raise ValueError(f"expected module:callable, {module} is a file; in its folder: {meant}")
+    found = _module(module)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            hint = nearest(part, dir(found))
+            raise ValueError(f"{module} has no {attribute!r}{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except MissingExtra:
+        raise
+    except BaseException as error:
+        raise ValueError(f"can't import it: {line_of(error)}") from error
+
 
 GROUP = "asyncwait.backends"
 """Entry points: name -> factory of one backend."""
@@ -43,13 +79,7 @@ def known_backends() -> dict[str, Callable[[], Backend]]:
 
 
 class Fault(Struct, frozen=True):
-    """Something that is made to break a rule.
-
-    Args:
-        name: of the backend, or of the mailbox.
-        rule: id of the rule.
-        how: what is wrong in it, in a sentence.
-    """
+    """Something that is made to break a rule."""
 
     name: str
     rule: str

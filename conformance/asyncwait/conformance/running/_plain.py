@@ -84,12 +84,7 @@ def gives_one(scenario: Scenario) -> bool:
 
 
 def plain_opener(waits: Mapping[Mode, Any], *, single: bool) -> OpenOperator:
-    """Return what opens a form for plain values as an operator.
-
-    Args:
-        waits: the functions by their modes.
-        single: each call gives exactly one result.
-    """
+    """Return what opens a form for plain values as an operator."""
 
     def open_operator(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
         if restore is not None or not isinstance(config, OperatorConfig):
@@ -133,7 +128,6 @@ class OfRecords:
     """A function of values as one whose values are records, and so are its results.
 
     Args:
-        fn: of values, in coroutine form or plain; gives collections.
         single: it is to give the one result instead.
     """
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from select import POLLIN, POLLOUT, poll
 from typing import Self
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.running._supervisor import KNOWS_PROCESSES, below
 from asyncwait.spec.scenario import LIMITS
 from asyncwait.spec.texts import one_line
@@ -56,7 +56,6 @@ class ChildProcess:
     written while its answers are read. Its standard error is read too, and the last of it kept.
 
     Args:
-        command: what to start.
         memory: bytes of data that each of its processes may have; 0 for no limit.
     """
 
@@ -294,11 +293,7 @@ def mark_of(word: str) -> bytes:
 
 
 class Words:
-    """The last of what a child has printed, scenario by scenario.
-
-    Args:
-        mark: what it prints after each scenario, if it does.
-    """
+    """The last of what a child has printed, scenario by scenario."""
 
     def __init__(self, mark: bytes) -> None:
         self._mark = mark

@@ -11,7 +11,7 @@ from msgspec import Struct
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.harness import shown
 from asyncwait.conformance.judging import impossible
-from asyncwait.conformance.running._capabilities import Lacking
+from asyncwait.conformance.running._backend import Lacking
 from asyncwait.conformance.running._child import LIST
 from asyncwait.conformance.running._crew import Crew, cores
 from asyncwait.conformance.running._names import UnknownBackend
@@ -19,11 +19,11 @@ from asyncwait.conformance.running._process import ChildProcess
 from asyncwait.conformance.running._speech import (
     START_SECONDS,
     UNREADABLE,
+    Listed,
     named,
     python_command,
     trace_of,
 )
-from asyncwait.conformance.running._talk import Listed
 from asyncwait.spec.scenario import Capability, Scenario, Trace
 from asyncwait.spec.texts import shortened
 
@@ -32,12 +32,7 @@ _LONGEST = 1_000
 
 
 class Broken(Struct, frozen=True):
-    """What is there in place of a trace where harness or backend broke, not the operator.
-
-    Args:
-        text: what is wrong.
-        output: what was printed meanwhile, the last of it.
-    """
+    """What is there in place of a trace where harness or backend broke, not the operator."""
 
     text: str
     output: str = ""
@@ -77,17 +72,8 @@ REAL_SECONDS = 10.0
 class Served:
     """A backend, none of whose code runs in this process.
 
-    Args:
-        name: of the backend.
-        crew: the processes that serve it.
-
     Attributes:
-        name: the same.
-        capabilities: what it can do.
-        expected_failures: rules that it is known to break, each with why and where.
-        batch: whether it plays many scenarios in about the time of one.
         spec: the version of the specification that it claims; empty for the newest.
-        lacking: what it says of capabilities that it does not have.
     """
 
     def __init__(self, name: str, crew: Crew) -> None:
@@ -151,9 +137,6 @@ def open_backend(
 
 def listed_backends(folder: str = "") -> Listed:
     """Return the names that are known.
-
-    Args:
-        folder: where modules may stand, besides where this process finds them.
 
     Raises:
         UnknownBackend: some family of backends can't even be refused.

@@ -1,20 +1,29 @@
-"""What a name of a backend stands for, and how one talks with the processes that serve it."""
+"""What a name of a backend stands for, and how one talks with the processes that serve it.
+
+Our own child says one JSON value on each line: an empty line when it runs, then `Hello` or
+`Refused` when it has loaded the backend, and then a `Told` for each scenario that it is asked for.
+An empty line asks for a batch to be played. Foreign programs speak less than this: see
+json-lines.md.
+"""
 
 import shlex
 import shutil
 import sys
-from collections.abc import Generator
-from typing import Protocol, TypeAlias
+from collections.abc import Generator, Mapping
+from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.running._names import UnknownBackend
-from asyncwait.conformance.running._talk import Asked, Hello, Refused, Told
-from asyncwait.spec import InvalidConfig
+from asyncwait.conformance.expected_failures import ExpectedFailures
+from asyncwait.conformance.running._backend import Lacks
+from asyncwait.conformance.running._names import Fault, UnknownBackend
+from asyncwait.spec import AsyncWaitError, InvalidConfig, MissingExtra
 from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
     NUMBERED,
+    Capability,
     Ending,
     EndingKind,
     Leg,
@@ -27,6 +36,74 @@ from asyncwait.spec.scenario import (
     trace_from_json,
 )
 from asyncwait.spec.texts import one_line
+
+
+class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
+    """What a backend says of itself.
+
+    Args:
+        spec: the version of the specification that it claims; empty for the newest.
+    """
+
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES
+    expected_failures: ExpectedFailures = {}
+    batch: bool = False
+    further: bool = False
+    spec: str = ""
+    lacking: Mapping[Capability, Lacks] = {}
+    protocol: int = 1
+    owes: bool = False
+
+
+class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
+    """Why there is no backend, which whoever asked for it can mend."""
+
+    text: str
+    needs: str = ""
+    extra: str = ""
+
+    @classmethod
+    def of(cls, error: AsyncWaitError) -> "Refused":
+        """Return what stands for `error`."""
+        if isinstance(error, MissingExtra):
+            return cls(str(error), error.needs, error.extra)
+        return cls(str(error))
+
+    @property
+    def error(self) -> AsyncWaitError:
+        """The error that it stands for."""
+        return MissingExtra(self.needs, self.extra) if self.extra else UnknownBackend(self.text)
+
+
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """What the child has to play: one scenario, or what it chooses of many."""
+
+    scenario: Scenario | None = None
+    further: dict[str, Scenario] | None = None
+
+
+class Told(Struct, frozen=True, omit_defaults=True):
+    """What came of a scenario.
+
+    Args:
+        trace: what was observed, as JSON of a Trace; empty for none.
+        name: of a further run; empty for the end of them.
+    """
+
+    trace: Raw = Raw()
+    error: str = ""
+    refused: Refused | None = None
+    name: str = ""
+    scenario: Scenario | None = None
+
+
+class Listed(Struct, frozen=True):
+    """The names that are known."""
+
+    names: tuple[str, ...]
+    broken: Mapping[str, str]
+    faults: tuple[Fault, ...] = ()
+
 
 START_SECONDS = 30.0
 """How long an interpreter and the suite itself may take to be there in a child."""
@@ -43,66 +120,11 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What reading a line raises that is no JSON, or other JSON than is expected."""
 
 
-class Speech(Protocol):
-    """How one talks with the processes that serve a backend."""
-
-    @property
-    def name(self) -> str:
-        """The name of the backend."""
-        ...
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """What starts such a process."""
-        ...
-
-    @property
-    def opening(self) -> bytes:
-        """What is sent first."""
-        ...
-
-    def greeting(self, patience: float) -> Greeting:
-        """Listen to what a process says first.
-
-        Raises:
-            UnknownBackend: it can't be had, or it is none.
-            MissingExtra: it needs a package that is not installed.
-        """
-        ...
-
-    def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
-        """Return the line that asks for `scenario`.
-
-        Args:
-            scenario: what is to be played.
-            number: of it.
-            protocol: the version that is spoken; see `Hello`.
-        """
-        ...
-
-    def astray(self, line: bytes, number: int, protocol: int) -> str:
-        """Return why `line` is not what comes for the request of that number; empty if it is."""
-        ...
-
-    def reply(self, line: bytes) -> Trace:
-        """Return what a line tells; how it is wrong, as the ending of a trace."""
-        ...
-
-    def lost(self, how: EndingKind, detail: str) -> Trace:
-        """Return what stands for a run whose process was lost."""
-        ...
-
-    def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:
-        """Return in words how a process was lost that still owed the answer to the opening."""
-        ...
-
-
 class InPython(Struct, frozen=True):
     """A backend that a factory in Python makes, served by our own child; see `_child`.
 
     Args:
         name: registered, or "module:callable".
-        folder: where its module may stand, besides where this process finds modules.
     """
 
     name: str
@@ -118,7 +140,12 @@ class InPython(Struct, frozen=True):
         return python_command(self.name, self.folder)
 
     def greeting(self, patience: float) -> Greeting:
-        """See `Speech`."""
+        """Listen to what a process says first.
+
+        Raises:
+            UnknownBackend: it can't be had, or it is none.
+            MissingExtra: it needs a package that is not installed.
+        """
         yield START_SECONDS
         line = yield START_PATIENCE * patience
         try:
@@ -131,23 +158,23 @@ class InPython(Struct, frozen=True):
         return said
 
     def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:  # noqa: ARG002 - ours never mix replies up
-        """See `Speech`."""
+        """Return the line that asks for `scenario`; `protocol` is the version that is spoken."""
         return msgspec.json.encode(Asked(scenario))
 
     def astray(self, line: bytes, number: int, protocol: int) -> str:  # noqa: ARG002 - see `request`
-        """See `Speech`."""
+        """Return why `line` is not what comes for the request of that number; empty if it is."""
         return ""
 
     def reply(self, line: bytes) -> Trace:
-        """See `Speech`."""
+        """Return what a line tells; how it is wrong, as the ending of a trace."""
         return trace_of(told_from(line))
 
     def lost(self, how: EndingKind, detail: str) -> Trace:
-        """See `Speech`: it is the operator that blocks our child, or ends it."""
+        """Return what stands for a lost run: the operator blocks our child, or ends it."""
         return failed(how, detail)
 
     def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:  # noqa: ARG002 - ours is sent nothing first
-        """See `Speech`."""
+        """Return in words how a process was lost that still owed the answer to the opening."""
         return detail
 
 
@@ -164,7 +191,6 @@ class Program(Struct, frozen=True):
 
     Args:
         name: "exec:" and its command.
-        command: what to start.
     """
 
     name: str
@@ -176,7 +202,7 @@ class Program(Struct, frozen=True):
         return msgspec.json.encode(Request(Scenario())) + b"\n"
 
     def greeting(self, patience: float) -> Greeting:
-        """See `Speech`: it may declare what it has, before it answers the opening."""
+        """See `InPython`: it may declare what it has, before it answers the opening."""
         line = yield START_PATIENCE * patience
         try:
             protocol = protocol_from_json(line)
@@ -188,12 +214,12 @@ class Program(Struct, frozen=True):
         return Hello(capabilities, protocol=protocol, owes=True)
 
     def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:
-        """See `Speech`."""
+        """See `InPython`."""
         told = number if protocol >= NUMBERED else None
         return msgspec.json.encode(Request(scenario, told))
 
     def astray(self, line: bytes, number: int, protocol: int) -> str:
-        """See `Speech`: a line without its number shows that the program has lost count."""
+        """See `InPython`: a line without its number shows that the program has lost count."""
         if protocol < NUMBERED:
             return ""
         try:
@@ -206,7 +232,7 @@ class Program(Struct, frozen=True):
         return f"it answered the wrong scenario: the reply must have number {number}, and has {got}"
 
     def reply(self, line: bytes) -> Trace:
-        """See `Speech`."""
+        """See `InPython`."""
         try:
             reply = reply_from_json(line)
         except InvalidConfig as error:
@@ -217,11 +243,11 @@ class Program(Struct, frozen=True):
         return replace(reply.trace, self_reported=True)
 
     def lost(self, how: EndingKind, detail: str) -> Trace:
-        """See `Speech`: nobody knows whether it was the operator."""
+        """See `InPython`: nobody knows whether it was the operator."""
         return failed("error", f"{_LOST.get(how, '')}{detail}")
 
     def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:
-        """See `Speech`: it was had, so that this is no wrong usage."""
+        """See `InPython`: it was had, so that this is no wrong usage."""
         first = f"the first scenario, {self.opening.decode().strip()}"
         answered = "it answered the handshake, and"
         if how == "blocked":
@@ -230,6 +256,10 @@ class Program(Struct, frozen=True):
         if how == "died":
             return f"{answered} ended before it answered {first}: {detail}"
         return f"the answer to {first}, is wrong: {detail}"
+
+
+Speech: TypeAlias = InPython | Program
+"""How one talks with the processes that serve a backend."""
 
 
 class _Numbered(Struct):
@@ -275,12 +305,8 @@ def exec_name(command: str) -> str:
     return EXEC + command
 
 
-def named(name: str, folder: str = "") -> InPython | Program:
+def named(name: str, folder: str = "") -> Speech:
     """Return what `name` stands for: "exec:" and a command, a registered name, module:callable.
-
-    Args:
-        name: of a backend.
-        folder: where a module may stand, besides where this process finds modules.
 
     Raises:
         UnknownBackend: the command can't be started.

@@ -1,14 +1,19 @@
-"""A timeline as data: what is drawn, before anybody says how.
+"""A timeline as data: what is drawn, before anybody says how; and as much of a long one as is read.
 
 Time is not linear in it. Each column is a step in the order of the events, and says at which
 millisecond it is; what happens in one instant stands side by side, cause before effect. Within one
 column things happen from the top to the bottom, and only one element comes out.
+
+Of a long one there is how it begins, what led to what is wrong, and its end. A scenario of
+thousands of elements that can't be made smaller would bury everything else.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 LaneKind: TypeAlias = Literal["record", "signal", "stray"]
 
@@ -46,9 +51,7 @@ class Span(Struct, frozen=True):
             for the next, is "held" once it is decided, or its call runs on, "late". Any other
             element is "passing". The source is "unread" while nobody asks it, the consumer is
             "away" while it does not wait, and the loop is "blocked".
-        since: number of the column in which it begins.
         until: that in which it ends.
-        text: what it is, in words.
     """
 
     kind: SpanKind
@@ -58,14 +61,7 @@ class Span(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """What happens at once.
-
-    Args:
-        kind: what.
-        column: its number.
-        text: the same in words, with all there is to say.
-        sign: a character or two that stand for it.
-    """
+    """What happens at once."""
 
     kind: MarkKind
     column: int
@@ -79,9 +75,6 @@ class Lane(Struct, frozen=True):
     Args:
         kind: "record"; "signal": a watermark, status, marker, barrier or request; "stray": an
             output or a call that belongs to no input; "track": source, consumer or operator.
-        label: what it is.
-        spans: what lasts.
-        marks: what happens at once.
     """
 
     kind: LaneKind | Literal["track"]
@@ -117,10 +110,7 @@ class Vertical(Struct, frozen=True):
     """What concerns all lanes at once.
 
     Args:
-        kind: what.
-        column: its number.
         way: it comes "in", or goes "out".
-        text: the same in words.
     """
 
     kind: VerticalKind
@@ -134,9 +124,6 @@ class Column(Struct, frozen=True):
 
     Args:
         at: ms since the leg began.
-        in_flight: how many records are called and not gone when it is over.
-        offends: it belongs to the instant in which something is wrong.
-        skipped: so many columns before it are not shown.
     """
 
     at: float
@@ -149,17 +136,9 @@ class Chart(Struct, frozen=True):
     """One leg.
 
     Args:
-        title: its mode and its capacity.
-        capacity: how many records may be in flight.
-        room: the same, with those that are finished and need none.
         columns: the steps, in order.
-        lanes: the rows, in input order; what belongs to no input stands behind them, and then the
-            tracks.
-        verticals: in the order of their columns.
-        ending: how the leg ended.
         wrong: what is wrong in it; empty for nothing.
         wrong_at: when, in ms.
-        hidden: so many lanes are not shown.
     """
 
     title: str
@@ -175,10 +154,95 @@ class Chart(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """All legs of a run, one below another.
-
-    Args:
-        charts: one for each leg.
-    """
+    """All legs of a run, one below another."""
 
     charts: tuple[Chart, ...]
+
+
+FIRST, AFTER, LAST = 3, 4, 2
+"""Columns that are shown: of the beginning, behind what is wrong, and of the end."""
+
+_At = TypeVar("_At", Mark, Vertical)
+
+
+def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
+    """Return a chart with at most so many columns, and so many lanes beside its tracks."""
+    shown = _shown(chart, max(columns, FIRST + AFTER + LAST + 2))
+    if len(shown) < len(chart.columns):
+        chart = _with_columns(chart, shown)
+    return _with_lanes(chart, lanes)
+
+
+def _shown(chart: Chart, most: int) -> Sequence[int]:
+    """Return the numbers of the columns that are shown."""
+    count = len(chart.columns)
+    if count <= most:
+        return range(count)
+    focus = _focus(chart)
+    until = min(count, max(focus + AFTER + 1, most - LAST))
+    since = max(0, until - (most - FIRST - LAST))
+    return sorted({*range(FIRST), *range(since, until), *range(count - LAST, count)})
+
+
+def _focus(chart: Chart) -> int:
+    """Return the last column of the instant that offends; the first column where none does."""
+    return max((n for n, column in enumerate(chart.columns) if column.offends), default=0)
+
+
+def _with_columns(chart: Chart, shown: Sequence[int]) -> Chart:
+    places = {number: place for place, number in enumerate(shown)}
+    columns = tuple(
+        replace(chart.columns[number], skipped=number - before - 1)
+        for before, number in zip([-1, *shown], shown, strict=False)
+    )
+    lanes = tuple(
+        replace(lane, spans=_spans(lane, shown), marks=_kept(lane.marks, places))
+        for lane in chart.lanes
+    )
+    verticals = _kept(chart.verticals, places)
+    return replace(chart, columns=columns, lanes=lanes, verticals=verticals)
+
+
+def _kept(found: Sequence[_At], places: dict[int, int]) -> tuple[_At, ...]:
+    return tuple(
+        replace(each, column=places[each.column]) for each in found if each.column in places
+    )
+
+
+def _spans(lane: Lane, shown: Sequence[int]) -> tuple[Span, ...]:
+    """Return the spans as far as they are seen."""
+    found = (
+        replace(
+            span, since=bisect_left(shown, span.since), until=bisect_right(shown, span.until) - 1
+        )
+        for span in lane.spans
+    )
+    return tuple(span for span in found if span.since <= span.until)
+
+
+def _with_lanes(chart: Chart, most: int) -> Chart:
+    """Leave out lanes in which nothing is seen, and those in which it is farthest off."""
+    others = [n for n, lane in enumerate(chart.lanes) if lane.kind != "track"]
+    if len(others) <= most:
+        return chart
+    focus = _focus(chart)
+    seen = [n for n in others if chart.lanes[n].spans or chart.lanes[n].marks]
+    nearest = sorted(seen, key=lambda n: (_distance(chart.lanes[n], focus), -n))[:most]
+    tracks = [n for n, lane in enumerate(chart.lanes) if lane.kind == "track"]
+    kept = tuple(chart.lanes[number] for number in sorted([*nearest, *tracks]))
+    return replace(chart, lanes=kept, hidden=len(chart.lanes) - len(kept))
+
+
+def _distance(lane: Lane, focus: int) -> int:
+    return min((abs(mark.column - focus) for mark in lane.marks), default=10**9)
+
+
+def instants(columns: Sequence[Column]) -> list[tuple[int, int]]:
+    """Return the first and the last column of each instant."""
+    found: list[tuple[int, int]] = []
+    for number, column in enumerate(columns):
+        if number and not column.skipped and columns[number - 1].at == column.at:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return found

@@ -13,11 +13,15 @@ from asyncwait.conformance.timeline._chart import (
     Timeline,
     Vertical,
 )
-from asyncwait.conformance.timeline._columns import Columns
-from asyncwait.conformance.timeline._draft import DraftLane, DraftSpan
-from asyncwait.conformance.timeline._records import Leg, record_lane
-from asyncwait.conformance.timeline._signals import request_lanes, signal_lane, stray_lanes
-from asyncwait.conformance.timeline._tracks import track_lanes
+from asyncwait.conformance.timeline._draft import Columns, DraftLane, DraftSpan
+from asyncwait.conformance.timeline._lanes import (
+    Leg,
+    record_lane,
+    request_lanes,
+    signal_lane,
+    stray_lanes,
+    track_lanes,
+)
 from asyncwait.conformance.timeline._words import ending_of
 from asyncwait.spec.scenario import Scenario, Trace
 

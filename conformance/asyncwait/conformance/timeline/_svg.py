@@ -1,17 +1,221 @@
-"""Draws a timeline as SVG."""
+"""Draws a timeline as SVG.
 
-from collections.abc import Sequence
+Of a leg that is bands for its instants, lanes with bars, lines and signs, what is in flight, and
+words below.
+"""
+
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
+from xml.sax.saxutils import escape
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline._chart import Chart, Timeline
-from asyncwait.conformance.timeline._crop import cropped
+from asyncwait.conformance.timeline._chart import (
+    Chart,
+    Lane,
+    Mark,
+    Span,
+    Timeline,
+    Vertical,
+    cropped,
+    instants,
+)
+from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._svg_chart import chart_lines, legend_lines
-from asyncwait.conformance.timeline._svg_lane import CELL, LEFT, quoted
 from asyncwait.conformance.timeline._svg_style import PATTERNS, STYLE
+from asyncwait.conformance.timeline._words import LONGEST, Entry, legend
 from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.texts import one_line, printable
+
+EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14
+"""Pixels: of the margin, of the labels, of a column, of a lane, and of a bar in it."""
+
+LETTER = 7.3
+"""Pixels of a character, for lines that have to be broken."""
+
+LONGEST_TEXT = 300
+"""Characters of a text in a picture."""
+
+
+def lane_lines(lane: Lane, top: int) -> Iterator[str]:
+    """Yield a lane, with its label."""
+    yield from labelled(lane.label, top)
+    y = top + ROW // 2
+    for span in lane.spans:
+        yield _span(span, y)
+    for mark in lane.seen:
+        yield _mark(mark, middle(mark.column), y)
+
+
+def labelled(label: str, top: int) -> Iterator[str]:
+    """Yield the label of a lane, and the line above it."""
+    full = f"<title>{quoted(label)}</title>"
+    yield f'<path class="grid" d="M{EDGE} {top}h{LEFT - 2 * EDGE}"/>'
+    yield f'<text x="{EDGE}" y="{top + ROW // 2 + 4}">{quoted(_short(label))}{full}</text>'
+
+
+LINES = {"waiting", "back-off", "passing"}
+"""Kinds of spans that are drawn as a line; the others are bars."""
+
+
+def _span(span: Span, y: int) -> str:
+    since = middle(span.since)
+    width = max(middle(span.until) - since, 4)
+    said = f"<title>{quoted(span.text)}</title>" if span.text else ""
+    return f'<path class="{span.kind}" d="{_shape(span.kind, since, width, y)}">{said}</path>'
+
+
+def sample(entry: Entry, x: int, y: int) -> str:
+    """Return what a legend shows of a kind of span, mark or vertical."""
+    match entry.what:
+        case "span":
+            return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
+        case "mark":
+            sign = SIGNS[entry.kind]
+            return _mark(Mark(entry.kind, 0, entry.words, sign), x + 11, y)
+        case "vertical":
+            return f'<path class="sig {entry.kind}" d="M{x + 11} {y - 9}v18"/>'
+
+
+def _shape(kind: str, x: int, width: int, y: int) -> str:
+    if kind in LINES:
+        return f"M{x} {y}h{width}"
+    height = BAR // 2 if kind == "late" else BAR
+    return f"M{x} {y - height // 2}h{width}v{height}h-{width}z"
+
+
+_BAD = {"raised", "misreturned", "failed", "deadline", "cancelled"}
+
+
+def _mark(mark: Mark, x: int, y: int) -> str:
+    """Draw a mark: a disc for what comes out, a dot for what comes in, a letter for the rest."""
+    title = f"<title>{quoted(mark.text)}</title>"
+    if mark.kind == "taken":
+        return f'<circle class="dot" cx="{x}" cy="{y}" r="4">{title}</circle>'
+    if mark.kind == "returned":
+        return f'<circle class="dot" cx="{x}" cy="{y}" r="3">{title}</circle>'
+    if mark.kind == "emitted":
+        return f'<path class="out" d="M{x} {y - 8}l8 8-8 8-8-8z">{title}</path>'
+    kind = "no" if mark.kind in _BAD else "dot"
+    letter = "no" if mark.kind in _BAD else ""
+    return (
+        f'<g>{title}<circle class="{kind}" cx="{x}" cy="{y}" r="7.5"/>'
+        f'<text class="m {letter}" x="{x}" y="{y + 3.5:g}">{quoted(mark.sign)}</text></g>'
+    )
+
+
+def left(column: int) -> int:
+    """Return where a column begins."""
+    return LEFT + CELL * column
+
+
+def middle(column: int) -> int:
+    """Return the middle of a column."""
+    return left(column) + CELL // 2
+
+
+def _short(label: str) -> str:
+    most = int((LEFT - 2 * EDGE) / LETTER)
+    shown = printable(label)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def quoted(plain: str) -> str:
+    """Return a text as it can stand in SVG, cut if it is long."""
+    return escape(one_line(plain, LONGEST_TEXT))
+
+
+HEAD, LINE = 44, 16
+"""Pixels: above the first lane, for title and milliseconds; and of a line of words."""
+
+
+def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
+    """Return one leg, and where it ends."""
+    first = top + HEAD
+    last = first + ROW * len(chart.lanes)
+    foot = last + ROW
+    lines = [
+        f'<text x="{EDGE}" y="{top + 18}" class="b">{quoted(chart.title)}</text>',
+        *_bands(chart, first, foot),
+        *(_vertical(each, first, foot) for each in chart.verticals),
+    ]
+    for number, lane in enumerate(chart.lanes):
+        lines += lane_lines(lane, first + ROW * number)
+    lines += _in_flight(chart, last)
+    words = list(_words(chart, width))
+    for number, (kind, said) in enumerate(words):
+        y = foot + 18 + LINE * number
+        lines.append(f'<text class="{kind}" x="{EDGE}" y="{y}">{quoted(said)}</text>')
+    return lines, foot + 22 + LINE * len(words)
+
+
+def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:
+    """Yield the lines below, each behind its kind."""
+    yield "ms", chart.ending
+    if chart.hidden:
+        yield "ms", f"{counted(chart.hidden, 'more lane is', 'more lanes are')} not shown"
+    if chart.wrong:
+        said = f"▲ at {chart.wrong_at:g} ms: {one_line(chart.wrong, LONGEST)}"
+        for line in wrap(said, int((width - 2 * EDGE) / LETTER)):
+            yield "wrong", line
+
+
+def _bands(chart: Chart, first: int, foot: int) -> Iterator[str]:
+    """Yield a band for each instant, with its time above."""
+    height = foot - first
+    free = 0.0
+    for number, (since, until) in enumerate(instants(chart.columns)):
+        x, width = left(since), CELL * (until - since + 1)
+        column = chart.columns[since]
+        if column.offends or number % 2 == 0:
+            kind = "bad" if column.offends else "band"
+            yield f'<path class="{kind}" d="M{x} {first}h{width}v{height}h-{width}z"/>'
+        if column.skipped:
+            yield f'<path class="gap" d="M{x} {first - 18}v{height + 18}">'
+            steps = counted(column.skipped, "step is", "steps are")
+            yield f"<title>{steps} not shown</title></path>"
+        said = f"{'▼ ' if column.offends else ''}{column.at:g}"
+        y = first - 6 if x >= free else first - 18
+        free = x + 3 + len(said) * LETTER if x >= free else free
+        yield f'<text class="ms" x="{x + 3}" y="{y}">{said}</text>'
+
+
+def _vertical(vertical: Vertical, first: int, foot: int) -> str:
+    kind = "end" if vertical.kind == "end" else "sig"
+    return (
+        f'<path class="{kind} {vertical.way}" d="M{middle(vertical.column)} {first}V{foot}">'
+        f"<title>{quoted(vertical.text)}</title></path>"
+    )
+
+
+def _in_flight(chart: Chart, top: int) -> Iterator[str]:
+    """Yield how many records are in flight behind each column."""
+    yield from labelled(f"in flight, of {chart.capacity}", top)
+    most = ROW - 6
+    for number, column in enumerate(chart.columns):
+        x = left(number)
+        if count := column.in_flight:
+            kind = "over" if count > chart.room else "full" if count >= chart.capacity else "room"
+            height = max(3, most * count // chart.capacity) if kind == "room" else most
+            low = top + ROW - 3 - height
+            yield f'<path class="{kind}" d="M{x} {low}h{CELL}v{height}h-{CELL}z"/>'
+        y = top + ROW // 2 + 4
+        yield f'<text class="n" x="{middle(number)}" y="{y}">{column.in_flight}</text>'
+
+
+def legend_lines(charts: Sequence[Chart], y: int, width: int) -> tuple[list[str], int]:
+    """Return what the signs mean, as far as there are some, and where that ends."""
+    lines, x = list[str](), EDGE
+    for entry in legend(charts):
+        needed = int(len(entry.words) * LETTER) + 40
+        if x + needed > width:
+            x, y = EDGE, y + 22
+        lines.append(sample(entry, x, y + 10))
+        lines.append(f'<text class="ms" x="{x + 28}" y="{y + 14}">{quoted(entry.words)}</text>')
+        x += needed
+    return lines, y + 28
+
 
 LEAST_WIDTH = 560
 """Pixels: the legend and the words about the end need room, too."""
@@ -52,13 +256,7 @@ def write_svg(
 
 
 def svg_of(timeline: Timeline, *, title: str, alone: bool = True) -> str:
-    """Return a timeline as SVG.
-
-    Args:
-        timeline: what is drawn.
-        title: what it shows.
-        alone: it stands alone; without, the page that it stands in holds `STYLE` and `PATTERNS`.
-    """
+    """Return a timeline as SVG."""
     charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline.charts]
     width = max([LEFT + CELL * (len(chart.columns) + 1) for chart in charts] + [LEAST_WIDTH])
     lines, y = list[str](), 0

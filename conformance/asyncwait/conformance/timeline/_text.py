@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from textwrap import wrap
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline
-from asyncwait.conformance.timeline._crop import cropped, instants
+from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline, cropped, instants
 from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._legend import Entry, legend
-from asyncwait.conformance.timeline._words import LONGEST, MARK
+from asyncwait.conformance.timeline._words import LONGEST, MARK, Entry, legend
 from asyncwait.spec import texts
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import one_line, printable, shortened
@@ -101,12 +99,7 @@ def _fitting(chart: Chart, width: int) -> "_Sheet":
 
 
 class _Sheet:
-    """A chart, and where its columns begin.
-
-    Args:
-        chart: what is drawn.
-        most: characters of a line.
-    """
+    """A chart, and where its columns begin."""
 
     def __init__(self, chart: Chart, most: int) -> None:
         self.chart = chart

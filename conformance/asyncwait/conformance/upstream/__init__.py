@@ -3,8 +3,7 @@
 `cases.toml` has the answers; `python -m asyncwait.conformance.upstream` prints the page of them.
 """
 
-from asyncwait.conformance.upstream._cases import UpstreamTest, upstream_tests
-from asyncwait.conformance.upstream._page import upstream_page
+from asyncwait.conformance.upstream._cases import UpstreamTest, upstream_page, upstream_tests
 from asyncwait.spec.exports import claim_exports
 
 __all__ = ["UpstreamTest", "upstream_page", "upstream_tests"]

@@ -1,8 +1,6 @@
 """Vectors are made of the examples of all rules, and backends are held to them."""
 
-from asyncwait.conformance.vectors._made import made_vectors
-from asyncwait.conformance.vectors._run import Found, run_vectors
-from asyncwait.conformance.vectors._unique import has_one_outcome
+from asyncwait.conformance.vectors._vectors import Found, has_one_outcome, made_vectors, run_vectors
 from asyncwait.spec.exports import claim_exports
 
 __all__ = ["Found", "has_one_outcome", "made_vectors", "run_vectors"]

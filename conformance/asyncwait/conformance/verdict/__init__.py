@@ -1,12 +1,16 @@
 """From judgements to a verdict."""
 
-from asyncwait.conformance.verdict._causes import SYMPTOMS, Cause, Failed, Failing, find_causes
 from asyncwait.conformance.verdict._tally import (
+    SYMPTOMS,
     Case,
+    Cause,
+    Failed,
+    Failing,
     Failure,
     Failures,
     Tally,
     failures_of,
+    find_causes,
 )
 from asyncwait.conformance.verdict._verdict import (
     EXIT_CODES,

@@ -7,11 +7,18 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance._counted import counted, runs_in_error
+from asyncwait.conformance._words import counted, runs_in_error
 from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
 from asyncwait.conformance.running import Lacking, missing_text
-from asyncwait.conformance.verdict._causes import Cause, Failing, find_causes
-from asyncwait.conformance.verdict._tally import Case, Count, Failure, Tally
+from asyncwait.conformance.verdict._tally import (
+    Case,
+    Cause,
+    Count,
+    Failing,
+    Failure,
+    Tally,
+    find_causes,
+)
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 from asyncwait.spec.texts import name_of
@@ -34,13 +41,7 @@ def _expected_failures_said(expired: Mapping[str, date], stale: Iterable[str]) -
 
 
 def _newer_said(spec: str, newest: str, statuses: Mapping[str, str]) -> str:
-    """Return what is to be told of rules that do not decide.
-
-    Args:
-        spec: the version that the backend claims.
-        newest: the version of the newest rule.
-        statuses: what became of each newer rule that applies, by its id.
-    """
+    """Return what is to be told of rules that do not decide."""
     if not statuses:
         return ""
     said = f"; advisory: of {counted(len(statuses), 'rule')} newer than {spec} it"
@@ -98,18 +99,7 @@ def worst(words: Iterable[Word]) -> Word:
 
 
 class RuleResult(Struct, frozen=True):
-    """What the suite says of one rule.
-
-    Args:
-        rule: the rule.
-        status: see `Status`.
-        applied: how often its premise held, over all traces.
-        broken: in how many traces it was broken.
-        failures: the easiest of those to read.
-        note: why the status is what it is, where that is not plain.
-        kinds: of the expected failures that there are for it, where they say so.
-        is_newer: it came after the version of the specification that the backend claims.
-    """
+    """What the suite says of one rule."""
 
     rule: Rule
     status: Status
@@ -151,23 +141,8 @@ class Verdict(Struct, frozen=True):
     """What the suite says of one backend.
 
     Args:
-        backend: its name.
-        results: one for each rule, in the order of the chapters.
-        causes: the broken rules that explain all of them, the best explanation first.
-        scenarios: how many were judged.
-        planned: how many there are.
-        errors: what went wrong with harness or backend, apart from the operator.
         seconds: how long it took.
-        seed: of the generated scenarios.
-        in_error: the cases of which nothing could be judged.
         stopped: why not everything was played; empty if everything was.
-        self_reported: the traces are the backend's own words, not the harness's.
-        capabilities: what the backend declares; it is held to nothing else.
-        seems: profiles that it does not declare, and seems to have.
-        known: in how many scenarios it shows what it is known for, so that what follows there
-            does not count.
-        stale: expected failures of a file that match nothing, each with the reason.
-        expired: rules whose expected failures count no more, each with the day on which it ended.
         spec: the version of the specification that the backend claims; empty for the newest.
         spared: how many scenarios are left out, because they can't convict by the rules that were
             asked for.

@@ -1,14 +1,15 @@
 """The contract of the task mailbox on which an operator runs; its rules are those of MBX."""
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.mailbox._loop import CallAt, Loop
 from asyncwait.spec.mailbox._mailbox import (
     HIGHEST,
     MAIN,
+    CallAt,
     Controller,
     DefaultAction,
     Description,
     Executor,
+    Loop,
     Mail,
     Mailbox,
     MailboxClosedError,

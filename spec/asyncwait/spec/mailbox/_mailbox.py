@@ -1,4 +1,4 @@
-"""The contract of a task mailbox: many senders, one taker, and the loop that runs what comes.
+"""The contract of the task mailbox, and the loop that it and an operator run on.
 
 A mailbox belongs to the task that opened it, and to that task's thread. From any thread: what
 sends (`execute`, `submit`), what steers the loop (`suspend`, `all_actions_completed`,
@@ -6,15 +6,38 @@ sends (`execute`, `submit`), what steers the loop (`suspend`, `all_actions_compl
 thread alone.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from enum import Enum
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from asyncwait.spec._errors import AsyncWaitError
-from asyncwait.spec.mailbox._loop import Loop
+
+CallAt: TypeAlias = Callable[[float, Callable[[], object]], asyncio.TimerHandle]
+
+
+class Loop(Struct, frozen=True):
+    """The loop that an operator was opened on.
+
+    Args:
+        time: its clock, in seconds, and the only one that an operator knows; for any thread.
+        call_soon_threadsafe: runs a function on the loop soon; for any thread.
+        call_at: runs a function at a time of the clock; None on trio, where only tasks sleep.
+    """
+
+    time: Callable[[], float]
+    call_soon_threadsafe: Callable[[Callable[[], object]], Any]
+    call_at: CallAt | None
+
+    def call_from_thread(self, function: Callable[[], object]) -> None:
+        """Run `function` on the loop soon, or never if the loop is closed."""
+        with suppress(RuntimeError):  # what a closed asyncio loop raises; trio's is a kind of it
+            self.call_soon_threadsafe(function)
+
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from asyncwait.spec._errors import AsyncWaitError
 from asyncwait.spec.rules._registry import RULE_ID, rules
 
-MODULES = ("_operator", "_function", "_config", "_retry", "_elements", "_errors")
+MODULES = ("_operator", "_function", "_config", "_elements", "_errors")
 """Where the contract is written, in the order in which one reads it."""
 
 APART = frozenset(
@@ -45,9 +45,6 @@ class Promise(Struct, frozen=True):
 
     Args:
         owner: whose docstring it is, for example "OpenOperator".
-        sentence: in one line.
-        rules: the ids of the rules that it is.
-        because: why it is none, or what is to be said besides.
     """
 
     owner: str

@@ -132,12 +132,7 @@ class Chapter(Struct, frozen=True):
 
 
 class _Paragraph(Struct, frozen=True):
-    """Lines without an empty one between them, joined by spaces.
-
-    Args:
-        line: number of the first line.
-        text: the lines.
-    """
+    """Lines without an empty one between them, joined by spaces."""
 
     line: int
     text: str
@@ -203,10 +198,6 @@ def parse_chapters(
 ) -> tuple[Chapter, ...]:
     """Read all chapters.
 
-    Args:
-        texts: by file name, in reading order.
-        retired: ids that may not be used again.
-
     Raises:
         MalformedRules: a chapter or its name breaks its form, or two are of one area.
     """
@@ -221,11 +212,6 @@ def parse_chapters(
 
 def parse_chapter(file: str, text: str, retired: frozenset[str] = frozenset()) -> Chapter:
     """Read one chapter.
-
-    Args:
-        file: its name.
-        text: Markdown.
-        retired: ids that may not be used again.
 
     Raises:
         MalformedRules: it, or its name, breaks its form.

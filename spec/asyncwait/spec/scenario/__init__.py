@@ -10,14 +10,6 @@ from asyncwait.spec.scenario._capability import (
     needs,
     profiles_of,
 )
-from asyncwait.spec.scenario._json import (
-    ID_DIGITS,
-    id_of,
-    key_of,
-    scenarios_from_json,
-    scenarios_to_json,
-    size_of,
-)
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
 from asyncwait.spec.scenario._plan import (
@@ -29,12 +21,18 @@ from asyncwait.spec.scenario._plan import (
     StepKind,
 )
 from asyncwait.spec.scenario._scenario import (
+    ID_DIGITS,
     Crash,
     Scenario,
     SinkStep,
     SnapshotRequest,
     Timed,
+    id_of,
     identity,
+    key_of,
+    scenarios_from_json,
+    scenarios_to_json,
+    size_of,
 )
 from asyncwait.spec.scenario._trace import (
     Blocked,

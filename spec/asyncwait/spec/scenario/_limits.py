@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
 
+import msgspec
 from msgspec import Meta, Struct
 
 from asyncwait.spec._elements import HIGHEST, Element, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.texts import one_line
 
 T = TypeVar("T")
 
@@ -166,3 +168,31 @@ def _chain(name: str, element: Element) -> Iterator[Element]:
         yield snapshot
         yield from snapshot.in_flight
         snapshot = snapshot.upstream
+
+
+_LONGEST = 600
+"""Characters of what is told of a document that can't be read: it may repeat what stands there."""
+
+
+def decoded(data: bytes, kind: Any, breaks: str, is_not: str) -> Any:
+    """Return what `data` holds.
+
+    Args:
+        data: JSON in UTF-8, it is hoped.
+        kind: the type to read.
+        breaks: what to say where it is JSON of another kind, "the trace breaks its schema".
+        is_not: what to say where it is none.
+
+    Raises:
+        InvalidConfig: it can't be read, or is beyond a limit; the message says where.
+    """
+    if len(data) > LIMITS.bytes:
+        raise InvalidConfig(f"{breaks}: expected at most {LIMITS.bytes} bytes, got {len(data)}")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise InvalidConfig(f"{breaks}: {one_line(error, _LONGEST)}") from error
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InvalidConfig(f"{is_not}: {one_line(error, _LONGEST)}") from error
+    except RecursionError as error:
+        raise InvalidConfig(f"{breaks}: expected at most {LIMITS.levels} levels") from error

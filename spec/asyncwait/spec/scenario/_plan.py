@@ -5,8 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from asyncwait.spec._config import Retry
 from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._retry import Retry
 from asyncwait.spec.scenario._limits import (
     Items,
     OneOrMore,

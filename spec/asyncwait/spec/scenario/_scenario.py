@@ -4,11 +4,13 @@ Times are whole milliseconds since the run began. A plan belongs to a value: the
 value follows step k of its plan (the last step once they run out), counted by the harness.
 """
 
+import hashlib
 import json
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig
@@ -29,6 +31,7 @@ from asyncwait.spec.scenario._limits import (
     Timeout,
     Turns,
     Wait,
+    decoded,
     require_between,
     require_element,
     require_limits,
@@ -361,3 +364,49 @@ def identity(value: Any) -> str:
         return _CANONICAL.encode(value)
     except (TypeError, ValueError):
         return repr(value)
+
+
+def scenarios_to_json(scenarios: tuple[Scenario, ...]) -> bytes:
+    """Return `scenarios` as JSON."""
+    return msgspec.json.encode(scenarios)
+
+
+def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
+    """Read scenarios from JSON.
+
+    Raises:
+        InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
+    """
+    scenarios: tuple[Scenario, ...] = decoded(
+        data,
+        tuple[Scenario, ...],
+        "the scenarios break their schema",
+        "the scenarios are not JSON",
+    )
+    return scenarios
+
+
+ID_DIGITS = 8
+"""Of an id: of ten thousand scenarios two have the same one in one case out of a hundred."""
+
+
+def key_of(scenario: Scenario) -> bytes:
+    """Return what identifies a scenario: its JSON, in which what stands at its default is left out.
+
+    Its name says nothing of what is played, and stays out too.
+    """
+    return msgspec.json.encode(msgspec.structs.replace(scenario, name=""))
+
+
+def size_of(scenario: Scenario) -> tuple[int, bytes]:
+    """Return by what scenarios are compared: the length of their key, then the key.
+
+    So a scenario is smaller where more of it stands at its default, or where its numbers are.
+    """
+    key = key_of(scenario)
+    return len(key), key
+
+
+def id_of(scenario: Scenario) -> str:
+    """Return the id under which people speak of a scenario: eight hexadecimal digits of its key."""
+    return hashlib.sha256(key_of(scenario)).hexdigest()[:ID_DIGITS]

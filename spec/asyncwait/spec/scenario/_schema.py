@@ -52,14 +52,7 @@ def schema() -> Schema:
 
 
 def schema_of(title: str, about: str, whole: Schema, parts: Schema) -> Schema:
-    """Return a JSON Schema.
-
-    Args:
-        title: of it.
-        about: what it describes.
-        whole: what a document is.
-        parts: what that refers to, by name.
-    """
+    """Return a JSON Schema."""
     schema: Schema = _null_last(
         {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -73,11 +66,7 @@ def schema_of(title: str, about: str, whole: Schema, parts: Schema) -> Schema:
 
 
 def described_parts(*kinds: Any) -> tuple[tuple[Schema, ...], Schema]:
-    """Return the schemas of `kinds`, and by name all the parts that they refer to.
-
-    Args:
-        kinds: types that hold scenarios.
-    """
+    """Return the schemas of `kinds`, and by name all the parts that they refer to."""
     roots, parts = msgspec.json.schema_components(kinds)
     for name in ("Handler", "Step"):
         parts[name]["allOf"] = _errors(parts[name]["properties"]["does"])

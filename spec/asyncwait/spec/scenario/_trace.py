@@ -10,8 +10,7 @@ from msgspec import Meta, Struct
 
 from asyncwait.spec._config import Mode
 from asyncwait.spec._elements import Element, Record, Snapshot
-from asyncwait.spec.scenario._json import decoded
-from asyncwait.spec.scenario._limits import require_flat, require_flat_element
+from asyncwait.spec.scenario._limits import decoded, require_flat, require_flat_element
 
 Moment: TypeAlias = Annotated[float, Meta(ge=0, description="When: ms since the leg began.")]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]

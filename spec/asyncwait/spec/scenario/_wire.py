@@ -22,7 +22,7 @@ from asyncwait.spec.scenario._capability import (
     Capability,
     declared,
 )
-from asyncwait.spec.scenario._json import decoded
+from asyncwait.spec.scenario._limits import decoded
 from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._trace import Trace, require_flat_trace
 

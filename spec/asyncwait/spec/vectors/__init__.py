@@ -5,15 +5,16 @@ vectors.md.
 """
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.vectors._files import (
+from asyncwait.spec.vectors._vector import (
     FORMAT,
+    Outcome,
+    Vector,
     VectorFile,
+    outcome_of,
     shipped_vectors,
     vectors_from_json,
     vectors_to_json,
 )
-from asyncwait.spec.vectors._outcome import Outcome, outcome_of
-from asyncwait.spec.vectors._vector import Vector
 
 __all__ = [
     "FORMAT",

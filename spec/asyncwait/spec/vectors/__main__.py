@@ -2,6 +2,6 @@
 
 import sys
 
-from asyncwait.spec.vectors._schema import schema_text
+from asyncwait.spec.vectors._vector import schema_text
 
 sys.stdout.write(schema_text())

@@ -4,7 +4,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from asyncwait.backends.faulty._naming import name_of, sentence_of
+from asyncwait.backends.faulty._gallery import name_of, sentence_of
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, TaskMailbox
 from asyncwait.spec.mailbox import DefaultAction, Loop, OpenProcessor, Processor
 

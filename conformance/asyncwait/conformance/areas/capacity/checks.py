@@ -47,14 +47,7 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
 def _second_that_waits(
     leg: LegHistory, first: Item, rest: Rest, snapshots: Mapping[int, int]
 ) -> Item | None:
-    """Return the second element of the source that waits behind `first`, or with it.
-
-    Args:
-        leg: of which the elements are.
-        first: the first that waits.
-        rest: when.
-        snapshots: the numbers of the events at which Snapshots came out, by their barrier's place.
-    """
+    """Return the second element of the source that waits behind `first`, or with it."""
     restored = 0 if leg.restored is None else len(leg.restored.in_flight)
     taken = (leg.items[pos] for pos in range(max(first.pos, restored), rest.known))
     out = ((item, snapshots.get(item.pos, item.emitted_seq)) for item in taken)

@@ -140,7 +140,11 @@ NEAR_MISSES: tuple[NearMiss, ...] = (
                 timeout=80,
                 inputs=at(0, Record("a", 0), Record("a", 1), Record("a", 2)),
                 plans=(
-                    Plan("a", (Step(80, results=("a1",)),), Handler("reply", ("late",), blocks=40)),
+                    Plan(
+                        "a",
+                        (Step(after=80, results=("a1",)),),
+                        Handler("reply", ("late",), blocks=40),
+                    ),
                 ),
                 handled=True,
             ),

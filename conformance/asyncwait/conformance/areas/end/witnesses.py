@@ -391,7 +391,7 @@ NEAR_MISSES: tuple[NearMiss, ...] = (
         NearMiss(
             "END-19",
             one_leg(
-                Scenario(inputs=at(0, A), hooks="plain", wrong_argument=argument),  # type: ignore[arg-type]
+                Scenario(inputs=at(0, A), hooks="plain", wrong_argument=argument),
                 ends("hung", 0),
                 "0: waits",
             ),
@@ -481,7 +481,7 @@ NEAR_MISSES: tuple[NearMiss, ...] = (
         one_leg(
             Scenario(
                 inputs=at(0, A) + at(40, B),
-                plans=(Plan("a", (Step(40, blocks=40),)), never("b")),
+                plans=(Plan("a", (Step(after=40, blocks=40),)), never("b")),
                 cancel_at=40,
             ),
             ends("left", 40),

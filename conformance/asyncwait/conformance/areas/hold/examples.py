@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from asyncwait.conformance.evidence import Example, at, never, raises, replies
+from asyncwait.conformance.evidence import Example, at, examples_of, never, raises, replies
 from asyncwait.spec import Barrier, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import Crash, Plan, PlannedRetry, Scenario, SinkStep, Step
 
@@ -19,109 +19,85 @@ def _scenario(*plans: Plan, **fields: Any) -> Scenario:
     return Scenario(plans=plans, **fields)
 
 
+_example = examples_of(_scenario)
+
 EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "behind-one-slow-call",
-        ("HOLD-1", "HOLD-2", "HOLD-3"),
+    _example(
+        "behind-one-slow-call: HOLD-1, HOLD-2, HOLD-3",
         "a takes 200 ms; meanwhile three others are called and held, one after the other.",
-        _scenario(
-            replies("a", 200, "a1"),
-            *(replies(value, 40, f"{value}1") for value in "bcde"),
-        ),
+        replies("a", 200, "a1"),
+        *(replies(value, 40, f"{value}1") for value in "bcde"),
     ),
-    Example(
-        "behind-one-slow-call-until-enough-is-held",
-        ("HOLD-2", "HOLD-3", "HOLD-4"),
+    _example(
+        "behind-one-slow-call-until-enough-is-held: HOLD-2, HOLD-3, HOLD-4",
         "With room for one, c is the last that is called before a has come out.",
-        _scenario(
-            replies("a", 400, "a1"),
-            *(replies(value, 40, f"{value}1") for value in "bcde"),
-            max_held=1,
-        ),
+        replies("a", 400, "a1"),
+        *(replies(value, 40, f"{value}1") for value in "bcde"),
+        max_held=1,
     ),
-    Example(
-        "called-for-a-consumer-that-pauses",
-        ("HOLD-3", "HOLD-4"),
+    _example(
+        "called-for-a-consumer-that-pauses: HOLD-3, HOLD-4",
         "The consumer pauses for 800 ms; five of twelve records are called, at most.",
-        _scenario(*_quick(*range(12)), inputs=at(0, *_MANY), sink=(SinkStep("pause", 800),)),
+        *_quick(*range(12)),
+        inputs=at(0, *_MANY),
+        sink=(SinkStep("pause", 800),),
     ),
-    Example(
-        "held-in-unordered-mode",
-        ("HOLD-1", "HOLD-2", "HOLD-3", "HOLD-5"),
+    _example(
+        "held-in-unordered-mode: HOLD-1, HOLD-2, HOLD-3, HOLD-5",
         "A watermark holds the results behind it up until a has come out; a snapshot holds all.",
-        _scenario(
-            replies("a", 200, "a1"),
-            *(replies(value, 40, f"{value}1") for value in "bcd"),
-            mode="unordered",
-            inputs=at(0, A, Watermark(1), B, C, D) + at(120, Barrier(1)),
-            max_held=4,
-        ),
+        replies("a", 200, "a1"),
+        *(replies(value, 40, f"{value}1") for value in "bcd"),
+        mode="unordered",
+        inputs=at(0, A, Watermark(1), B, C, D) + at(120, Barrier(1)),
+        max_held=4,
     ),
-    Example(
-        "watermarks-are-finished-from-birth",
-        ("HOLD-1",),
+    _example(
+        "watermarks-are-finished-from-birth: HOLD-1",
         "Two watermarks are held like finished records, and b is called behind them.",
-        _scenario(
-            replies("a", 120, "a1"),
-            replies("b", 40, "b1"),
-            inputs=at(0, A, Watermark(1), Watermark(2), B),
-            capacity=2,
-            max_held=2,
-        ),
+        replies("a", 120, "a1"),
+        replies("b", 40, "b1"),
+        inputs=at(0, A, Watermark(1), Watermark(2), B),
+        capacity=2,
+        max_held=2,
     ),
-    Example(
-        "a-back-off-is-not-finished",
-        ("HOLD-2",),
+    _example(
+        "a-back-off-is-not-finished: HOLD-2",
         "a fails and backs off; its slot is not free for another call.",
-        _scenario(
-            Plan("a", (Step("raise", 40, error="ValueError"), Step(after=40, results=("a1",)))),
-            *(replies(value, 40, f"{value}1") for value in "bcde"),
-            retry=PlannedRetry(initial=200),
-        ),
+        Plan("a", (Step("raise", 40, error="ValueError"), Step(after=40, results=("a1",)))),
+        *(replies(value, 40, f"{value}1") for value in "bcde"),
+        retry=PlannedRetry(initial=200),
     ),
-    Example(
-        "a-snapshot-while-results-are-held",
-        ("HOLD-5", "SNAP-2", "REST-1"),
+    _example(
+        "a-snapshot-while-results-are-held: HOLD-5, SNAP-2, REST-1",
         "At 120 three records are finished and held; after the crash all four are called anew.",
-        _scenario(
-            replies("a", 400, "a1"),
-            *(replies(value, 40, f"{value}1") for value in "bcd"),
-            inputs=at(0, A, B, C, D) + at(120, Barrier(1)),
-            crashes=(Crash(160),),
-        ),
+        replies("a", 400, "a1"),
+        *(replies(value, 40, f"{value}1") for value in "bcd"),
+        inputs=at(0, A, B, C, D) + at(120, Barrier(1)),
+        crashes=(Crash(160),),
     ),
-    Example(
-        "restored-with-room-for-results",
-        ("HOLD-1", "HOLD-2"),
+    _example(
+        "restored-with-room-for-results: HOLD-1, HOLD-2",
         "Of six that are restored two are called at once, and others as these are finished.",
-        _scenario(
-            replies("a", 200, "a1"),
-            *_quick(1, 2, 3, 4, 5),
-            inputs=(),
-            restore=Snapshot(9, (A, *_MANY[1:6])),
-        ),
+        replies("a", 200, "a1"),
+        *_quick(1, 2, 3, 4, 5),
+        inputs=(),
+        restore=Snapshot(9, (A, *_MANY[1:6])),
     ),
-    Example(
-        "late-and-held",
-        ("HOLD-3", "TIME-3"),
+    _example(
+        "late-and-held: HOLD-3, TIME-3",
         "While the consumer pauses, a and b are finished by their deadlines, and held.",
-        _scenario(
-            never("a", "a?"),
-            never("b", "b?"),
-            *(replies(value, 40, f"{value}1") for value in "cde"),
-            timeout=120,
-            handled=True,
-            sink=(SinkStep("pause", 400),),
-        ),
+        never("a", "a?"),
+        never("b", "b?"),
+        *(replies(value, 40, f"{value}1") for value in "cde"),
+        timeout=120,
+        handled=True,
+        sink=(SinkStep("pause", 400),),
     ),
-    Example(
-        "failing-behind-what-is-held",
-        ("HOLD-2", "FAIL-2"),
+    _example(
+        "failing-behind-what-is-held: HOLD-2, FAIL-2",
         "d is called because b and c are held; it fails, and that waits for nobody.",
-        _scenario(
-            never("a"),
-            *(replies(value, 40, f"{value}1") for value in "bc"),
-            raises("d", 40),
-        ),
+        never("a"),
+        *(replies(value, 40, f"{value}1") for value in "bc"),
+        raises("d", 40),
     ),
 )

@@ -10,14 +10,7 @@ from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Outcome
 
 
 class Repetition(Struct, frozen=True, eq=False):
-    """One call that repeats another.
-
-    Args:
-        item: the record.
-        before: the call that it repeats.
-        call: itself.
-        reasons: what the call before may have come to that was a reason for it.
-    """
+    """One call that repeats another."""
 
     item: Item
     before: Call

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.areas.retry._repetitions import (
     Repetition,
     Waits,

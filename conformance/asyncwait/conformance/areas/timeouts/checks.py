@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import (
     NEVER,
     TURN,

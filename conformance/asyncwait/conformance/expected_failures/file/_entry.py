@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance._nearest import nearest
+from asyncwait.conformance._words import nearest
 from asyncwait.conformance.expected_failures import TRAIT_NAMES, ExpectedFailure, Kind
 from asyncwait.spec import InvalidConfig
 
@@ -20,9 +20,6 @@ class How(Struct, frozen=True):
     """One way in which a rule is broken: any other speaks against the backend.
 
     Args:
-        finding: the kind of finding; see `kind_of`.
-        needs: what each scenario has in which it is broken so; see `ExpectedFailure`.
-        seldom: only generated scenarios show it, and those of another seed may not.
         examples: names of those that show it, and no other does; None for any.
     """
 
@@ -36,16 +33,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     """A rule that is known to be broken.
 
     Args:
-        rule: its id.
         kind: what becomes of it: a "regression" is to be mended, what is "unsupported" stays, and
             what is of the "future" comes with a later version.
-        reason: why it is broken.
-        link: where that is followed.
-        expires: the last day on which the entry counts.
         backend: name of the only backend that it is about; empty for each that is verified.
-        seldom: so few scenarios show it that a verification may come across none.
-        how: the ways in which it is broken; none for any, as in files that were written before
-            entries said so.
     """
 
     rule: str
@@ -110,10 +100,6 @@ def read_entries(file: Path) -> tuple[Entry, ...]:
 
 def entries_of(text: str, name: str) -> tuple[Entry, ...]:
     """Return the entries that stand in `text`.
-
-    Args:
-        text: TOML.
-        name: of the file, for errors.
 
     Raises:
         InvalidConfig: it is wrong; the message names the file, the entry and the key.

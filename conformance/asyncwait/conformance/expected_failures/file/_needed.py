@@ -25,12 +25,7 @@ MOST_EXAMPLES = 50
 
 
 class Shown(Struct, frozen=True):
-    """A way in which a rule is broken, as a run shows it.
-
-    Args:
-        how: the way.
-        shared: all that each scenario has in which it shows.
-    """
+    """A way in which a rule is broken, as a run shows it."""
 
     how: How
     shared: frozenset[str]
@@ -47,12 +42,6 @@ def needed(
     What comes behind an expected violation does not count any more; an entry for it would match
     nothing in the next run. What comes with one, in the same instant, may come alone with another
     seed: so each of those has an entry, unless one of them has had one before.
-
-    Args:
-        runs: what was played where something was broken, with the first violation of each rule.
-        expected_failures: those that stay, by the id of the rule.
-        deciding: rules whose violations count.
-        old: rules that have been expected.
     """
     found: set[str] = set()
     for scenario, broken in runs:
@@ -70,11 +59,6 @@ def ways_of(
 
     A way is a kind of finding, and what its scenarios have in common beyond what is common where
     the rule applies. So the same failure in a scenario of another seed is of the same way.
-
-    Args:
-        tally: what a run has shown.
-        own: what the backend says itself.
-        rules: ids of those that are to be expected to fail.
     """
     expected_failures = {**own, **dict.fromkeys(rules, (ExpectedFailure("needed"),))}
     found: dict[str, dict[str, list[Case]]] = {rule: defaultdict(list) for rule in rules}
@@ -89,11 +73,7 @@ def ways_of(
 
 
 class _Usual:
-    """What scenarios have, whether a rule is broken in them or not.
-
-    Args:
-        tally: what was judged.
-    """
+    """What scenarios have, whether a rule is broken in them or not."""
 
     def __init__(self, tally: Tally) -> None:
         self._judged = [(traits_of(scenario), rules) for scenario, rules in tally.applied]
@@ -115,13 +95,7 @@ def _shown(kind: str, cases: Sequence[Case], usual: Mapping[str, float]) -> Show
 
 
 def merged(old: Iterable[How], shown: Iterable[Shown], *, keeps: bool) -> tuple[How, ...]:
-    """Return the ways of an entry after a run: those that show, and those that may in another.
-
-    Args:
-        old: of the entry so far.
-        shown: what the run has shown.
-        keeps: whether it says nothing of what it does not show.
-    """
+    """Return the ways of an entry after a run: those that show, and those that may in another."""
     ways = {way.finding: way for way in old}
     seen = {each.how.finding: each for each in shown}
     for finding, each in seen.items():

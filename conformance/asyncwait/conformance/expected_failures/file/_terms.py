@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._rule_ids import slip_in
+from asyncwait.conformance._words import slip_in
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.expected_failures.file._entry import Entry
 from asyncwait.conformance.verdict import RuleResult
@@ -45,8 +45,6 @@ class Terms(Struct, frozen=True):
     """What is said of a backend from outside.
 
     Args:
-        entries: of a file of expected failures; those of other backends are passed over.
-        file: its name, as it is told.
         today: the day on which they count; None where none of them expires.
         spec: the version that the backend claims; empty for what it says itself.
     """
@@ -70,13 +68,7 @@ class Settled(Struct, frozen=True):
     """What a verification goes by.
 
     Args:
-        expected_failures: what the backend is known to break, by the id of the rule.
-        entries: those of the file that are about rules that are judged, by the id of the rule.
-        expired: the rules whose entries count no more, each with its last day.
-        stale: an explanation for each entry that matches nothing, by the id of its rule.
-        newer: rules that are newer than the version that it claims.
         spec: that version; empty for the newest.
-        file: the name of the file.
     """
 
     expected_failures: ExpectedFailures
@@ -92,12 +84,6 @@ def settle(
     terms: Terms, backend: Held, known: Mapping[str, Rule], chosen: Mapping[str, Rule]
 ) -> Settled:
     """Bring together what a backend says of itself and what is said of it.
-
-    Args:
-        terms: from outside.
-        backend: what is verified.
-        known: all rules.
-        chosen: those to judge by.
 
     Raises:
         InvalidConfig: the two say different things of the same, or name an unknown version; or an

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from asyncwait.conformance._counted import counted
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.expected_failures.file._entry import Entry, How, entries_of
 from asyncwait.conformance.expected_failures.file._needed import Shown, merged, needed, ways_of
@@ -20,14 +20,7 @@ from asyncwait.spec.rules import rules
 
 
 class Fate(Struct, frozen=True):
-    """What a run says of one entry.
-
-    Args:
-        entry: the entry.
-        asking: backends that it is about, of those that were to be verified.
-        needing: those of them whose runs show it.
-        unjudged: why nothing is known of it, by the others of which that is so.
-    """
+    """What a run says of one entry."""
 
     entry: Entry
     asking: tuple[str, ...]
@@ -56,13 +49,7 @@ class Fate(Struct, frozen=True):
 def fate_of(
     entry: Entry, wanted: Mapping[str, Collection[str]], unjudged: Mapping[str, Mapping[str, str]]
 ) -> Fate:
-    """Return what becomes of an entry.
-
-    Args:
-        entry: it.
-        wanted: the rules that have to have an entry, by the backends that were to be verified.
-        unjudged: why a rule was not judged, by backend and rule.
-    """
+    """Return what becomes of an entry."""
     asking = tuple(backend for backend in wanted if entry.speaks_of(backend))
     needing = frozenset(backend for backend in asking if entry.rule in wanted[backend])
     others = {
@@ -95,14 +82,7 @@ _NEW = """\
 
 
 class Played(Struct, frozen=True):
-    """A backend that was verified.
-
-    Args:
-        verdict: on it.
-        tally: the judgements that it was concluded from.
-        settled: what it was held to.
-        own: expected failures of the backend itself.
-    """
+    """A backend that was verified."""
 
     verdict: Verdict
     tally: Tally
@@ -111,12 +91,7 @@ class Played(Struct, frozen=True):
 
 
 class Update(Struct, frozen=True):
-    """A file as it is to be.
-
-    Args:
-        text: of the whole.
-        lines: what is different, for people.
-    """
+    """A file as it is to be."""
 
     text: str
     lines: tuple[str, ...]

@@ -14,12 +14,7 @@ Look: TypeAlias = Callable[[MailboxHistory], Iterator[Spot]]
 
 
 class MailboxViolation(Struct, frozen=True):
-    """One spot where a rule is broken.
-
-    Args:
-        text: what was expected, and what was seen.
-        at: number of the event.
-    """
+    """One spot where a rule is broken."""
 
     text: str
     at: float
@@ -29,8 +24,6 @@ class MailboxJudgement(Struct, frozen=True):
     """What a check says of one trace.
 
     Args:
-        applied: how often the rule's premise held.
-        violations: where it was broken.
         error: why the check broke; empty if it judged.
     """
 
@@ -40,12 +33,7 @@ class MailboxJudgement(Struct, frozen=True):
 
 
 class MailboxCheck(Struct, frozen=True):
-    """What judges by one rule.
-
-    Args:
-        rule: its id.
-        look: yields every spot where it applied.
-    """
+    """What judges by one rule."""
 
     rule: str
     look: Look

@@ -1,4 +1,4 @@
-"""Makes a page of a report: one file that needs nothing else, no network, and no script.
+"""A report as one page: what it says of each backend and rule, and the evidence behind that.
 
 What it shows was written by strangers: values, names and texts of errors. All of it is escaped by
 the template, and what would change how its neighbours look is written out. Besides, the page
@@ -8,31 +8,293 @@ forbids whatever it does not hold itself.
 import base64
 import functools
 import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
+from itertools import groupby
 
+import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec import Struct, field
 
-from asyncwait.conformance._counted import counted
-from asyncwait.conformance.report._merge import Changed, changes
-from asyncwait.conformance.report._model import Report
-from asyncwait.conformance.report._words import besides_lines, change_lines
-from asyncwait.conformance.report.page._evidence import Drawn, draw_within
-from asyncwait.conformance.report.page._rows import by_area, causes_first, rows_of, runs_of
-from asyncwait.conformance.report.page._texts import paragraphs, shown, sign_of
-from asyncwait.conformance.timeline import PATTERNS, STYLE
-from asyncwait.spec.texts import printable
+from asyncwait.conformance._words import counted
+from asyncwait.conformance.report._merge import Changed, changes, titles
+from asyncwait.conformance.report._model import Evidence, Played, Report, Result, RuleText, Run
+from asyncwait.conformance.report._words import besides_lines, change_lines, timeline_lines
+from asyncwait.conformance.timeline import PATTERNS, STYLE, lay_out, svg_of
+from asyncwait.spec.scenario import scenarios_to_json
+from asyncwait.spec.texts import joined, json_text, one_line, printable, shortened
+
+_SIGNS = {
+    "pass": "✓",
+    "held": "…",
+    "fail": "✗",
+    "expected-fail": "~",
+    "unexpected-pass": "!",
+    "not-applicable": "-",
+    "blocked": "?",
+    "untested": "?",
+    "error": "!",
+    "conformant": "✓",
+    "conformant with expected failures": "~",
+    "not conformant": "✗",
+    "inconclusive": "?",
+}
+
+LONGEST = 2_000
+"""Characters of a line."""
+
+
+def sign_of(status: str) -> str:
+    """Return a character that stands for a status or a verdict, beside its colour."""
+    return _SIGNS.get(status, "?")
+
+
+def shown(text: str) -> Markup:
+    """Return a text for a page, in one line and escaped.
+
+    Quotes stay as they are: it stands between tags, never in an attribute.
+    """
+    return escaped(one_line(text, LONGEST))
+
+
+def lines_shown(lines: Iterable[str]) -> Markup:
+    """Return lines of ours for a page, whatever texts are in them."""
+    return escaped(joined(lines, LONGEST))
+
+
+def escaped(text: str) -> Markup:
+    """Return a text that is no markup."""
+    safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Markup(safe)  # noqa: S704 - nothing of it is markup any more
+
+
+def paragraphs(text: str) -> Markup:
+    """Return the text of a rule: paragraphs, in which code stands between backticks."""
+    found = (part for part in text.split("\n\n") if part.strip())
+    return Markup("").join(Markup("<p>{}</p>").format(Markup("").join(_inline(p))) for p in found)
+
+
+def _inline(text: str) -> Iterator[Markup]:
+    for number, part in enumerate(re.split(r"`([^`]*)`", " ".join(text.split()))):
+        plain = escaped(shortened(printable(part), LONGEST))
+        yield Markup("<code>{}</code>").format(plain) if number % 2 else plain
+
+
+PICTURES = 0.5
+"""Of the room for evidence, what pictures and timelines may take before the data."""
+
+MISSES = 20
+"""Pieces that find no room, after which no smaller one is looked for: each has to be drawn."""
+
+TAGS = 600
+"""Bytes that the page itself puts around a piece of evidence."""
+
+
+class Drawn(Struct):
+    """What stands in a page."""
+
+    pictures: dict[tuple[int, str, int], Markup] = field(default_factory=dict)
+    timelines: dict[tuple[int, str, int], Markup] = field(default_factory=dict)
+    data: dict[tuple[int, int], tuple[Markup, Markup]] = field(default_factory=dict)
+
+
+def draw_within(report: Report, room: int) -> Drawn:
+    """Return as much evidence as fits into so many bytes.
+
+    Args:
+        report: whose evidence.
+        room: bytes that are left.
+    """
+    drawn = Drawn()
+    left = int(room * PICTURES)
+    misses = 0
+    for number, run, result, piece in _all_pieces(report):
+        key = number, result.rule, piece
+        picture, timeline = _piece(run, result, result.evidence[piece])
+        needed = _size(picture, timeline)
+        if needed <= left:
+            left -= needed
+            drawn.pictures[key], drawn.timelines[key] = picture, timeline
+        elif (misses := misses + 1) == MISSES:
+            break
+    left += room - int(room * PICTURES)
+    for number, run in enumerate(report.runs):
+        for place, played in enumerate(run.played):
+            data = _data(played)
+            if data is not None and _size(*data) <= left:
+                left -= _size(*data)
+                drawn.data[number, place] = data
+    return drawn
+
+
+def _size(*parts: str) -> int:
+    return sum(len(part.encode()) for part in parts) + TAGS
+
+
+def _all_pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
+    """Yield each piece of evidence: of each rule the first, causes before what they explain."""
+    most = max((len(r.evidence) for run in report.runs for r in run.results), default=0)
+    for piece in range(most):
+        for number, run in enumerate(report.runs):
+            others = [r for r in run.results if r not in run.failed]
+            for result in (*run.failed, *others):
+                if piece < len(result.evidence):
+                    yield number, run, result, piece
+
+
+def _piece(run: Run, result: Result, evidence: Evidence) -> tuple[Markup, Markup]:
+    played = run.played[evidence.played]
+    timeline = lines_shown(timeline_lines(played, evidence))
+    return _picture(played, evidence, f"{run.name} breaks {result.rule}"), timeline
+
+
+def _picture(played: Played, evidence: Evidence, title: str) -> Markup:
+    """Return the timeline of a run as SVG; nothing where the report tells of it in words only."""
+    if played.as_played is None or played.trace is None:
+        return Markup("")
+    try:
+        timeline = lay_out(played.as_played, played.trace, evidence.violation)
+    except Exception:
+        # A file that nobody has judged here may hold a trace that no layout knows what to do with.
+        # Nothing is hidden: the same evidence stands beside it in words, with scenario and trace.
+        return Markup("")
+    return Markup(svg_of(timeline, title=title, alone=False))  # noqa: S704 - it escapes its texts
+
+
+def _data(played: Played) -> tuple[Markup, Markup] | None:
+    if played.planned is None or played.trace is None:
+        return None
+    scenario = json_text(scenarios_to_json((played.planned,)))
+    return escaped(scenario), escaped(json_text(msgspec.json.encode(played.trace)))
+
+
+class RunView(Struct):
+    """One run."""
+
+    number: int
+    title: str
+    run: Run
+
+
+class Piece(Struct):
+    """One piece of evidence.
+
+    Args:
+        at: ms since the leg began.
+        picture: the timeline as SVG; empty if there is none.
+        timeline: the same as text; empty if there is no room for it.
+        replay: the command that plays it again; empty if there is none.
+    """
+
+    label: str
+    text: str
+    at: float
+    picture: Markup
+    timeline: Markup
+    anchor: str
+    replay: str
+
+
+class Cell(Struct):
+    """What is said of a rule in a run.
+
+    Args:
+        result: the same as data; None where the run knows nothing of the rule.
+    """
+
+    anchor: str
+    title: str
+    result: Result | None
+    pieces: Sequence[Piece] = ()
+
+    @property
+    def status(self) -> str:
+        """What is said."""
+        return "not there" if self.result is None else self.result.status
+
+
+class Row(Struct):
+    """One rule, with a cell for each run."""
+
+    rule: RuleText
+    cells: Sequence[Cell]
+
+    @property
+    def statuses(self) -> list[str]:
+        """What is said of it, without repetitions."""
+        return list(dict.fromkeys(cell.status for cell in self.cells))
+
+    @property
+    def cause(self) -> int:
+        """Its first place among the causes of a run; 0 where it is the cause in none."""
+        found = [cell.result.cause for cell in self.cells if cell.result and cell.result.cause]
+        return min(found, default=0)
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether there is something to look at."""
+        return not {"pass", "not-applicable", "not there"}.issuperset(self.statuses)
+
+
+def runs_of(report: Report) -> list[RunView]:
+    """Return the runs of a report."""
+    both = zip(titles(report), report.runs, strict=True)
+    return [RunView(number, title, run) for number, (title, run) in enumerate(both)]
+
+
+def causes_first(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with those before the others that explain what is broken."""
+    return sorted(rows, key=lambda row: row.cause or len(rows) + 1)
+
+
+def by_area(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """Return the rows behind the area that they belong to."""
+    return [
+        (f"{area} {chapter}", list(group))
+        for (area, chapter), group in groupby(rows, lambda r: (r.rule.area, r.rule.chapter))
+    ]
+
+
+def rows_of(report: Report, drawn: Drawn) -> list[Row]:
+    """Return the rules of a report, in the order of the chapters."""
+    runs = runs_of(report)
+    return [Row(rule, [_cell(view, rule.id, drawn) for view in runs]) for rule in report.rules]
+
+
+def _cell(view: RunView, rule: str, drawn: Drawn) -> Cell:
+    result = view.run.by_rule.get(rule)
+    pieces = () if result is None else tuple(_pieces(view, result, drawn))
+    return Cell(f"e-{view.number}-{rule}", view.title, result, pieces)
+
+
+def _pieces(view: RunView, result: Result, drawn: Drawn) -> Iterator[Piece]:
+    for number, evidence in enumerate(result.evidence):
+        played = view.run.played[evidence.played]
+        key = view.number, result.rule, number
+        yield Piece(
+            played.label,
+            evidence.text,
+            evidence.at,
+            drawn.pictures.get(key, Markup("")),
+            drawn.timelines.get(key, Markup("")),
+            f"p-{view.number}-{evidence.played}",
+            replay_of(played),
+        )
+
+
+def replay_of(played: Played) -> str:
+    """Return the one command that plays it again: the one for any machine, if there is one."""
+    return played.anywhere or played.replay
+
 
 MOST = 2_000_000
 """Bytes of a page, to open quickly; of evidence there is as much as fits."""
 
 
 def html_of(report: Report) -> str:
-    """Return a report as one HTML file.
-
-    Args:
-        report: what to show.
-    """
+    """Return a report as one HTML file."""
     bare = _rendered(report, Drawn())
     room = MOST - len(bare.encode())
     return _rendered(report, draw_within(report, room))

@@ -1,13 +1,6 @@
 """Programs that try a mailbox, and what was seen of them: data, with a round trip through JSON."""
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.mailbox.program._json import (
-    mailbox_trace_from_json,
-    mailbox_trace_to_json,
-    program_from_json,
-    program_id,
-    program_to_json,
-)
 from asyncwait.spec.mailbox.program._program import (
     ANYBODYS,
     ASKING,
@@ -15,17 +8,20 @@ from asyncwait.spec.mailbox.program._program import (
     SENDERS,
     WAITING,
     Does,
-    Post,
-    Program,
-    Step,
-    require_program,
-)
-from asyncwait.spec.mailbox.program._trace import (
     EventKind,
     FutureSeen,
     MailboxTrace,
+    Post,
+    Program,
     Seen,
+    Step,
     Value,
+    mailbox_trace_from_json,
+    mailbox_trace_to_json,
+    program_from_json,
+    program_id,
+    program_to_json,
+    require_program,
 )
 
 __all__ = [

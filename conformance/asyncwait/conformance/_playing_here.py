@@ -1,0 +1,288 @@
+"""What a run in its author's own process has that no other has: somebody watches, and debugs it.
+
+Of the suite, the loops and the command nothing is shown: what is left is the operator's, and its
+author's.
+
+Nowhere else does that process run a backend's code: here it could fake any verdict, block for ever,
+or end it; but its output comes out at once, and a debugger finds a terminal.
+
+A debugger that somebody leaves ends the run: its operator has not failed, nor has it passed.
+"""
+
+import asyncio
+import bdb
+import gc
+import os
+import pdb  # noqa: T100 - it is asked how it is left
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from traceback import StackSummary, walk_stack
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
+from typing import Any
+
+from asyncwait.conformance.expected_failures import ExpectedFailures, expected_failures_of
+from asyncwait.conformance.harness import line_of
+from asyncwait.conformance.report import HEAD, event_line
+from asyncwait.conformance.running import Backend, Broken, checked, exec_name, load_backend
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import Capability, EndingKind, Event, Scenario, Trace
+
+Place = tuple[FrameType, int]
+"""A frame, and the line at which it stands."""
+
+_NOT_THEIRS = (
+    "__main__",
+    "anyio",
+    "asyncio",
+    "asyncwait.conformance",
+    "click",
+    "contextlib",
+    "rich",
+    "runpy",
+    "selectors",
+    "threading",
+    "trio",
+)
+"""Modules, with all below them, that are no part of an operator."""
+
+
+def stack_lines(frame: FrameType | None = None) -> Iterator[str]:
+    """Yield lines on where everything stands that runs or waits, in the thread of a loop.
+
+    Args:
+        frame: where this thread stands; None if that is plain.
+    """
+    told = False
+    for name, places in (*_tasks(), *_threads(frame)):
+        theirs = [place for place in places if not _is_ours(place[0])]
+        if theirs:
+            told = True
+            yield f"{name}:"
+            for text in StackSummary.extract(theirs).format():
+                yield from text.rstrip().splitlines()
+    if not told:
+        yield "no task and no thread is in the operator"
+
+
+def _is_ours(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return any(module == name or module.startswith(f"{name}.") for name in _NOT_THEIRS)
+
+
+def _tasks() -> Iterator[tuple[str, Iterable[Place]]]:
+    """Yield the tasks on the loop of this thread, and where each waits."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        yield from _tasks_on_trio()
+        return
+    for task in sorted(asyncio.all_tasks(loop), key=lambda each: each.get_name()):
+        yield f"task {task.get_name()!r}", _awaited(task.get_coro())
+
+
+def _tasks_on_trio() -> Iterator[tuple[str, Iterable[Place]]]:
+    trio: Any = sys.modules.get("trio")
+    if trio is None:
+        return
+    try:
+        left = [trio.lowlevel.current_root_task()]
+    except RuntimeError:  # It does not run here.
+        return
+    while left:
+        task = left.pop()
+        if task is not None:
+            left += [child for nursery in task.child_nurseries for child in nursery.child_tasks]
+            yield f"task {task.name!r}", task.iter_await_frames()
+
+
+def _awaited(waiting: Any) -> Iterator[Place]:
+    """Yield where a coroutine stands, then what it awaits, to the innermost."""
+    while waiting is not None:
+        match waiting:
+            case CoroutineType():
+                frame, waiting = waiting.cr_frame, waiting.cr_await
+            case GeneratorType():
+                frame, waiting = waiting.gi_frame, waiting.gi_yieldfrom
+            case AsyncGeneratorType():
+                frame, waiting = waiting.ag_frame, waiting.ag_await
+            case _:
+                frame, waiting = None, _behind(waiting)
+        if frame is not None:
+            yield frame, frame.f_lineno
+
+
+def _behind(waiting: object) -> object:
+    """Return what a step of an async generator, or of an object that is awaited, steps through."""
+    kinds = (AsyncGeneratorType, CoroutineType, GeneratorType)
+    if type(waiting).__module__ != "builtins":
+        return None
+    return next((each for each in gc.get_referents(waiting) if isinstance(each, kinds)), None)
+
+
+def _threads(frame: FrameType | None) -> Iterator[tuple[str, Iterable[Place]]]:
+    """Yield where each thread stands; this one only if `frame` says where."""
+    frames = sys._current_frames()  # noqa: SLF001 - documented, for debuggers such as this
+    here = threading.get_ident()
+    for thread in threading.enumerate():
+        at = frame if thread.ident == here else frames.get(thread.ident or 0)
+        if at is not None:
+            yield f"thread {thread.name!r}", reversed(list(walk_stack(at)))
+
+
+class Here:
+    """A backend in this process; used like one that is served by others.
+
+    Attributes:
+        spec: the version of the specification that it claims; empty for the newest.
+    """
+
+    def __init__(self, name: str, backend: Backend) -> None:
+        self.name = name
+        self.spec: str = getattr(backend, "spec", "")
+        self.capabilities: frozenset[Capability] = backend.capabilities
+        self.expected_failures: ExpectedFailures = expected_failures_of(backend.expected_failures)
+        self._backend = backend
+
+    def play(self, scenarios: Sequence[Scenario]) -> Iterator[Trace | Broken]:
+        """Play `scenarios`; yield for each its trace, or what is wrong in its place."""
+        for scenario in scenarios:
+            try:
+                (trace,) = self._backend.run([scenario])
+            except Exception as error:
+                yield Broken(f"the backend raised {line_of(error)}")
+            else:
+                yield checked(scenario, trace)
+
+
+@contextmanager
+def open_here(name: str, *, folder: str) -> Generator[Here]:
+    """Give the backend of that name, in this process.
+
+    Args:
+        name: registered, or "module:callable".
+        folder: where its module may stand, besides where this process finds modules.
+
+    Raises:
+        UnknownBackend: there is none, or it can't be loaded. The message says why.
+        MissingExtra: it needs a package that is not installed.
+        InvalidConfig: it is a program.
+    """
+    if name.startswith(exec_name("")):
+        raise InvalidConfig(f"{name} is a program: see it with asyncwait play, in its own process")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    yield Here(name, load_backend(name))
+
+
+_WAYS = ((bdb.Bdb, "set_quit"), *((pdb.Pdb, f"do_{name}") for name in ("q", "quit", "exit")))
+"""What is called of a debugger by which it is left; end of input comes to one of these, too."""
+
+
+class DebuggerLeft(SystemExit):
+    """Somebody has left the debugger.
+
+    It passes through loops and operators, which take any other error, that of the debugger itself
+    among them, for one of a call.
+    """
+
+
+@contextmanager
+def ended_by_debugger() -> Generator[None]:
+    """Have whoever leaves a debugger in this block leave the block.
+
+    Raises:
+        DebuggerLeft: somebody did, whatever the operator has made of that.
+    """
+    left: list[DebuggerLeft] = []
+
+    def leave(*_: object) -> None:
+        sys.settrace(None)
+        sys.breakpointhook = lambda *_, **__: None  # What is left may clean up undisturbed.
+        left.append(DebuggerLeft())
+        raise left[0]
+
+    with ExitStack() as restored:
+        restored.callback(setattr, sys, "breakpointhook", sys.breakpointhook)
+        for debugger, name in _WAYS:
+            _replace(debugger, name, leave, restored)
+        try:
+            yield
+        except BaseException as error:
+            if left:
+                raise left[0] from error
+            raise
+    if left:
+        raise left[0]
+
+
+def _replace(owner: Any, name: str, by: Callable[..., None], restored: ExitStack) -> None:
+    restored.callback(setattr, owner, name, getattr(owner, name))
+    setattr(owner, name, by)
+
+
+INTERRUPTED = 130
+"""Exit code of a process that a second Ctrl-C ends at once."""
+
+
+class Watcher:
+    """Listens to the harness, and says what it hears."""
+
+    def __init__(self, say: Callable[[str], None], *, tells: bool) -> None:
+        self.heard = 0
+        self.is_interrupted = False
+        self._say = say
+        self._tells = tells
+        self._scenario = Scenario()
+        self._legs = 0
+        self._is_overdue = False
+
+    def begins(self, scenario: Scenario) -> None:
+        """A leg of `scenario` begins."""
+        self._scenario = scenario
+        self._legs += 1
+        self._is_overdue = False
+        if self._tells:
+            if self._legs > 1:
+                self._say(f"leg {self._legs}")
+            self._say(HEAD)
+
+    def hears(self, event: Event) -> None:
+        """Say what has just happened."""
+        self.heard += 1
+        if self._tells:
+            self._say(event_line(self._scenario, event))
+
+    def overdue(self, how: EndingKind) -> None:
+        """Say where the operator stands that comes to no end."""
+        if not self._is_overdue:
+            self._is_overdue = True
+            self._stands(f"{how}: it stands here", None)
+
+    def _stands(self, head: str, frame: FrameType | None) -> None:
+        self._say("\n".join([head, *stack_lines(frame)]))
+
+    def _interrupt(self, _: int, frame: FrameType | None) -> None:
+        if self.is_interrupted:
+            os._exit(INTERRUPTED)  # Nothing that is left would let go.
+        self.is_interrupted = True
+        self._stands("interrupted: it stands here (press again to end at once)", frame)
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def interruptible(self) -> Generator[None]:
+        """Have Ctrl-C say where the operator stands before it ends the run."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # Signals are handled elsewhere.
+            return
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        except BaseException as error:
+            if self.is_interrupted:  # A loop may have made something else of it.
+                raise KeyboardInterrupt from error
+            raise
+        finally:
+            signal.signal(signal.SIGINT, before)

@@ -1,0 +1,52 @@
+"""Names and numbers in words: how many there are, and what somebody may have meant."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from difflib import get_close_matches
+
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import mailbox_rules
+from asyncwait.spec.texts import one_line
+
+
+def counted(count: int, one: str, more: str = "") -> str:
+    """Return a number and the words for so many: "1 rule", "1,260 rules".
+
+    Args:
+        count: how many there are.
+        one: the words for one.
+        more: those for any other number; empty where an "s" behind the first makes them.
+    """
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
+def runs_in_error(errors: Sequence[str]) -> list[str]:
+    """Return the part of a verdict line that tells of runs in error, and what the first was."""
+    if not errors:
+        return []
+    first = one_line(errors[0].strip().partition("\n")[0])
+    return [f"{counted(len(errors), 'run in error', 'runs in error')}: {first}"]
+
+
+MOST = 3
+"""Names that are suggested."""
+
+
+def nearest(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """Return a question to be put behind an error about `name`; empty if nothing is like it."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, MOST)
+    suggested = dict.fromkeys(shown(by_lower[each]) for each in close)
+    return f"; did you mean {' or '.join(suggested)}?" if suggested else ""
+
+
+def slip_in(name: str, rule: str, known: Collection[str]) -> str:
+    """Return what is wrong with the id of a rule; empty if there is such a rule."""
+    if rule in known:
+        return ""
+    if rule in mailbox_rules():
+        return (
+            f"{name}: {rule} is a rule of the task mailbox, to which no operator is held; "
+            "see: asyncwait verify --mailbox"
+        )
+    wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
+    return f"{wrong}{nearest(rule, known)}"

@@ -1,0 +1,383 @@
+"""The lanes: of records, of other elements, of what belongs to no input; at the foot, the sides.
+
+A record waits, its calls run, it is held, and it comes out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
+from asyncwait.conformance.timeline._chart import MarkKind, VerticalKind
+from asyncwait.conformance.timeline._draft import DraftLane, Point
+from asyncwait.conformance.timeline._words import how_ended, show, values
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.spec.scenario import (
+    Blocked,
+    CallCancelled,
+    Event,
+    FailureAsked,
+    FiguresRead,
+    HandlerAsked,
+    HookRun,
+    Misuse,
+    SinkGaveUp,
+    SinkIntruded,
+    SinkLeft,
+    SinkTook,
+    SinkWaits,
+    SnapshotAsked,
+    SourceAsked,
+    SourceClosed,
+    SourceEnded,
+    Taken,
+)
+
+
+class Leg:
+    """A leg, with what lanes ask of it."""
+
+    def __init__(self, history: LegHistory) -> None:
+        self.history = history
+        self._cancelled = {event.call: (seq, event) for seq, event in history.seen(CallCancelled)}
+        self._handlers = {seq for seq, _ in history.seen(HandlerAsked)}
+        self.outputs: dict[int, list[Output]] = {}
+        for output in history.outputs:
+            if output.item is not None:
+                self.outputs.setdefault(output.item.pos, []).append(output)
+        self._despite = self._failures_asked()
+
+    def _failures_asked(self) -> Mapping[int, tuple[int, FailureAsked]]:
+        records = self.history.records
+        asked = self.history.facts.despite.items()
+        return {records[number].pos: found for number, found in asked if number < len(records)}
+
+    def event(self, seq: int, row: int) -> Point:
+        """Return where an event is."""
+        return Point(seq, self.history.events[seq].at, row)
+
+    def cancelled(self, call: Call, row: int) -> Point | None:
+        """Return where a cancellation reaches a call."""
+        found = self._cancelled.get(call.number)
+        return None if found is None else Point(found[0], found[1].at, row)
+
+    def failure_asked(self, item: Item) -> tuple[int, FailureAsked] | None:
+        """Return the request to the failure handler about a record."""
+        return self._despite.get(item.pos)
+
+    def is_asked(self, item: Item) -> bool:
+        """Whether the timeout handler decides a record."""
+        return item.decided_seq in self._handlers
+
+    def decided(self, item: Item, row: int) -> Point | None:
+        """Return where a record is decided; by its deadline: before the events of that instant."""
+        if item.decided_at == NEVER or item.decided_at > self.history.end_at:
+            return None
+        if item.decided_seq >= 0:
+            return self.event(item.decided_seq, row)
+        events = self.history.events
+        follows = (seq for seq, event in enumerate(events) if event.at >= item.decided_at)
+        return Point(next(follows, len(events)) - 0.5, item.decided_at, row)
+
+
+def record_lane(leg: Leg, item: Item, row: int) -> DraftLane:
+    """Return the lane of a record."""
+    lane = DraftLane("record", show(item.element), row)
+    begin = _begin(leg, lane, item)
+    first = item.call
+    called = None if first is None else leg.event(first.seq, row)
+    lane.span("waiting", begin, called, "waits for its call")
+    decided = leg.decided(item, row)
+    for number, call in enumerate(item.attempts, 1):
+        since = leg.event(call.seq, row)
+        lane.mark("called", since, f"call #{call.number} of {call.value!r}", f"{number}"[:2])
+        if number < len(item.attempts):
+            _repeated(leg, lane, call, leg.event(item.attempts[number].seq, row), number)
+        else:
+            _last(leg, lane, call, decided)
+    if decided is not None:
+        _decision(leg, lane, item, decided)
+    _handlers(leg, lane, item)
+    _outputs(lane, leg.outputs.get(item.pos, ()))
+    return lane
+
+
+def _begin(leg: Leg, lane: DraftLane, item: Item) -> Point:
+    if item.index is None:
+        begin = Point(-1, 0, lane.row)
+        lane.mark("restored", begin, f"{lane.label} restored from the snapshot")
+    else:
+        begin = leg.event(item.seq, lane.row)
+        lane.mark("taken", begin, f"{lane.label} taken from the source")
+    return begin
+
+
+def _repeated(leg: Leg, lane: DraftLane, call: Call, again: Point, number: int) -> None:
+    """Draw a call that is repeated, and the wait until then."""
+    since = leg.event(call.seq, lane.row)
+    ends = (*_ends(leg, lane, call), again)
+    until = min(point for point in ends if point is not None)
+    lane.span("running", since, until, f"attempt {number} runs")
+    lane.span("back-off", until, again, f"backs off before attempt {number + 1}")
+
+
+def _last(leg: Leg, lane: DraftLane, call: Call, decided: Point | None) -> None:
+    """Draw the call whose outcome counts, and that it runs on where it does."""
+    since = leg.event(call.seq, lane.row)
+    _, ended = _ends(leg, lane, call)
+    if decided is None or (ended is not None and ended.order <= decided.order):
+        lane.span("running", since, ended, f"call #{call.number} runs")
+    else:
+        over = max(since, decided)
+        lane.span("running", since, over, f"call #{call.number} runs")
+        lane.span("late", over, ended, f"call #{call.number} has not ended")
+
+
+def _ends(leg: Leg, lane: DraftLane, call: Call) -> tuple[Point | None, Point | None]:
+    """Mark where a call is cancelled, and where it ends."""
+    ended, cancelled = _ended(leg, lane, call), leg.cancelled(call, lane.row)
+    if cancelled is not None:
+        lane.mark("cancelled", cancelled, f"call #{call.number} cancelled")
+    return cancelled, ended
+
+
+def _ended(leg: Leg, lane: DraftLane, call: Call) -> Point | None:
+    if call.ended is None:
+        return None
+    point = leg.event(call.ended_seq, lane.row)
+    text = f"call #{call.number} {how_ended(call.ended)}"
+    lane.mark(call.ended.how, point, text)
+    return point
+
+
+def _decision(leg: Leg, lane: DraftLane, item: Item, decided: Point) -> None:
+    """Draw what a record came to, and how long it is held."""
+    if item.timed_out:
+        lane.mark("deadline", decided, "its deadline decides")
+    if item.wrong:
+        lane.mark("failed", decided, f"decided to fail: {item.wrong}")
+        lane.span("held", decided, None, f"{item.wrong} is held")
+    elif item.results == ():
+        lane.mark("nothing", decided, "decided, without results")
+    else:
+        outputs = leg.outputs.get(item.pos, ())
+        owed = len(item.results or ())
+        last = _out(outputs[owed - 1], lane.row) if 0 < owed <= len(outputs) else None
+        held = f"{values(item.results or ())} held"
+        lane.span("held", decided, None if last is None else max(decided, last), held)
+
+
+def _handlers(leg: Leg, lane: DraftLane, item: Item) -> None:
+    if leg.is_asked(item):
+        asked = leg.event(item.decided_seq, lane.row)
+        lane.mark("handler", asked, "its deadline: the timeout handler is asked")
+    found = leg.failure_asked(item)
+    if found is not None:
+        seq, event = found
+        text = f"the failure handler is asked about {event.error}"
+        lane.mark("handler", leg.event(seq, lane.row), text)
+
+
+def _outputs(lane: DraftLane, outputs: Sequence[Output]) -> None:
+    for output in outputs:
+        torn = f", {output.trouble}" if output.trouble else ""
+        lane.mark("emitted", _out(output, lane.row), f"{show(output.element)} comes out{torn}")
+
+
+def _out(output: Output, row: int) -> Point:
+    return Point(output.seq, output.at, row, is_output=True)
+
+
+_KINDS: dict[type, VerticalKind] = {
+    Watermark: "watermark",
+    WatermarkStatus: "status",
+    LatencyMarker: "marker",
+    Barrier: "snapshot",
+    Snapshot: "snapshot",
+}
+
+
+def signal_lane(leg: Leg, item: Item, row: int) -> DraftLane:
+    """Return the lane of a watermark, status, marker or barrier: from its input to its output."""
+    lane = DraftLane("signal", show(item.element), row)
+    began = Point(item.seq, item.at, row, alone=True)
+    if item.index is None:
+        began = Point(-1, 0, row, alone=True)
+        lane.mark("restored", began, f"{lane.label} restored from the snapshot")
+    else:
+        lane.mark("taken", began, f"{lane.label} taken from the source")
+        lane.vertical(_KINDS[type(item.element)], began, "in", f"{lane.label} comes in")
+    outputs = leg.outputs.get(item.pos) or _answers(leg.history, item)
+    _pass(lane, began, outputs)
+    return lane
+
+
+def _answers(history: LegHistory, item: Item) -> list[Output]:
+    """Return the Snapshots that a barrier asked for."""
+    return [snapshot.output for snapshot in history.snapshots if snapshot.barrier is item]
+
+
+def request_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
+    """Yield a lane for each snapshot on demand."""
+    for seq, event in leg.history.seen(SnapshotAsked):
+        lane = DraftLane("signal", f"snapshot {event.checkpoint_id} on demand", row)
+        began = Point(seq, event.at, row, alone=True)
+        lane.mark("taken", began, f"snapshot {event.checkpoint_id} requested")
+        lane.vertical("snapshot", began, "in", f"snapshot {event.checkpoint_id} requested")
+        given = [
+            snapshot.output
+            for snapshot in leg.history.snapshots
+            if snapshot.barrier is None and snapshot.checkpoint_id == event.checkpoint_id
+        ]
+        _pass(lane, began, given)
+        yield lane
+        row += 1
+
+
+def _pass(lane: DraftLane, began: Point, outputs: list[Output]) -> None:
+    outs = [_signal_out(lane, output) for output in outputs]
+    lane.span("passing", began, outs[0] if outs else None, f"{lane.label} is on its way")
+
+
+def _signal_out(lane: DraftLane, output: Output) -> Point:
+    point = Point(output.seq, output.at, lane.row, alone=True, is_output=True)
+    text = f"{show(output.element)} comes out"
+    lane.mark("emitted", point, text)
+    if kind := _KINDS.get(type(output.element)):
+        lane.vertical(kind, point, "out", text)
+    return point
+
+
+def stray_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
+    """Yield a lane for each output and for each call that belongs to no input."""
+    history = leg.history
+    requested = {event.checkpoint_id for _, event in history.seen(SnapshotAsked)}
+    for output in history.outputs:
+        if output.item is None and not _is_asked_for(history, output.element, requested):
+            lane = DraftLane("stray", f"{show(output.element)} {output.trouble}".rstrip(), row)
+            _signal_out(lane, output)
+            yield lane
+            row += 1
+    for call in history.extra_calls:
+        lane = DraftLane("stray", f"call of {call.value!r}", row)
+        since = leg.event(call.seq, row)
+        lane.mark("called", since, f"call #{call.number} of {call.value!r}, for no record")
+        until = None if call.ended is None else leg.event(call.ended_seq, row)
+        if call.ended is not None and until is not None:
+            lane.mark(call.ended.how, until, f"call #{call.number} {how_ended(call.ended)}")
+        lane.span("running", since, until, f"call #{call.number} runs")
+        yield lane
+        row += 1
+
+
+def _is_asked_for(history: LegHistory, element: Element, requested: set[int]) -> bool:
+    if not isinstance(element, Snapshot):
+        return False
+    barriers = {item.checkpoint_id for item in history.barriers}
+    return element.checkpoint_id in requested | barriers
+
+
+def track_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
+    """Yield the lanes of source, consumer and operator, as far as there is something in them."""
+    for lane in (_source(leg, row), _consumer(leg, row + 1), _operator(leg, row + 2)):
+        if lane.spans or lane.marks:
+            yield lane
+
+
+def _source(leg: Leg, row: int) -> DraftLane:
+    """Return the lane of the source: it is not read where nobody asks it while time goes on."""
+    lane = DraftLane("track", "source", row)
+    taken: Point | None = None
+    for seq, event in enumerate(leg.history.events):
+        point = Point(seq, event.at, row)
+        match event:
+            case Taken():
+                taken = point
+            case SourceAsked():
+                if taken is not None and event.at > taken.at:
+                    lane.span("unread", taken, point, "nobody reads the source: back-pressure")
+                taken = None
+            case SourceEnded():
+                taken = None
+                _note(lane, "ended", point, "the source raises" if event.raised else "end of input")
+                lane.vertical("end", _alone(point), "in", "end of input")
+            case SourceClosed():
+                taken = None
+                _note(lane, "closed", point, "the source is closed")
+            case _:
+                pass
+    asked = leg.history.seen(SourceAsked)
+    if taken is not None and asked and leg.history.end_at > taken.at:
+        lane.span("unread", taken, None, "nobody reads the source: back-pressure")
+    return lane
+
+
+def _consumer(leg: Leg, row: int) -> DraftLane:
+    """Return the lane of the consumer: it is away where it does not wait while time goes on."""
+    lane = DraftLane("track", "consumer", row)
+    went: Point | None = None
+    for seq, event in enumerate(leg.history.events):
+        point = Point(seq, event.at, row)
+        match event:
+            case SinkTook():
+                went = point
+            case SinkWaits():
+                if went is not None and event.at > went.at:
+                    lane.span("away", went, point, "the consumer does not read")
+                went = None
+            case SinkGaveUp():
+                went = point
+                _note(lane, "noted", point, "the consumer gives up waiting")
+            case SinkIntruded():
+                _note(lane, "noted", point, f"a second task reads, and {event.got}")
+            case SinkLeft():
+                went = None
+                text = "the consumer leaves, raising" if event.raising else "the consumer leaves"
+                _note(lane, "left", point, text)
+                lane.vertical("end", _alone(point), "out", text)
+            case _:
+                pass
+    return lane
+
+
+def _operator(leg: Leg, row: int) -> DraftLane:
+    """Return the lane of all else."""
+    lane = DraftLane("track", "operator", row)
+    timely = {item.decided_seq for item in leg.history.records}
+    for seq, event in enumerate(leg.history.events):
+        point = Point(seq, event.at, row)
+        if isinstance(event, Blocked):
+            over = Point(seq + 0.5, event.until, row)
+            lane.span("blocked", point, over, "the loop is blocked")
+        elif seq not in timely and (text := _said(event)):
+            _note(lane, "noted", point, text)
+    return lane
+
+
+def _said(event: Event) -> str:
+    match event:
+        case HookRun():
+            return f"the hook {event.hook} runs"
+        case Misuse():
+            return f"{event.detail}: {event.what}"
+        case HandlerAsked():
+            return f"the timeout handler is asked for {event.value!r}, which is not due"
+        case FiguresRead():
+            told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
+            figures = (f"{name} {figure:g}" for name, figure in told.items() if figure)
+            return f"statistics: {', '.join(figures) or 'all 0'}"
+        case _:
+            return ""
+
+
+def _note(lane: DraftLane, kind: MarkKind, point: Point, text: str) -> None:
+    lane.mark(kind, _alone(point) if kind in {"ended", "left"} else point, text)
+
+
+def _alone(point: Point) -> Point:
+    return point._replace(alone=True)

@@ -1,0 +1,239 @@
+"""Vectors from the suite: made of all examples, each outcome once, and run on a backend.
+
+They do if two things hold. The plan alone says what each record comes to: no clock, no race and no
+order of calls has a part in it. And the consumer reads to the end, so that all of it comes out, or
+the one error that there can be. What is left open then is the order inside a segment.
+
+Where that can't be told by the simple looks below, a scenario counts as one of several outcomes.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.expected_failures import sort_out
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import Broken, Served
+from asyncwait.spec import AsyncWaitError, Record
+from asyncwait.spec.rules import areas, rules, spec_version
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Plan,
+    Scenario,
+    Step,
+    Trace,
+    identity,
+    needs,
+)
+from asyncwait.spec.vectors import FORMAT, Outcome, Vector, VectorFile, outcome_of
+
+_READS = {"read", "pause", "block"}
+_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
+
+
+def has_one_outcome(scenario: Scenario) -> bool:
+    """Return whether `scenario` has one outcome for sure, but for the order inside a segment."""
+    return (
+        _reads_to_the_end(scenario)
+        and _is_undisturbed(scenario)
+        and all(_is_settled(scenario, plan) for plan in scenario.plans)
+        and _is_called_in_order(scenario)
+        and _failures(scenario) <= 1
+    )
+
+
+def _reads_to_the_end(scenario: Scenario) -> bool:
+    reads = all(step.does in _READS for step in scenario.sink)
+    return reads and scenario.cancel_at is None and not scenario.crashes
+
+
+def _is_undisturbed(scenario: Scenario) -> bool:
+    """Whether nothing outside the records ends the run, and nothing else runs."""
+    odd = (
+        scenario.source_error not in {"", "own"},
+        scenario.hook_error,
+        scenario.close_error,
+        scenario.wrong_argument,
+        scenario.company != "none",
+        scenario.timeout is not None and _blocks(scenario),
+    )
+    return not any(odd)
+
+
+def _blocks(scenario: Scenario) -> bool:
+    """Whether anything blocks the loop, which may carry an answer past a deadline."""
+    return (
+        any(step.does == "block" for step in scenario.sink)
+        or any(timed.blocks for timed in scenario.inputs)
+        or any(
+            blocks
+            for plan in scenario.plans
+            for blocks in (
+                plan.handler.blocks,
+                plan.failure.blocks,
+                *(step.blocks for step in plan.steps),
+            )
+        )
+    )
+
+
+def _is_settled(scenario: Scenario, plan: Plan) -> bool:
+    """Whether each call of a value comes to what its step says, whenever it begins."""
+    retry = scenario.retry
+    if retry is not None and (scenario.timeout is not None or retry.attempt_timeout is not None):
+        return False
+    errors = {plan.handler.error, plan.failure.error, *(step.error for step in plan.steps)}
+    if errors & _FOR_THE_PROGRAM or (scenario.copies and plan.uncopied):
+        return False
+    return all(_is_step_settled(scenario, step) for step in plan.steps)
+
+
+def _is_step_settled(scenario: Scenario, step: Step) -> bool:
+    if step.throws or (step.twice and scenario.form == "callback" and scenario.retry is not None):
+        return False
+    if scenario.timeout is None:
+        return step.does != "never"
+    # In the instant of its deadline either may win; what runs on may be one too many.
+    return step.after != scenario.timeout and not step.swallow and not step.clean_up
+
+
+def _values(scenario: Scenario) -> Counter[str]:
+    """Return how many records have each value."""
+    stored = () if scenario.restore is None else scenario.restore.in_flight
+    elements = (*stored, *(timed.element for timed in scenario.inputs))
+    return Counter(identity(each.value) for each in elements if isinstance(each, Record))
+
+
+def _is_called_in_order(scenario: Scenario) -> bool:
+    """Whether it is known which step each record gets: equal values share a plan."""
+    if scenario.retry is None and scenario.mode != "key-ordered":
+        return True  # First calls start in input order.
+    plans = scenario.plan_of
+    return not any(
+        count > 1 and value in plans and len(plans[value].steps) > 1
+        for value, count in _values(scenario).items()
+    )
+
+
+def _failures(scenario: Scenario) -> int:
+    """Return how many records may fail at most; the one that fails first is not known of two."""
+    count = 0
+    for value, records in _values(scenario).items():
+        plan = scenario.plan_of.get(value)
+        if plan is None or not any(_may_fail(scenario, plan, step) for step in plan.steps):
+            continue
+        count += records
+    return count + bool(scenario.source_error and count)
+
+
+def _may_fail(scenario: Scenario, plan: Plan, step: Step) -> bool:
+    is_handled = scenario.failures_handled and plan.failure.does == "reply"
+    is_late = scenario.timeout is not None and (
+        step.does == "never" or step.after > scenario.timeout
+    )
+    if is_late and scenario.handled and plan.handler.does == "reply":
+        return False
+    if is_handled:
+        return False
+    if scenario.retry is not None and scenario.retry.on_result == "breaks":
+        return True
+    return is_late or step.does in {"raise", "misreturn"}
+
+
+def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
+    """Return the vectors of all examples, by the name of their file.
+
+    Raises:
+        AsyncWaitError: it gives no trace of an example.
+    """
+    found: dict[str, list[Vector]] = defaultdict(list)
+    known = rules()
+    played = reference.play([example.scenario for example in EXAMPLES])
+    for example, run in zip(EXAMPLES, played, strict=True):
+        if isinstance(run, Broken):
+            raise AsyncWaitError(f"{reference.name} plays no {example.name}: {run.text}")
+        found[known[example.rules[0]].area].append(_vector(example, run))
+    return {
+        f"{areas()[area].folder}.json": VectorFile(FORMAT, spec_version(), area, tuple(vectors))
+        for area, vectors in found.items()
+    }
+
+
+def _vector(example: Example, run: Trace) -> Vector:
+    asked = needs(example.scenario)
+    return Vector(
+        example.name,
+        example.sentence,
+        example.rules,
+        tuple(each.value for each in Capability if each in asked),
+        example.scenario,
+        _outcome(example, run),
+    )
+
+
+def _outcome(example: Example, run: Trace) -> Outcome | None:
+    outcome = outcome_of(example.scenario, run) if has_one_outcome(example.scenario) else None
+    if outcome is None:
+        return None
+    is_whole = outcome.how == "finished" or outcome.error == "PlannedSourceError"
+    return outcome if is_whole else replace(outcome, output=None)
+
+
+Kind: TypeAlias = Literal["pass", "fail", "error", "not applicable"]
+
+
+class Found(Struct, frozen=True):
+    """What a vector shows of a backend.
+
+    Args:
+        kind: whether it "pass"es or "fail"s; "error" where there is no run to look at.
+    """
+
+    vector: Vector
+    kind: Kind
+    why: tuple[str, ...] = ()
+
+
+def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
+    """Play vectors as they stand; yield what each shows, those that can't be played first."""
+    fitting = []
+    for vector in vectors:
+        if lacking := [name for name in vector.needs if not _has(backend, name)]:
+            yield Found(vector, "not applicable", tuple(lacking))
+        else:
+            fitting.append(vector)
+    runs = backend.play([vector.scenario for vector in fitting])
+    for vector, run in zip(fitting, runs, strict=True):
+        yield _found(backend, vector, run)
+
+
+def _has(backend: Served, name: str) -> bool:
+    return name in ALL_CAPABILITIES and Capability(name) in backend.capabilities
+
+
+def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
+    if isinstance(run, Broken):
+        return Found(vector, "error", (run.text,))
+    applicable = {
+        name: rule for name, rule in rules().items() if rule.applies_to(backend.capabilities)
+    }
+    judged = judge(vector.scenario, run, {name: CHECKS[name] for name in applicable})
+    if judged.error:
+        return Found(vector, "error", (judged.error,))
+    broken = {
+        name: violation
+        for name, violation in judged.violations()
+        if applicable[name].level == "MUST"
+    }
+    said = sort_out(vector.scenario, broken, backend.expected_failures)
+    why = [f"{name}: {broken[name].text}" for name in broken if name in said.findings]
+    if vector.outcome is not None and not said.known:
+        differs = vector.outcome.differs(vector.scenario, run)
+        why += [f"outcome: {differs}"] * bool(differs)
+    return Found(vector, "fail" if why else "pass", tuple(why))

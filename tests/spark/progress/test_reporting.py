@@ -1,0 +1,380 @@
+"""How a task reports: again and again, to its end, and never in the way of its work."""
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from time import monotonic
+from typing import Any
+
+import pytest
+from msgspec.json import encode
+from progress_reports import FIRST, NEVER, SOON, Played, connected, message, wait
+from remains import wait_until
+
+from asyncwait.backends.spark.progress import (
+    Endpoint,
+    Progress,
+    TaskFigures,
+    TaskName,
+    _progress,
+    _reporting,
+    reporting,
+)
+from asyncwait.spec import InvalidConfig, MissingExtra, Statistics
+
+
+def test_the_figures_of_all_tasks_arrive() -> None:
+    """Those of tasks that run, and the last ones of those that have ended."""
+    one = Played(rows_in=30, rows_out=10, in_flight=20, held=5, calls=40, retries=10)
+    two = Played(rows_in=7, rows_out=7, calls=8, timeouts=1, errors=1, failures_handled=2)
+
+    with Progress() as progress, reporting(progress.endpoint, FIRST, one, every=NEVER):
+        with reporting(progress.endpoint, TaskName(1, 1, 0), two, every=NEVER):
+            both = wait(progress, lambda figures: figures.calls == 48)
+        ended = wait(progress, lambda figures: figures.tasks_done == 1)
+        one.figures = TaskFigures(rows_in=50, rows_out=50, calls=60, retries=10, abandoned=3)
+
+    assert (both.tasks_running, both.tasks_done, both.in_flight) == (2, 0, 20)
+    assert (both.rows_in, both.rows_done, both.rows_out) == (37, 22, 17)
+    assert (both.retries, both.timeouts, both.errors, both.failures_handled) == (10, 1, 1, 2)
+    assert (ended.tasks_running, ended.tasks_done) == (1, 1)
+    last = progress.figures()
+    assert (last.calls, last.rows_done, last.in_flight, last.abandoned) == (68, 57, 0, 3)
+    assert (last.tasks_running, last.tasks_done, last.attempts_failed) == (0, 2, 0)
+
+
+def test_a_task_reports_again_and_again() -> None:
+    """Every so often, without anything being asked of it."""
+    played = Played(calls=1)
+    with Progress() as progress, reporting(progress.endpoint, FIRST, played, every=0.001):
+        for calls in (2, 3, 4):
+            played.figures = TaskFigures(calls=calls)
+            wait(progress, lambda figures, calls=calls: figures.calls == calls)  # type: ignore[misc]
+
+
+def test_figures_of_an_operator_become_those_of_a_task() -> None:
+    """What the task counts is added to what the operator says."""
+    own: dict[str, Any] = {"in_flight": 5, "waiting": 1, "held": 2, "oldest": 0.5}
+    figures = TaskFigures.of(Statistics(**own), rows_in=10, rows_out=4, errors=1)
+
+    assert figures == TaskFigures(**own, rows_in=10, rows_out=4, errors=1)
+    assert figures.rows_done == 6
+
+
+def test_nobody_has_to_want_to_know() -> None:
+    """Without an endpoint the body runs as it would, and the figures are not asked for."""
+    played = Played()
+    with reporting(None, FIRST, played):
+        pass
+
+    assert not played.asked.is_set()
+
+
+def test_outside_of_spark_a_task_has_a_name() -> None:
+    """The same code runs without a cluster."""
+    assert TaskName.here() == TaskName(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "ended", "failed"), [(None, 1, 0), (GeneratorExit, 1, 0), (LookupError, 0, 1)]
+)
+def test_how_an_attempt_ended_is_told(
+    error: type[BaseException] | None, ended: int, failed: int
+) -> None:
+    """Spark closes its generator where it needs no more rows, which is no failure."""
+    with Progress() as progress, ExitStack() as expecting:
+        if error is not None:
+            expecting.enter_context(pytest.raises(error))
+        with reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER):
+            if error is not None:
+                raise error
+
+    last = progress.figures()
+    assert (last.tasks_done, last.attempts_failed) == (ended, failed)
+
+
+KILLED = """
+import sys, threading
+from msgspec.json import decode
+from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
+
+endpoint = decode(sys.argv[1], type=Endpoint)
+with reporting(endpoint, TaskName(3, 4, 0), lambda: TaskFigures(calls=17), every=0.01):
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_worker_that_is_killed_is_given_up() -> None:
+    """It says nothing more, but its connection ends with it."""
+    with Progress() as progress:
+        endpoint = encode(progress.endpoint).decode()
+        with subprocess.Popen([sys.executable, "-c", KILLED, endpoint]) as worker:
+            try:
+                wait(progress, lambda figures: figures.tasks_running == 1)
+            finally:
+                os.kill(worker.pid, signal.SIGKILL)
+        figures = wait(progress, lambda figures: figures.attempts_failed == 1)
+
+    assert (figures.tasks_running, figures.tasks_failed) == (0, 1)
+    assert (figures.calls, figures.calls_in_vain) == (17, 17)
+
+
+# Never in the way of a task
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last report has a tenth of a second, so that a busy machine has the rest of the second."""
+    assert _reporting._FAREWELL < 1
+    monkeypatch.setattr(_reporting, "_FAREWELL", 0.1)
+
+
+def left_in_time(endpoint: Endpoint, played: Any = None) -> bool:
+    """Whether a task is left at once though its driver does not answer."""
+    began = monotonic()
+    played = played or Played()
+    with reporting(endpoint, FIRST, played):
+        assert played.asked.wait(SOON)
+    return monotonic() - began < 1.0
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_driver_that_is_gone_is_no_error() -> None:
+    """Nobody listens there any more."""
+    with Progress() as progress:
+        endpoint = progress.endpoint
+
+    assert left_in_time(endpoint)
+
+
+def test_a_driver_that_goes_while_a_task_runs_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The task ends as it would."""
+    monkeypatch.setattr(_progress, "_GRACE", 0.01)
+    played = Played(calls=1)
+    with ExitStack() as task:
+        with Progress() as progress:
+            task.enter_context(reporting(progress.endpoint, FIRST, played, every=0.001))
+            wait(progress, lambda figures: figures.calls == 1)
+        played.asked.clear()
+        assert played.asked.wait(SOON)
+
+    assert progress.figures().tasks_running == 1
+
+
+def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From then on nothing is asked of the operator either."""
+    monkeypatch.setattr(_reporting, "_LONGEST_PAUSE", 0.0)
+    asked: list[None] = []
+    with Progress() as progress:
+        endpoint = progress.endpoint
+
+    def figures() -> TaskFigures:
+        asked.append(None)
+        return TaskFigures()
+
+    before = threading.active_count()
+    with reporting(endpoint, FIRST, figures, every=0.0001):
+        wait_until(lambda: threading.active_count() == before)
+
+    assert len(asked) == 8
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_port_that_is_blocked_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever connects hears nothing at all: the last report is given up."""
+    released = threading.Event()
+
+    def blocked(*_: Any) -> socket.socket:
+        released.wait(SOON)
+        raise TimeoutError
+
+    monkeypatch.setattr(_reporting.socket, "create_connection", blocked)
+    assert left_in_time(Endpoint("192.0.2.1", 9, b""))
+    released.set()
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_driver_that_reads_nothing_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its buffers are full, and the last report is given up."""
+    monkeypatch.setattr(_reporting, "packed", lambda report: bytes(1 << 26))
+    monkeypatch.setattr(_reporting, "_PATIENCE", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as driver:
+        assert left_in_time(Endpoint("127.0.0.1", driver.getsockname()[1], b""))
+        wait_until(lambda: "asyncwait-reporting" not in {t.name for t in threading.enumerate()})
+
+
+class Blocked(Played):
+    """Figures that nobody gets before they are released."""
+
+    released = threading.Event()
+
+    def __call__(self) -> TaskFigures:
+        """Wait."""
+        self.asked.set()
+        self.released.wait(SOON)
+        return self.figures
+
+
+@pytest.mark.usefixtures("hurried")
+def test_figures_that_block_delay_nothing() -> None:
+    """Nor do they keep the task from ending."""
+    with Progress() as progress:
+        assert left_in_time(progress.endpoint, Blocked())
+        Blocked.released.set()
+
+
+def test_figures_that_raise_are_told_as_they_were() -> None:
+    """The report goes out all the same."""
+    played = Played(calls=3)
+
+    def figures() -> TaskFigures:
+        if played.asked.is_set():
+            raise RuntimeError
+        return played()
+
+    with Progress() as progress, reporting(progress.endpoint, FIRST, figures, every=NEVER):
+        wait(progress, lambda figures: figures.calls == 3)
+
+    assert (progress.figures().tasks_done, progress.figures().calls) == (1, 3)
+
+
+def test_a_process_without_room_for_a_thread_runs_the_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is reported then."""
+    with Progress() as progress, monkeypatch.context() as patched:
+
+        def start(_: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        patched.setattr(threading.Thread, "start", start)
+        with reporting(progress.endpoint, FIRST, Played()):
+            pass
+
+    assert not progress.figures().reported
+
+
+# Leaving
+
+
+def test_the_last_reports_are_waited_for() -> None:
+    """Spark may say that a job is over before they were read."""
+    played = Played(calls=1)
+    released = threading.Event()
+
+    def task() -> None:
+        with reporting(progress.endpoint, FIRST, played, every=NEVER):
+            released.wait(SOON)
+            played.figures = TaskFigures(calls=2)
+
+    with Progress() as progress:
+        thread = threading.Thread(target=task)
+        thread.start()
+        wait(progress, lambda figures: figures.tasks_running == 1)
+        released.set()
+    thread.join()
+
+    assert (progress.figures().calls, progress.figures().tasks_done) == (2, 1)
+
+
+def test_what_has_arrived_is_read_on_leaving() -> None:
+    """Even of a task that was not heard of before."""
+    with Progress() as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended"))
+
+    assert progress.figures().tasks_done == 1
+
+
+@pytest.mark.parametrize(("error", "grace"), [(None, 0.01), (KeyboardInterrupt, NEVER)])
+def test_tasks_that_say_nothing_are_not_waited_for_long(
+    error: type[BaseException] | None, grace: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What became of them is not known; and who interrupts waits for nothing at all."""
+    monkeypatch.setattr(_progress, "_GRACE", grace)
+    with ExitStack() as expecting, ExitStack() as streams:
+        if error is not None:
+            expecting.enter_context(pytest.raises(error))
+        with Progress() as progress:
+            streams.enter_context(connected(progress)).sendall(message(progress))
+            wait(progress, lambda figures: figures.tasks_running == 1)
+            if error is not None:
+                raise error
+
+    figures = progress.figures()
+    assert (figures.tasks_running, figures.attempts_failed) == (1, 0)
+
+
+def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None:
+    """The pace is that of the time in which there were tasks."""
+    with Progress(40) as progress:
+        clock(10.0)
+        with connected(progress) as stream:
+            stream.sendall(message(progress, figures=TaskFigures(rows_in=30)))
+            wait(progress, lambda figures: figures.reported)
+            clock(15.0)
+            figures = progress.figures()
+            stream.sendall(message(progress, number=1, state="ended"))
+            wait(progress, lambda figures: figures.tasks_done == 1)
+    clock(99.0)
+
+    assert (figures.seconds, figures.rows_per_second) == (15.0, 6.0)
+    assert (figures.total, figures.seconds_left) == (40, pytest.approx(10 / 6))
+    assert progress.figures().seconds == 15.0
+
+
+# Its arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("total", -1), ("show", "yes"), ("console", sys.stderr), ("session", object())],
+)
+def test_wrong_arguments_are_refused_at_the_door(name: str, value: Any) -> None:
+    """Each by its name."""
+    wrong: Any = {name: value}
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be "), Progress(**wrong):
+        pass
+
+
+def test_it_is_entered_once() -> None:
+    """And there is no endpoint before."""
+    progress = Progress()
+    with pytest.raises(RuntimeError, match=r"^there is no endpoint yet"):
+        _ = progress.endpoint
+    with progress:
+        pass
+    with pytest.raises(RuntimeError, match=r"^entered before"):
+        progress.__enter__()
+
+
+def test_an_endpoint_travels_and_keeps_its_secret() -> None:
+    """Logs show what they are given."""
+    with Progress() as progress:
+        endpoint = progress.endpoint
+
+    assert pickle.loads(pickle.dumps(endpoint)) == endpoint  # noqa: S301 - of our own making
+    assert repr(endpoint) == f"Endpoint('127.0.0.1', {endpoint.port})"
+    assert len(endpoint.secret) == 16
+
+
+def test_rich_is_needed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody asks for a bar, there is none."""
+    monkeypatch.delitem(sys.modules, "asyncwait.backends.spark.progress._bar", raising=False)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+
+    with pytest.raises(MissingExtra) as raised:
+        Progress(show=True)
+    assert (raised.value.needs, raised.value.extra) == ("rich", "progress")
+    for show in (None, False):
+        with Progress(show=show) as progress:
+            pass
+        assert progress.summary().startswith("tasks   unknown")

@@ -1,0 +1,166 @@
+"""Whoever finds the port of a progress without being a task, and tasks in great numbers."""
+
+import socket
+import threading
+from contextlib import ExitStack, suppress
+from time import monotonic
+from typing import Any
+
+import pytest
+from progress_reports import FIRST, NEVER, Played, connected, message, wait
+
+from asyncwait.backends.spark.progress import (
+    Progress,
+    TaskFigures,
+    TaskName,
+    _server,
+    reporting,
+)
+from asyncwait.backends.spark.progress._wire import LONGEST
+
+
+def hung_up(stream: socket.socket) -> bool:
+    """Wait until the server ends a connection."""
+    with suppress(ConnectionError):
+        return stream.recv(1) == b""
+    return True
+
+
+def refused(progress: Progress, data: bytes) -> bool:
+    """Whether the server ends a connection on which this comes, and heeds nothing of it."""
+    with connected(progress) as stream:
+        with suppress(ConnectionError):
+            stream.sendall(data)
+        return hung_up(stream) and not progress.figures().reported
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\0\0\0\0",
+        b"\0\0\0\1\xc1",
+        b"\0\0\0\5hello",
+        (LONGEST).to_bytes(4, "big") + b"\x91" * LONGEST,
+        (LONGEST + 1).to_bytes(4, "big"),
+        b"\xff" * 100_000,
+    ],
+    ids=["http", "empty", "garbage", "text", "nested", "oversized", "flood"],
+)
+def test_what_is_no_report_ends_its_connection(data: bytes) -> None:
+    """And nothing else."""
+    with Progress() as progress:
+        assert refused(progress, data)
+        with reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER):
+            wait(progress, lambda figures: figures.calls == 1)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"secret": b""}, {"secret": b"x" * 16}, {"run": bytes(LONGEST)}]
+)
+def test_a_wrong_secret_and_a_message_that_is_too_long_end_their_connection(
+    changes: dict[str, bytes],
+) -> None:
+    """Whatever the report says: of a long one the server reads no more than its length."""
+    with Progress() as progress:
+        assert refused(progress, message(progress, **changes))
+
+
+def test_a_message_may_come_in_pieces() -> None:
+    """And several in one."""
+    with Progress() as progress, connected(progress) as stream:
+        data = message(progress) + message(progress, number=1, figures=TaskFigures(calls=2))
+        for byte in data[:-1]:
+            stream.sendall(bytes([byte]))
+        wait(progress, lambda figures: figures.calls == 1)
+        stream.sendall(data[-1:])
+        wait(progress, lambda figures: figures.calls == 2)
+
+
+def test_half_a_message_is_none() -> None:
+    """The connection ends in the midst of it."""
+    with Progress() as progress, connected(progress) as stream:
+        stream.sendall(message(progress)[:-1])
+        stream.shutdown(socket.SHUT_WR)
+        assert hung_up(stream)
+
+    assert not progress.figures().reported
+
+
+def test_silent_clients_don_t_keep_a_progress_open() -> None:
+    """Nor do those that have begun a message."""
+    with ExitStack() as clients:
+        with Progress() as progress:
+            silent = clients.enter_context(connected(progress))
+            begun = clients.enter_context(connected(progress))
+            begun.sendall(message(progress)[:7])
+            began = monotonic()
+        assert monotonic() - began < 1.0
+        assert hung_up(silent)
+        assert hung_up(begun)
+
+
+def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has never reported anything gets some time, and no more."""
+    monkeypatch.setattr(_server, "_SILENCE", 0.0)
+    monkeypatch.setattr(_server, "_TICK", 0.001)
+    with Progress() as progress, connected(progress) as stream:
+        assert hung_up(stream)
+
+
+def test_with_too_many_connections_the_later_ones_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of what they say is lost."""
+    monkeypatch.setattr(_server, "_most_connections", lambda: 1)
+    with Progress() as progress:
+        with connected(progress) as one, connected(progress) as two:
+            one.sendall(message(progress))
+            wait(progress, lambda figures: figures.calls == 1)
+            two.sendall(message(progress, run=b"two", name=TaskName(1, 1, 0), state="ended"))
+        figures = wait(progress, lambda figures: figures.tasks_done == 1)
+
+    assert (figures.calls, figures.attempts_failed) == (2, 1)
+
+
+def test_without_files_to_open_connections_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until there are some again; the thread does not spin meanwhile."""
+    monkeypatch.setattr(_server, "_TICK", 0.01)
+    accept = socket.socket.accept
+    refusals = 0
+
+    def scarce(self: socket.socket) -> Any:
+        nonlocal refusals
+        refusals += 1
+        if refusals <= 3:
+            raise OSError(24, "Too many open files")
+        return accept(self)
+
+    monkeypatch.setattr(socket.socket, "accept", scarce)
+    with (
+        Progress() as progress,
+        reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER),
+    ):
+        wait(progress, lambda figures: figures.calls == 1)
+
+    assert refusals == 4
+
+
+def test_hundreds_of_tasks_at_once() -> None:
+    """One thread serves them all."""
+    with ExitStack() as streams, Progress() as progress:
+        before = threading.active_count()
+        for number in range(200):
+            stream = streams.enter_context(connected(progress))
+            name = TaskName(1, number, 0)
+            stream.sendall(message(progress, run=b"%d" % number, name=name))
+            stream.sendall(message(progress, run=b"%d" % number, name=name, number=1))
+        figures = wait(progress, lambda figures: figures.tasks_running == 200)
+        after = threading.active_count()
+        for number in range(200):
+            name = TaskName(1, number, 0)
+            end = message(progress, run=b"%d" % number, name=name, number=2, state="ended")
+            with connected(progress) as stream:
+                stream.sendall(end)
+
+    assert after == before
+    assert figures.calls == 200
+    assert progress.figures().tasks_done == 200

@@ -1,0 +1,404 @@
+"""Calls: how one is cancelled, what its record comes to, and whether another one follows.
+
+A call is cancelled as its loop does it, and by nobody but its operator. On asyncio that is by one
+`Task.cancel()`, as `asyncio.timeout` does it: whatever the call awaits in its clean-up runs to its
+end. On trio it is by a scope: there what is awaited in a clean-up is cancelled, too, unless it is
+shielded.
+"""
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from contextvars import copy_context
+from random import Random
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    FailureHandler,
+    InvalidResult,
+    OperatorError,
+    Record,
+    Retry,
+    RetryAfter,
+)
+from asyncwait.spec.checks import at_most_infinite, is_number
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit._function import Results
+from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
+
+
+async def run_hook(hook: Callable[[], Any] | None) -> None:
+    """Run `open` or `close`, be it a plain function, a coroutine function or absent."""
+    if hook is not None:
+        returned = hook()
+        if inspect.isawaitable(returned):
+            await returned
+
+
+def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
+    """Check that a function in coroutine form was one.
+
+    Raises:
+        CallFailed: it returned something that can't be awaited.
+    """
+    if inspect.isawaitable(returned):
+        return returned
+    raise call_failed(record, not_awaitable(returned))
+
+
+def not_awaitable(returned: Any) -> TypeError:
+    """Build the error of a function in coroutine form that was none."""
+    return TypeError(f"expected an awaitable from fn, got {shown(returned)}; is it an `async def`?")
+
+
+def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
+    """Read the results of `record` whole and once, before the first is emitted.
+
+    Args:
+        record: the input record.
+        returned: what the call or the timeout handler gave.
+
+    Returns:
+        The results in the order of the collection.
+
+    Raises:
+        InvalidResult: None, str, bytes, or nothing that can be iterated.
+        CallFailed: the collection raised while it was read.
+    """
+    kind = type(returned)
+    if kind is tuple or kind is list:  # nearly always; what follows takes half a microsecond
+        return tuple(returned)
+    if not is_collection(returned):
+        raise InvalidResult(record, _no_collection(returned))
+    try:
+        return read_whole(returned)
+    except BaseException as error:
+        reraise_fatal(error)
+        # Nothing is awaited here, so not even a CancelledError is anybody else's.
+        failure = call_failed(record, error)
+        raise failure from failure.__cause__
+
+
+def results_at_deadline(
+    record: Record, handler: Callable[[Any], Results | None] | None, timeout: float
+) -> tuple[Any, ...]:
+    """Ask the timeout handler, once, for results of `record` in place of its call.
+
+    Args:
+        record: the input record, whose deadline has passed undecided.
+        handler: the function's `timeout`, if it has one.
+        timeout: in seconds, for the message.
+
+    Raises:
+        CallTimedOut: there is no handler, it gave None, or it raised.
+        InvalidResult: it gave something else that is no collection of results.
+        CallFailed: the collection that it gave raised while it was read.
+    """
+    late = f"no results after {timeout:g} s"
+    if handler is None:
+        raise CallTimedOut(record, f"{late}, and there is no timeout handler")
+    try:
+        returned = handler(record.value)
+    except BaseException as error:
+        reraise_fatal(error)
+        raise CallTimedOut(record, f"{late}, and the handler raised {shown(error)}") from error
+    if returned is None:
+        raise CallTimedOut(record, f"{late}, and the handler gave None")
+    return collect_results(record, returned)
+
+
+def results_despite(failure: OperatorError, handler: FailureHandler | None) -> tuple[Any, ...]:
+    """Ask the failure handler, once, for results of a record in place of a failure.
+
+    Args:
+        failure: what the operator fails with otherwise; it names the record, and tells of all its
+            attempts.
+        handler: the function's `failure`, if it has one.
+
+    Raises:
+        OperatorError: `failure` itself, where there is no handler, or it gave None, or raised that
+            again; one of the same class, with another cause, if it raised something else.
+        InvalidResult: it gave something else that is no collection of results.
+        CallFailed: the collection that it gave raised while it was read.
+    """
+    record, attempts = failure.record, failure.attempts
+    if handler is None or record is None:
+        raise failure from failure.__cause__
+    try:
+        given = handler(record.value, failure)
+    except BaseException as error:
+        reraise_fatal(error)
+        if error is failure or error is failure.__cause__:
+            raise failure from failure.__cause__
+        reason = f"{failure.reason}, and the failure handler raised {shown(error)}"
+        if error.__context__ is None or error.__context__ is failure.__cause__:
+            error.__context__ = failure  # so that the traceback tells of both
+        raise type(failure)(record, reason, attempts) from error
+    if given is None:
+        raise failure from failure.__cause__
+    try:
+        return collect_results(record, given)
+    except OperatorError as error:
+        raise error.after(attempts) from error.__cause__
+
+
+def call_failed(record: Record, error: Any) -> OperatorError:
+    """Return the failure that a call of `record` has caused by raising or giving `error`.
+
+    That is `error` itself if it names this very record already, as those of the helpers here do;
+    else a CallFailed with `error` as its cause, or with a TypeError if `error` is no exception.
+    """
+    if isinstance(error, OperatorError) and error.record is record:
+        return error
+    if not isinstance(error, BaseException):
+        error = TypeError(f"complete_exceptionally() takes an exception, got {shown(error)}")
+    failure = CallFailed(record, f"the call failed: {shown(error)}")
+    failure.__cause__ = error
+    return failure
+
+
+def is_collection(returned: Any) -> bool:
+    """Say whether a call may give `returned` as its results: it can be iterated, and is no text."""
+    if isinstance(returned, str | bytes | bytearray):
+        return False
+    return isinstance(returned, Iterable) or hasattr(type(returned), "__getitem__")
+
+
+def _no_collection(returned: Any) -> str:
+    return (
+        f"expected an iterable of results, got {shown(returned)} ({type(returned).__name__}); "
+        "return [] for none and [result] for one"
+    )
+
+
+class CallScope(Protocol):
+    """In which a call runs, and maybe others before it, one after the other, in one task.
+
+    Whoever enters one that is cancelled already has to look, and to call nobody.
+    """
+
+    @property
+    def cancel_called(self) -> bool:
+        """Whether it was cancelled; it serves no further call then."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel the call that runs, if there is one; once, however often this is called."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> bool | None:
+        """Leave; an exception by which its own cancellation has ended the call goes no further."""
+        ...
+
+
+def call_scope() -> CallScope:
+    """Return a scope for calls on the loop that runs, in which no task is yet."""
+    trio = running_trio()
+    scope: CallScope = _OnceScope() if trio is None else trio.CancelScope()
+    return scope
+
+
+async def outcome_of(record: Record, returned: Any, scope: CallScope) -> Any:
+    """Return what a call in coroutine form gives, with all that it has done to its task.
+
+    One that has cancelled its own task, and awaited nothing since, ends by that: else whoever runs
+    in that task next would.
+
+    Args:
+        record: for which the function was called.
+        returned: what it returned.
+        scope: in which it runs; what that cancels is not the call's own doing.
+
+    Raises:
+        BaseException: what the call raises; CallFailed where the function returned no awaitable.
+    """
+    try:
+        result = await awaitable_of(record, returned)
+    except BaseException:
+        with suppress(asyncio.CancelledError):
+            await raise_self_cancellation(scope)
+        raise
+    await raise_self_cancellation(scope)
+    return result
+
+
+async def raise_self_cancellation(scope: CallScope) -> None:
+    """Raise the cancellation of its own task that a call has left behind, on asyncio.
+
+    Args:
+        scope: of the call, which has just ended in this task.
+
+    Raises:
+        asyncio.CancelledError: there is one.
+    """
+    task = None if running_trio() is not None else asyncio.current_task()
+    # Until Python 3.13 one stays that was taken back before anything was awaited.
+    is_due = task is not None and (task.cancelling() or getattr(task, "_must_cancel", False))
+    if is_due and not scope.cancel_called:
+        await asyncio.sleep(0)
+
+
+class _OnceScope:
+    """Cancels a task of asyncio once.
+
+    The scopes of anyio round it, which would do so again and again, do not reach into it.
+    """
+
+    __slots__ = ("_loop", "_shield", "_task", "_was_sent", "cancel_called")
+
+    def __init__(self) -> None:
+        self.cancel_called = False
+        self._was_sent = False
+        self._task: asyncio.Task[Any] | None = None
+        self._loop = asyncio.get_running_loop()
+        anyio = sys.modules.get("anyio")
+        self._shield: Any = None if anyio is None else anyio.CancelScope(shield=True)
+
+    def cancel(self) -> None:
+        if not self.cancel_called:
+            self.cancel_called = True
+            if self._task is asyncio.current_task():
+                # It may be through, or nearly: a cancellation that nothing awaits would stay.
+                self._loop.call_soon(self._send)
+            else:
+                self._send()
+
+    def _send(self) -> None:
+        if self._task is not None:
+            self._was_sent = self._task.cancel()
+
+    def __enter__(self) -> Self:
+        if self._shield is not None:
+            self._shield.__enter__()
+        self._task = asyncio.current_task()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        task, self._task = self._task, None
+        assert task is not None
+        # If somebody else cancels the task besides, it is for them.
+        is_ours = self._was_sent and task.uncancel() == 0
+        if self._shield is not None:
+            self._shield.__exit__(kind, error, traceback)
+        return is_ours and isinstance(error, asyncio.CancelledError)
+
+
+class BackOffs:
+    """Says of each outcome how long its record backs off before the next attempt.
+
+    One for each operator, since it knows the state of chance. It is asked on the operator's loop.
+
+    Args:
+        retry: as it was configured.
+
+    Attributes:
+        context: the predicates are asked in copies of it; it is that in which this was made, unless
+            another one is set.
+    """
+
+    def __init__(self, retry: Retry) -> None:
+        self.context = copy_context()
+        self._retry = retry
+        self._chance = Random(retry.seed)
+
+    def after_failure(self, failure: OperatorError, attempts: int) -> float | None:
+        """Return how many seconds to wait before the next attempt; None for none.
+
+        Args:
+            failure: what the operator would fail with.
+            attempts: calls of that record so far.
+
+        Raises:
+            CallFailed: the predicate raised.
+        """
+        if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
+            return None
+        error = failure if failure.__cause__ is None else failure.__cause__
+        if isinstance(error, RetryAfter):
+            return _seconds_of(error, failure.record, attempts)
+        return self._wait(attempts) if self._matches(error, failure.record, attempts) else None
+
+    def after_results(
+        self, record: Record, results: tuple[Any, ...], attempts: int
+    ) -> float | None:
+        """Return how many seconds to wait before the next attempt; None for none.
+
+        Args:
+            record: whose call gave them.
+            results: as they were collected.
+            attempts: calls of that record so far.
+
+        Raises:
+            CallFailed: the predicate raised.
+        """
+        predicate = self._retry.on_result
+        if predicate is None or attempts >= self._retry.max_attempts:
+            return None
+        predicate = isolated(predicate, self.context)
+        matches = _asked("on_result", predicate, results, record, attempts)
+        return self._wait(attempts) if matches else None
+
+    def _matches(self, error: BaseException, record: Record | None, attempts: int) -> bool:
+        wanted = self._retry.on_error
+        if isinstance(wanted, type | tuple):
+            return isinstance(error, wanted)
+        predicate = isolated(wanted, self.context)
+        return _asked("on_error", predicate, error, record, attempts)
+
+    def _wait(self, attempts: int) -> float:
+        whole, jitter = self._retry.back_off(attempts), self._retry.jitter
+        return whole - whole * jitter * self._chance.random() if jitter else whole
+
+
+def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> float:
+    """Return what a RetryAfter says, which may be of a class that forgets to."""
+    seconds: Any = getattr(error, "seconds", None)
+    if not is_number(seconds) or not seconds >= 0:
+        reason = (
+            f"a {type(error).__name__} was raised whose `seconds` is {shown(seconds)}, expected a "
+            "number >= 0; does its __init__ call super().__init__(seconds)?"
+        )
+        raise CallFailed(record, reason, attempts) from error
+    return at_most_infinite(seconds)
+
+
+def _asked(
+    name: str, predicate: Callable[[Any], Any], outcome: Any, record: Record | None, attempts: int
+) -> bool:
+    """Ask a predicate; what it raises is an error of the record, so that it is not lost."""
+    try:
+        return bool(predicate(outcome))
+    except BaseException as error:
+        reraise_fatal(error)
+        raise CallFailed(record, f"{name} raised {shown(error)}", attempts) from error
+
+
+def attempt_timed_out(record: Record, attempt_timeout: float) -> CallFailed:
+    """Return what an attempt comes to that takes longer than it may.
+
+    Args:
+        record: whose call it is.
+        attempt_timeout: in seconds.
+    """
+    error = TimeoutError(f"no results after {attempt_timeout:g} s")
+    failure = CallFailed(record, f"the call failed: {shown(error)}")
+    failure.__cause__ = error
+    return failure

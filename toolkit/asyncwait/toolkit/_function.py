@@ -1,0 +1,237 @@
+"""The user's function taken apart, and what an operator looks at when it is opened and left."""
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable
+from contextvars import Context
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.spec import (
+    FailureHandler,
+    InvalidConfig,
+    OperatorConfig,
+    OperatorError,
+    ResultFuture,
+    Snapshot,
+    Stored,
+)
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit._loop import isolated, reraise_fatal
+
+Results: TypeAlias = Iterable[Any]
+
+
+def skip(_value: Any, _error: OperatorError) -> Results:
+    """Handle a failure by leaving the record out, whatever its value is."""
+    return ()
+
+
+class FunctionParts(Struct, frozen=True):
+    """The parts of a user's function, found once when the operator opens.
+
+    Exactly one of `call` and `invoke` is there.
+    """
+
+    call: Callable[[Any], Awaitable[Results]] | None
+    invoke: Callable[[Any, ResultFuture], None] | None
+    timeout: Callable[[Any], Results | None] | None
+    failure: FailureHandler | None
+    open: Callable[[], Any] | None
+    close: Callable[[], Any] | None
+
+    @classmethod
+    def of(cls, fn: Any) -> "FunctionParts":
+        """Take `fn` apart.
+
+        Raises:
+            InvalidConfig: `fn` is neither callable nor has `async_invoke`, or one of its parts is
+                not a function of the right kind.
+        """
+        if isinstance(fn, type) and any(hasattr(fn, name) for name in _PARTS):
+            raise InvalidConfig.of("fn", fn, "an object of that class: it has methods to be called")
+        invoke = _plain_part(fn, "async_invoke")
+        call: Any = fn if invoke is None else None
+        if invoke is None and not callable(fn):
+            raise InvalidConfig.of("fn", fn, "a coroutine function or have async_invoke()")
+        return cls(
+            call=call,
+            invoke=invoke,
+            timeout=_plain_part(fn, "timeout"),
+            failure=_plain_part(fn, "failure"),
+            open=_part(fn, "open"),
+            close=_part(fn, "close"),
+        )
+
+    def with_copies(self, copy: Callable[[Any], Any] | None) -> "FunctionParts":
+        """Return the same parts, each of which is given a copy of the value for itself (COPY-1).
+
+        Where `copy` raises, the part does: a call has failed, a handler has nothing to give.
+
+        Args:
+            copy: as it was configured; None for no copies.
+        """
+        if copy is None:
+            return self
+
+        def given_a_copy(part: Callable[..., Any] | None) -> Callable[..., Any] | None:
+            if part is None or part is skip:
+                return part
+            return lambda value, *others: part(copy(value), *others)
+
+        asked = ("call", "invoke", "timeout", "failure")
+        return replace(self, **{name: given_a_copy(getattr(self, name)) for name in asked})
+
+    def within(self, context: Context) -> "FunctionParts":
+        """Return the same parts: each time one of the plain ones runs, it does so in a fresh copy.
+
+        What it sets is seen by nobody else then (CTX-2, CTX-3, CTX-4), and it sees no more than
+        `context`. A call in coroutine form needs a task in such a copy.
+
+        Args:
+            context: as it was when the operator was opened, behind `open`.
+        """
+        plain = {name: getattr(self, name) for name in ("invoke", "timeout", "failure")}
+        copied = {name: isolated(part, context) for name, part in plain.items() if part is not None}
+        return replace(self, **copied)
+
+
+_PARTS = ("async_invoke", "timeout", "failure", "open", "close")
+
+
+def _part(fn: Any, name: str) -> Callable[..., Any] | None:
+    part = getattr(fn, name, None)
+    if part is not None and not callable(part):
+        raise InvalidConfig.of(f"fn.{name}", part, "a function, or not be there")
+    return part
+
+
+def _plain_part(fn: Any, name: str) -> Callable[..., Any] | None:
+    part = _part(fn, name)
+    if part is not None and not is_plain_function(part):
+        raise InvalidConfig.of(f"fn.{name}", part, "a plain function: nothing waits for it")
+    return part
+
+
+def check_arguments(
+    config: Any, fn: Any, elements: Any, restore: Any, operator: str, *supported: str
+) -> FunctionParts:
+    """Refuse what an operator can't be opened with (END-19), and return the parts of `fn`.
+
+    They are given copies of values, if `config` says so.
+
+    Args:
+        config: as it was given to `OpenOperator`; so are the next three.
+        fn: see `AsyncFunction`.
+        elements: the input.
+        restore: a snapshot, or None.
+        operator: its name, for messages.
+        supported: names of optional settings that it knows.
+
+    Raises:
+        InvalidConfig: one of the four is not what it should be, or `config` asks for what is not
+            among `supported`.
+    """
+    if not isinstance(config, OperatorConfig):
+        raise InvalidConfig.of("config", config, "an OperatorConfig")
+    config.require_only(operator, *supported)
+    if not isinstance(elements, AsyncIterable):
+        raise InvalidConfig.of("elements", elements, "an async iterable of elements")
+    check_restore(restore)
+    return FunctionParts.of(fn).with_copies(config.copy)
+
+
+def check_restore(restore: Any) -> None:
+    """Refuse what an operator can't go on with.
+
+    Args:
+        restore: as it was given to `OpenOperator`.
+
+    Raises:
+        InvalidConfig: it is neither None nor a Snapshot that holds records, watermarks and
+            statuses alone.
+    """
+    if restore is None:
+        return
+    if not isinstance(restore, Snapshot):
+        raise InvalidConfig.of("restore", restore, "a Snapshot or None")
+    name, held = "restore.in_flight", restore.in_flight
+    if not isinstance(held, tuple):
+        raise InvalidConfig.of(name, held, "a tuple of elements")
+    for element in held:
+        if not isinstance(element, Stored):
+            raise InvalidConfig.of(name, element, "records, watermarks and statuses")
+
+
+async def close_source(*sources: Any) -> BaseException | None:
+    """Close what a stream is read from, as far as it can be closed.
+
+    Shield it from cancellation: whatever comes here is taken for the source's own.
+
+    Args:
+        sources: the iterator, and the iterable that made it; one that is there twice is closed
+            once. A plain generator is closed by `close()`, all else by `aclose()`, if it has that.
+
+    Returns:
+        The first error that closing raised, with notes of the others; None if there is none.
+    """
+    errors: list[BaseException] = []
+    for place, source in enumerate(sources):
+        if any(source is earlier for earlier in sources[:place]):
+            continue
+        try:
+            if isinstance(source, Generator):
+                source.close()
+            elif (aclose := getattr(source, "aclose", None)) is not None:
+                await aclose()
+        except BaseException as error:
+            reraise_fatal(error)
+            errors.append(error)
+    return join_errors(*errors)
+
+
+def join_errors(*errors: BaseException | None) -> BaseException | None:
+    """Return the first error, with a note on it of each other one; None if there is none.
+
+    Args:
+        errors: what went wrong on leaving an operator, in its order.
+    """
+    first: BaseException | None = None
+    for error in errors:
+        if first is None:
+            first = error
+        elif error is not None and error is not first:
+            first.add_note(f"Closing the operator raised, too: {shown(error)}")
+    return first
+
+
+class SingleEntry:
+    """Has a context entered once: a second entry would find a source that was read, unnoticed.
+
+    An entry that is refused leaves the first one as it is.
+    """
+
+    def __init__(self) -> None:
+        self._was_entered = self._was_left = False
+
+    def enter(self) -> None:
+        """Note that the context is being entered.
+
+        Raises:
+            RuntimeError: it was before.
+        """
+        if self._was_entered:
+            raise RuntimeError("an operator is entered once: open another one for another stream")
+        self._was_entered = True
+
+    def leave(self) -> None:
+        """Note that the context is being left.
+
+        Raises:
+            RuntimeError: it was before, or was never entered.
+        """
+        if self._was_left or not self._was_entered:
+            how = "before" if self._was_left else "and not entered"
+            raise RuntimeError(f"the operator was left {how}: use `async with`")
+        self._was_left = True
