@@ -4,12 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from asyncwait.conformance.judging import Judgement
 from asyncwait.conformance.mailbox._history import MailboxHistory
-from asyncwait.conformance.mailbox.checks import (
-    MAILBOX_CHECKS,
-    MailboxCheck,
-    MailboxJudgement,
-)
+from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS, MailboxCheck
 from asyncwait.spec.mailbox.program import MailboxTrace
 
 
@@ -20,11 +17,11 @@ class MailboxJudged(Struct, frozen=True):
         error: why nothing can be judged; empty if it was.
     """
 
-    by_rule: Mapping[str, MailboxJudgement] = {}
+    by_rule: Mapping[str, Judgement] = {}
     error: str = ""
 
     @property
-    def broken(self) -> dict[str, MailboxJudgement]:
+    def broken(self) -> dict[str, Judgement]:
         """The judgements of the rules that are broken."""
         return {rule: found for rule, found in self.by_rule.items() if found.violations}
 

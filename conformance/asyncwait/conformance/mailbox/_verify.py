@@ -6,12 +6,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance._words import counted, runs_in_error
+from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
 from asyncwait.conformance.mailbox._player import STAGES, Stage
 from asyncwait.conformance.mailbox._random import random_programs
 from asyncwait.conformance.mailbox._served import MOST_BLOCKED, ServedMailbox
-from asyncwait.conformance.mailbox.checks import MailboxViolation
 from asyncwait.conformance.verdict import Status, Word
 from asyncwait.spec.mailbox.program import MailboxTrace, Program, program_id
 from asyncwait.spec.rules import Rule, mailbox_rules
@@ -51,7 +51,7 @@ class MailboxFailure(Struct, frozen=True):
 
     case: MailboxCase
     trace: MailboxTrace
-    violation: MailboxViolation
+    violation: Violation
 
 
 class MailboxResult(Struct, frozen=True):

@@ -7,20 +7,10 @@ from asyncwait.conformance.mailbox.checks import (
     _loop,
     _sending,
 )
-from asyncwait.conformance.mailbox.checks._check import (
-    MAILBOX_CHECKS,
-    MailboxCheck,
-    MailboxJudgement,
-    MailboxViolation,
-)
+from asyncwait.conformance.mailbox.checks._check import MAILBOX_CHECKS, MailboxCheck
 from asyncwait.spec.exports import claim_exports
 
-__all__ = [
-    "MAILBOX_CHECKS",
-    "MailboxCheck",
-    "MailboxJudgement",
-    "MailboxViolation",
-]
+__all__ = ["MAILBOX_CHECKS", "MailboxCheck"]
 
 _REGISTERED = (_sending, _batches, _asking, _ending, _loop)  # each has added its checks
 
