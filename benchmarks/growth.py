@@ -58,7 +58,7 @@ def many(capacity: int) -> int:
 
 
 async def calls(capacity: int) -> None:
-    """Have so many calls of a second under way, again and again."""
+    """Have so many calls of a second in flight, again and again."""
     count = many(capacity)
     await drain(ordered_wait(range(count), a_second, capacity=capacity, timeout=60))
 
@@ -132,9 +132,9 @@ class Growth(NamedTuple):
 
 
 GROWTHS = {
-    "calls of a second under way": Growth(calls, 100, many),
+    "calls of a second in flight": Growth(calls, 100, many),
     "the same in bare tasks, without a pool": Growth(tasks, 100, many),
-    "calls under way, with the collector on": Growth(calls, 100, many, collects=True),
+    "calls in flight, with the collector on": Growth(calls, 100, many, collects=True),
     "bare tasks, with the collector on": Growth(tasks, 100, many, collects=True),
     "watermarks among as many records": Growth(fences, 10_000, lambda n: 2 * n),
     "capacity, half of it watermarks": Growth(held_fences, 100, many),
@@ -197,7 +197,7 @@ def _row(name: str, costs: list[float]) -> tuple[str, ...]:
     return (name, str(GROWTHS[name].least), *(f"{each:.2f}" for each in costs))
 
 
-HEAD = ("what there is more of", "x1 is", *(f"x{times}, us a record" for times in TIMES))
+HEAD = ("what grows", "x1 is", *(f"x{times}, us a record" for times in TIMES))
 
 
 def _table(rows: list[tuple[str, ...]]) -> Table:
@@ -221,9 +221,9 @@ def _page(rows: list[tuple[str, ...]], memory: str) -> str:
     return f"""# What grows
 
 Measured by `python benchmarks/growth.py`; {machine()}.
-Processor time of the pool on a virtual clock, with Python's collector of garbage off where nothing
-else is said: it goes through all that is under way again and again, whoever has it under way. If
-you have ten thousand calls out, you may want to raise `gc.set_threshold()`.
+Processor time of the pool on a virtual clock, with Python's garbage collector off unless a row says
+otherwise: the collector visits every object that is in flight again and again, in any operator. With
+ten thousand calls in flight you may want to raise `gc.set_threshold()`.
 
 {table}
 {memory}

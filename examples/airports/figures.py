@@ -1,8 +1,8 @@
 """What a run comes to, and whether it is what it should be."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fetching import Job, airports
 from jobs import Result
@@ -55,6 +55,11 @@ class Run:
         moments = self.moments
         return moments.killed - moments.started, moments.ended - moments.killed
 
+    @property
+    def zero(self) -> float:
+        """When it was started."""
+        return self.moments.started
+
     def answered(self, status: int) -> list[Call]:
         """Return the calls that the service has answered so."""
         return [call for call in self.log if call.status == status]
@@ -69,19 +74,6 @@ def completed_twice(log: Sequence[Call]) -> int:
 def under_way(log: Sequence[Call], at: float) -> int:
     """Count the calls that the service was working on at a moment."""
     return sum(call.began <= at < call.ended for call in log)
-
-
-def in_flight(log: Sequence[Call]) -> list[tuple[float, int]]:
-    """Return how many calls the service had, from which moment on."""
-    steps = Counter[float]()
-    for call in log:
-        steps[call.began] += 1
-        steps[call.ended] -= 1
-    level, levels = 0, []
-    for moment in sorted(steps):
-        level += steps[moment]
-        levels.append((moment, level))
-    return levels
 
 
 def mismatches(run: Run) -> list[str]:
@@ -105,3 +97,28 @@ def _compared(run: Run) -> Iterator[tuple[str, object, object]]:
     yield "rows with an answer", len(rows) - run.errors, len(paid)
     late = [call for call in run.answered(200) if call.began >= run.moments.resumed]
     yield "found in the journal", run.result.found, len(paid) - len(late)
+
+
+def column(run: Run) -> dict[str, str]:
+    """Return the figures of a run by their names."""
+    before, after = run.seconds
+    return {
+        "airports": f"{run.job.airports:,}",
+        "calls at a time, at most": f"{run.job.capacity:,}",
+        "calls answered by 200": f"{len(run.answered(200)):,}",
+        "calls answered by 429": f"{len(run.answered(429)):,}",
+        "calls answered by 500": f"{len(run.answered(500)):,}",
+        "at the service at the kill": f"{under_way(run.log, run.moments.killed):,}",
+        "answers completed twice": f"{completed_twice(run.log):,}",
+        "found in the journal": f"{run.result.found:,}",
+        "rows": f"{len(run.result.rows):,}",
+        "errors": f"{run.errors:,}",
+        "seconds before / after the kill": f"{before:.1f} / {after:.1f}",
+        "rows/s": f"{len(run.result.rows) / (before + after):,.0f}",
+    }
+
+
+def mark(run: Run, axes: Any) -> None:
+    """Mark in a picture when it was killed."""
+    killed = run.moments.killed - run.zero
+    axes.axvline(killed, color="black", ls=":", lw=1, label="killed (SIGKILL)")

@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,65 +15,20 @@ from threading import Thread
 from fetching import Job
 from figures import Moments, Run
 from jobs import Result
+from running import RunningService, Trouble, running_service
 from weather import Behaviour, Call
 
 HERE = Path(__file__).parent
-
-
-class Trouble(Exception):
-    """The run can't be made. The message is one line for whoever has started it."""
-
-
-class RunningService:
-    """The service in a process of its own.
-
-    Args:
-        process: it.
-    """
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        told = json.loads(self._line() or '{"error": "the service did not start"}')
-        if "error" in told:
-            raise Trouble(told["error"])
-        self.url = f"http://127.0.0.1:{told['port']}"
-
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
-
-    def wait(self) -> bool:
-        """Return when it has given as many answers as it was told; False if it ended before."""
-        return bool(self._line())
-
-    def end(self) -> list[Call]:
-        """End it, and return its log."""
-        return [Call(*line) for line in json.loads(self._process.communicate()[0])]
-
-
-@contextmanager
-def running_service(behaviour: Behaviour, port: int, tell_at: int) -> Iterator[RunningService]:
-    """Run the service while the body runs; port 0 stands for any that is free."""
-    options = {**asdict(behaviour), "port": port, "tell_at": tell_at}
-    command = [sys.executable, str(HERE / "weather.py"), json.dumps(options)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            try:
-                service = RunningService(process)
-            except Trouble as trouble:
-                raise Trouble(f"port {port}: {trouble}") from None
-            yield service
-        finally:
-            process.kill()
 
 
 def run(on: str, job: Job, behaviour: Behaviour, *, port: int = 0, quiet: bool = True) -> Run:
     """Do a job in two starts, and return what they and the service tell of it."""
     with (
         TemporaryDirectory(ignore_cleanup_errors=True) as name,
-        running_service(behaviour, port, max(1, job.airports // 2)) as service,
+        running_service(
+            HERE / "weather.py",
+            {**asdict(behaviour), "port": port, "tell_at": max(1, job.airports // 2)},
+        ) as service,
     ):
         told = {"on": on, "url": service.url, "folder": name, "quiet": quiet, **asdict(job)}
         started = time.monotonic()
@@ -84,7 +37,7 @@ def run(on: str, job: Job, behaviour: Behaviour, *, port: int = 0, quiet: bool =
             _say(f"{on}: killed half-way; it is started again")
         result = _second_start(told, Path(name))
         moments = Moments(started, killed, result.began, time.monotonic())
-        return Run(on, job, moments, result, service.end())
+        return Run(on, job, moments, result, [Call(*line) for line in service.end()])
 
 
 def _start(told: dict[str, object]) -> subprocess.Popen[bytes]:

@@ -2,34 +2,23 @@
 
 python examples/airports/weather.py '{"seed": 7, "tell_at": 1000}'
 
-It tells its port in a line of JSON, says in another one when it has given so many answers, serves
-until its input ends, and then prints its log.
+It says in a line when it has given so many answers.
 """
 
 import asyncio
-import json
 import math
-import os
-import signal
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-SHUTTING_DOWN = 5
-"""Seconds for connections to end when the input has ended."""
+sys.path.append(str(Path(__file__).resolve().parents[1] / "serving"))
 
-REASONS = {200: "OK", 429: "Too Many Requests", 500: "Internal Server Error"}
-
-
-class Answer(NamedTuple):
-    """What a call is answered with, and how many seconds that takes."""
-
-    status: int
-    seconds: float
+import answering
+from answering import Answer, response, tell
 
 
 class Call(NamedTuple):
@@ -79,7 +68,7 @@ class Behaviour:
         return {"icao": icao, "temperature": round(temperature, 1), "wind": round(wind, 1)}
 
 
-class Service:
+class Service(answering.Service):
     """Answers calls, and keeps a log of them.
 
     An answer that has been worked on is billed, whether or not somebody still waits for it.
@@ -90,39 +79,24 @@ class Service:
     """
 
     def __init__(self, behaviour: Behaviour, tell_at: int) -> None:
-        self.log: list[Call] = []
+        super().__init__()
         self._behaviour = behaviour
         self._until_told = tell_at
         self._attempts = Counter[str]()
         self._second, self._served = 0, 0
-        self._connections = set[asyncio.Task[None] | None]()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the calls of one connection, one after the other."""
-        self._connections.add(task := asyncio.current_task())
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                while True:
-                    head = await reader.readuntil(b"\r\n\r\n")
-                    icao = head.split()[1].decode().rpartition("/")[2]
-                    writer.write(await self._answer(icao))
-                    await writer.drain()
-        finally:
-            self._connections.discard(task)
-            writer.close()
-
-    async def _answer(self, icao: str) -> bytes:
-        """Return the response when it is time for it."""
+    async def answer(self, asked: str, reader: asyncio.StreamReader) -> bytes:
+        """Return the response for an airport when it is time for it."""
         began = time.monotonic()
         if not self._has_room(began):
-            self.log.append(Call(icao, began, began, 429))
-            return _response(429, {}, f"Retry-After: {1.001 - began % 1:.3f}")
-        self._attempts[icao] += 1
-        status, seconds = self._behaviour.answer(icao, self._attempts[icao])
+            self.log.append(Call(asked, began, began, 429))
+            return response(429, {}, f"Retry-After: {1.001 - began % 1:.3f}")
+        self._attempts[asked] += 1
+        status, seconds = self._behaviour.answer(asked, self._attempts[asked])
         await asyncio.sleep(seconds)
-        self.log.append(Call(icao, began, time.monotonic(), status))
+        self.log.append(Call(asked, began, time.monotonic(), status))
         self._tell(status)
-        return _response(status, self._behaviour.weather(icao) if status == 200 else {})
+        return response(status, self._behaviour.weather(asked) if status == 200 else {})
 
     def _has_room(self, now: float) -> bool:
         """Count a call, unless there were as many in this second as there may be."""
@@ -137,41 +111,11 @@ class Service:
             if self._until_told == 0:
                 tell("answered")
 
-    async def end(self) -> None:
-        """Wait for the clients to leave."""
-        if self._connections:
-            await asyncio.wait(filter(None, self._connections), timeout=SHUTTING_DOWN)
 
-
-def _response(status: int, body: dict[str, Any], *headers: str) -> bytes:
-    text = json.dumps(body)
-    lines = [f"HTTP/1.1 {status} {REASONS[status]}", f"Content-Length: {len(text)}", *headers]
-    return "\r\n".join([*lines, "", text]).encode()
-
-
-def tell(what: object) -> None:
-    """Print a line for whoever has started the service."""
-    print(json.dumps(what), flush=True)
-
-
-async def main(behaviour: Behaviour, port: int, tell_at: int) -> None:
-    """Serve until the input ends."""
-    service = Service(behaviour, tell_at)
-    try:
-        server = await asyncio.start_server(service.serve, "127.0.0.1", port, backlog=1000)
-    except OSError as error:
-        return tell({"error": os.strerror(error.errno or 0)})
-    tell({"port": server.sockets[0].getsockname()[1]})
-    await asyncio.to_thread(sys.stdin.read)
-    server.close()
-    await service.end()
-    return tell(service.log)
+def service(tell_at: int, **options: Any) -> Service:
+    """Return a service that behaves so."""
+    return Service(Behaviour(**options), tell_at)
 
 
 if __name__ == "__main__":
-    options = {"port": 0, "tell_at": 0, **asdict(Behaviour())}
-    options |= json.loads(" ".join(sys.argv[1:]) or "{}")
-    # Ctrl-C is for whoever has started it, and with them the input ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    told = {name: options.pop(name) for name in ("port", "tell_at")}
-    asyncio.run(main(Behaviour(**options), **told))
+    answering.start(service, {"tell_at": 0, **asdict(Behaviour())})

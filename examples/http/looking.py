@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from fetching import Fetched, Job, Missing
 from service import Behaviour, Call
+from shown import in_flight
 
 
 @dataclass(frozen=True)
@@ -38,25 +39,14 @@ class Run:
         """The requests that were cancelled."""
         return self.missing("deadline", "client")
 
+    @property
+    def zero(self) -> float:
+        """When the first call came."""
+        return min((call.began for call in self.log), default=0.0)
+
     def answered(self, status: int) -> list[Call]:
         """Return the calls that the service has answered so."""
         return [call for call in self.log if call.status == status]
-
-
-def in_flight(log: Sequence[Call]) -> list[tuple[float, int]]:
-    """Return how many calls the service had, from which second on; it begins with the first one."""
-    if not log:
-        return []
-    first = min(call.began for call in log)
-    steps = Counter[float]()
-    for call in log:
-        steps[call.began - first] += 1
-        steps[call.ended - first] -= 1
-    level, levels = 0, []
-    for moment in sorted(steps):
-        level += steps[moment]
-        levels.append((moment, level))
-    return levels
 
 
 def most_in_flight(log: Sequence[Call]) -> int:
@@ -132,3 +122,30 @@ def _early(run: Run) -> int:
         and other.began < one.ended + run.behaviour.retry_after
         for one, other in pairwise(ranked)
     )
+
+
+def column(run: Run) -> dict[str, str]:
+    """Return the figures of a run by their names."""
+    fetched, requests = run.fetched, run.job.requests
+    figures = fetched.statistics
+    served = [call.ended - call.began for call in run.log if call.status]
+    return {
+        "requests": f"{requests:,}",
+        "calls": f"{figures.calls:,}",
+        "calls seen by the service": f"{len(run.log):,}",
+        "retries": f"{figures.retries:,}",
+        "answered by 429": f"{len(run.answered(429)):,}",
+        "answered by 500": f"{len(run.answered(500)):,}",
+        "timeouts": f"{len(run.late):,}",
+        "failed": f"{len(run.missing('failed')):,}",
+        "seconds": f"{fetched.seconds:.1f}",
+        "requests/s": f"{requests / fetched.seconds:,.0f}",
+        "latency of the service, p50 / p99": _latency(served),
+        "latency for the client, p50 / p99": _latency(fetched.took),
+        "most calls in flight": f"{most_in_flight(run.log):,}",
+        "most answers held": f"{figures.max_held:,}",
+    }
+
+
+def _latency(seconds: Sequence[float]) -> str:
+    return f"{1000 * percentile(seconds, 0.5):.0f} / {1000 * percentile(seconds, 0.99):.0f} ms"

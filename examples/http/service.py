@@ -1,34 +1,23 @@
 """A small HTTP service whose answers are made up: some late, some errors, some "come again".
 
 python examples/http/service.py '{"seed": 7}'
-
-It tells its port in a line of JSON, serves until its input ends, and then prints its log.
 """
 
 import asyncio
-import json
 import math
-import os
-import signal
 import sys
 import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-SHUTTING_DOWN = 5
-"""Seconds for connections to end when the input has ended."""
+sys.path.append(str(Path(__file__).resolve().parents[1] / "serving"))
 
-REASONS = {200: "OK", 429: "Too Many Requests", 500: "Internal Server Error"}
-
-
-class Answer(NamedTuple):
-    """What a call is answered with, and how many seconds that takes."""
-
-    status: int
-    seconds: float
+import answering
+from answering import Answer, response
 
 
 class Call(NamedTuple):
@@ -81,7 +70,7 @@ class Behaviour:
         return Answer(500 if chance.random() < self.failing else 200, seconds)
 
 
-class Service:
+class Service(answering.Service):
     """Answers calls, and keeps a log of them.
 
     Args:
@@ -89,47 +78,21 @@ class Service:
     """
 
     def __init__(self, behaviour: Behaviour) -> None:
-        self.log: list[Call] = []
+        super().__init__()
         self._behaviour = behaviour
         self._attempts = Counter[int]()
-        self._connections = set[asyncio.Task[None] | None]()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the calls of one connection, one after the other."""
-        self._connections.add(task := asyncio.current_task())
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                while True:
-                    head = await reader.readuntil(b"\r\n\r\n")
-                    number = int(head.split()[1].lstrip(b"/"))
-                    await self._answer(number, reader, writer)
-        finally:
-            self._connections.discard(task)
-            writer.close()
-
-    async def _answer(
-        self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        began = time.monotonic()
+    async def answer(self, asked: str, reader: asyncio.StreamReader) -> bytes:
+        """Return the response to a number; nothing if its client has left."""
+        began, number = time.monotonic(), int(asked)
         self._attempts[number] += 1
-        answer = self._behaviour.answer(number, self._attempts[number])
-        stays = await _stays(reader, answer.seconds)
-        self.log.append(Call(number, began, time.monotonic(), answer.status if stays else 0))
-        if stays:
-            writer.write(self._response(number, answer.status))
-            await writer.drain()
-
-    def _response(self, number: int, status: int) -> bytes:
-        body = json.dumps({"number": number}) if status == 200 else ""
-        lines = [f"HTTP/1.1 {status} {REASONS[status]}", f"Content-Length: {len(body)}"]
-        if status == 429:
-            lines.append(f"Retry-After: {self._behaviour.retry_after:g}")
-        return "\r\n".join([*lines, "", body]).encode()
-
-    async def end(self) -> None:
-        """Wait for the clients to leave."""
-        if self._connections:
-            await asyncio.wait(filter(None, self._connections), timeout=SHUTTING_DOWN)
+        status, seconds = self._behaviour.answer(number, self._attempts[number])
+        stays = await _stays(reader, seconds)
+        self.log.append(Call(number, began, time.monotonic(), status if stays else 0))
+        if not stays:
+            return b""
+        again = [f"Retry-After: {self._behaviour.retry_after:g}"] if status == 429 else []
+        return response(status, {"number": number}, *again)
 
 
 async def _stays(reader: asyncio.StreamReader, seconds: float) -> bool:
@@ -143,26 +106,10 @@ async def _stays(reader: asyncio.StreamReader, seconds: float) -> bool:
     return False
 
 
-def _tell(what: object) -> None:
-    print(json.dumps(what), flush=True)
-
-
-async def main(behaviour: Behaviour, port: int) -> None:
-    """Serve until the input ends."""
-    service = Service(behaviour)
-    try:
-        server = await asyncio.start_server(service.serve, "127.0.0.1", port, backlog=1000)
-    except OSError as error:
-        return _tell({"error": os.strerror(error.errno or 0)})
-    _tell({"port": server.sockets[0].getsockname()[1]})
-    await asyncio.to_thread(sys.stdin.read)
-    server.close()
-    await service.end()
-    return _tell(service.log)
+def service(**options: Any) -> Service:
+    """Return a service that behaves so."""
+    return Service(Behaviour(**options))
 
 
 if __name__ == "__main__":
-    options = {"port": 0, **asdict(Behaviour()), **json.loads(" ".join(sys.argv[1:]) or "{}")}
-    # Ctrl-C is for whoever has started it, and with them the input ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(main(port=options.pop("port"), behaviour=Behaviour(**options)))
+    answering.start(service, asdict(Behaviour()))

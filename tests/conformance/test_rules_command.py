@@ -2,7 +2,7 @@
 
 import pytest
 from click.testing import CliRunner, Result
-from outside import Folder
+from outside import SOUND, Folder
 
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.spec.rules import mailbox_rules, rules
@@ -21,17 +21,51 @@ def test_a_rule_is_shown_in_any_letters() -> None:
     assert run("rules", "Mbx-4").stdout == run("rules", "MBX-4").stdout
 
 
-@pytest.mark.parametrize("area", ["END", "end", "End", "MBX", "mbx"])
-def test_an_area_is_listed_with_a_sentence_on_each_rule(area: str) -> None:
-    """And how there is more to see of one."""
-    done = run("rules", area)
+def test_the_rules_are_listed() -> None:
+    """All of them, those of the mailbox last; to a backend only the others may apply."""
+    assert run("rules").stdout.splitlines() == [f"{r.id:8} {r.level:6} {r.title}" for r in BOTH]
+    assert "MBX" not in run("rules", "--backend", "reference-asyncio").stdout
+
+
+def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
+    outside: Folder,
+) -> None:
+    """All others stand there as ever; those of the mailbox are for no backend."""
+    outside.write(
+        "gate.py",
+        SOUND.replace("(open_operator)", "(open_operator, profiles=['ordered', 'snapshots'])"),
+    )
+
+    lines = outside.here("rules", "--backend", "gate:backend").out.splitlines()
+    mailbox = run("rules", "MBX", "--backend", "pool-asyncio").stdout.splitlines()
+
+    apart = {line.split()[0]: line for line in lines if "not applicable" in line}
+    assert [line for line in lines if line.split()[0] not in apart] == [
+        line
+        for line in run("rules").stdout.splitlines()
+        if line.split()[0] not in {*apart, *mailbox_rules()}
+    ]
+    assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
+    assert "CAP-6" not in apart
+    assert [line.split()[0] for line in mailbox if "(not applicable: " in line] == [
+        *mailbox_rules()
+    ]
+    assert run("rules", "--backend", "nobody").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "area"), [("END", "END"), ("End", "END"), ("mbx", "MBX"), ("watermarks", "WM")]
+)
+def test_an_area_is_listed_with_a_sentence_on_each_rule(typed: str, area: str) -> None:
+    """By the name of its chapter, too; and how there is more to see of one."""
+    done = run("rules", typed)
 
     assert (done.exit_code, done.stderr) == (0, "")
-    expected = [rule for rule in BOTH if rule.area == area.upper()]
+    expected = [rule for rule in BOTH if rule.area == area]
     *listed, nothing, more = done.stdout.splitlines()
     assert listed == [f"{r.id:8} {r.level:6} {r.title}: {r.sentence}" for r in expected]
     assert nothing == ""
-    assert more == f"one of them in full: asyncwait rules {area.upper()}-1"
+    assert more == f"one of them in full: asyncwait rules {area}-1"
 
 
 def test_what_others_have_made_to_break_a_rule_is_listed(outside: Folder) -> None:

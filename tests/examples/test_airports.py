@@ -1,11 +1,6 @@
 """The run in `examples/airports`: real HTTP, a real kill, and hardly a call is completed twice."""
 
-import errno
-import importlib
 import json
-import os
-import socket
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,28 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import of, program
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "airports"
-NAMES = ("fetching", "figures", "job", "jobs", "killing", "picture", "run", "table", "weather")
-NEEDED = ("airportsdata", "httpx", "rich", "pyspark", "matplotlib")
 AIRPORTS, CAPACITY, LIMIT = 200, 10, 40
 
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """Its module `run`; the names of its modules are free again afterwards."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        for name in NAMES:
-            patch.delitem(sys.modules, name, raising=False)
-        yield importlib.import_module("run")
-        for name in NAMES:
-            sys.modules.pop(name, None)
-
-
-def of(name: str) -> Any:
-    """Another module of it."""
-    return importlib.import_module(name)
+    """Its module `run`."""
+    with program("airports") as run:
+        yield run
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +82,7 @@ def test_figures_of_a_log(example: Any) -> None:
 
     assert figures.completed_twice(log) == 1
     assert [figures.under_way(log, at) for at in (0.5, 2.5, 3.0, 5.0, 6.5)] == [0, 2, 2, 0, 1]
-    assert figures.in_flight(log) == [
+    assert of("shown").in_flight(log) == [
         (1.0, 1), (2.0, 2), (3.0, 2), (4.0, 1), (5.0, 0), (6.0, 1), (7.0, 0)
     ]  # fmt: skip
 
@@ -142,41 +125,6 @@ def test_figures_that_differ_are_an_error(
     assert example.main(["--on", "pool", "--quiet"]) == 1
     told = f"error: pool: found in the journal: 0, and not {made.result.found}\n"
     assert capsys.readouterr().err == told
-
-
-@pytest.mark.parametrize(
-    ("package", "told"),
-    [
-        ("airportsdata", "airportsdata is not installed; try: pip install airportsdata"),
-        ("httpx", "httpx is not installed; try: pip install httpx"),
-        ("rich", "rich is not installed; try: pip install 'asyncwait[progress]'"),
-        ("pyspark", "pyspark is not installed; try: pip install 'asyncwait[spark]'"),
-        ("matplotlib", "matplotlib is not installed; try: pip install matplotlib"),
-    ],
-)
-def test_what_is_missing_is_named(
-    package: str,
-    told: str,
-    example: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Before anything is run."""
-    for name in {*NEEDED} - {package}:
-        monkeypatch.setitem(sys.modules, name, sys)
-    monkeypatch.setitem(sys.modules, package, None)
-
-    assert example.main(["--plot", "picture.png"]) == 2
-    assert capsys.readouterr().err == f"error: {told}\n"
-
-
-def test_a_port_that_is_taken_is_told(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a line, as it is nobody's bug."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
-        assert example.main(["--on", "pool", "--port", str(port)]) == 2
-    assert capsys.readouterr().err == f"error: port {port}: {os.strerror(errno.EADDRINUSE)}\n"
 
 
 def test_a_job_that_fails_is_told(example: Any, tmp_path: Path) -> None:

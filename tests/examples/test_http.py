@@ -1,37 +1,20 @@
 """The run in `examples/http` counts what its service counts. It is real HTTP, in real time."""
 
-import errno
-import importlib
-import os
-import socket
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import of, program
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "http"
-NAMES = ("fetching", "looking", "picture", "run", "service", "table")
 ONES = ("pool", "threads")
 
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """Its module `run`; the names of its modules are free again afterwards."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        for name in NAMES:
-            patch.delitem(sys.modules, name, raising=False)
-        yield importlib.import_module("run")
-        for name in NAMES:
-            sys.modules.pop(name, None)
-
-
-def of(name: str) -> Any:
-    """Another module of it."""
-    return importlib.import_module(name)
+    """Its module `run`."""
+    with program("http") as run:
+        yield run
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +81,7 @@ def test_figures_of_a_log(example: Any) -> None:
     looking, call = of("looking"), of("service").Call
     log = [call(0, 5.0, 8.0, 200), call(1, 6.0, 7.0, 500), call(2, 7.0, 9.0, 200)]
 
-    assert looking.in_flight(log) == [(0.0, 1), (1.0, 2), (2.0, 2), (3.0, 1), (4.0, 0)]
+    assert looking.in_flight(log, 5.0) == [(0.0, 1), (1.0, 2), (2.0, 2), (3.0, 1), (4.0, 0)]
     assert looking.most_in_flight(log) == 2
     assert looking.most_in_flight([]) == 0
     assert [looking.percentile([3, 1, 2], share) for share in (0.5, 0.99)] == [2, 3]
@@ -127,36 +110,3 @@ def test_a_mismatch_is_an_error(
 
     assert example.main(["--on", "threads", "--quiet"]) == 1
     assert capsys.readouterr().err.startswith("error: threads: ")
-
-
-@pytest.mark.parametrize(
-    ("package", "told"),
-    [
-        ("httpx", "httpx is not installed; try: pip install httpx"),
-        ("rich", "rich is not installed; try: pip install 'asyncwait[progress]'"),
-        ("matplotlib", "matplotlib is not installed; try: pip install matplotlib"),
-    ],
-)
-def test_what_is_missing_is_named(
-    package: str,
-    told: str,
-    example: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Before anything is run."""
-    for name in {"httpx", "rich", "matplotlib"} - {package}:
-        monkeypatch.setitem(sys.modules, name, sys)
-    monkeypatch.setitem(sys.modules, package, None)
-
-    assert example.main(["--plot", "picture.png"]) == 2
-    assert capsys.readouterr().err == f"error: {told}\n"
-
-
-def test_a_port_that_is_taken_is_told(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a line, as it is nobody's bug."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
-        assert example.main(["--port", str(port)]) == 2
-    assert capsys.readouterr().err == f"error: port {port}: {os.strerror(errno.EADDRINUSE)}\n"

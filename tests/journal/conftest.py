@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from journals import add_all, find_all, prepared
 
 from asyncwait.backends.journal import Journal, key_of
 
@@ -69,13 +70,6 @@ def old(tmp_path: Path) -> Journal:
     return journal
 
 
-def prepared(path: str, **options: Any) -> Journal:
-    """A journal that is prepared."""
-    made = Journal(path, "job", "1", **options)
-    made.prepare()
-    return made
-
-
 @pytest.fixture
 def entries() -> Callable[..., dict[bytes, bytes]]:
     """Makes entries: payloads by their keys, of which each is another."""
@@ -94,8 +88,7 @@ def fill() -> Callable[..., None]:
         journal: Journal, entries: dict[bytes, bytes], *, name: str = "part", is_closed: bool = True
     ) -> None:
         attempt = journal.attempt(name)
-        for key, payload in entries.items():
-            attempt.add(key, payload)
+        add_all(attempt, entries)
         if is_closed:
             attempt.close()
         else:
@@ -115,7 +108,6 @@ def found() -> Callable[..., dict[bytes, bytes]]:
 
     def find(journal: Journal, keys: Any) -> dict[bytes, bytes]:
         with journal.attempt("reader") as attempt:
-            payloads = {key: attempt.find(key) for key in keys}
-        return {key: payload for key, payload in payloads.items() if payload is not None}
+            return find_all(attempt, keys)
 
     return find

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 import pytest
+from journals import find_all
 
 from asyncwait.backends.journal import (
     Journal,
@@ -180,12 +181,12 @@ def outcome(journal: Journal, right: dict[bytes, bytes]) -> str:
         return "refused"
     assert before.corrupt == 0
     with attempt:
-        found = {key: attempt.find(key) for key in right}
-        missing = [key for key, payload in found.items() if payload is None]
-        assert {key: found[key] or right[key] for key in right} == right
+        found = find_all(attempt, right)
+        missing = [key for key in right if key not in found]
+        assert found.items() <= right.items()
         for key in missing:
             attempt.add(key, right[key])
-        assert {key: attempt.find(key) for key in right} == right
+        assert find_all(attempt, right) == right
     return "found less" if missing else "found all"
 
 
@@ -264,10 +265,7 @@ def test_a_file_without_a_header_is_refused_by_name(
     for use in (lambda: on_disk.attempt("part"), lambda: compact(on_disk.path)):
         with pytest.raises(JournalCorrupt) as caught:
             use()
-        assert str(caught.value) == (
-            f"{on_disk.path}/{name} does not say whose it is: its header is damaged; delete that "
-            "file, and what is in there is called again"
-        )
+        assert str(caught.value).startswith(f"{on_disk.path}/{name} ")
 
 
 def test_a_file_that_ends_in_its_header_is_passed_over(

@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from journals import add_all, find_all
 
 from asyncwait.backends.journal import (
     Journal,
@@ -173,11 +174,6 @@ class Looking(FailingOs):
         return super().__getattr__(name) if self.steps else getattr(os, name)
 
 
-def find_all(attempt: Any, keys: Any) -> dict[bytes, bytes]:
-    """What an attempt finds."""
-    return {key: attempt.find(key) for key in keys}
-
-
 def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
     journal: Journal, entries: Any, fill: Any, found: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,8 +290,7 @@ def test_a_file_that_can_not_be_mended_is_left(
     """What is added then goes into another one."""
     some, others = entries(*range(5)), entries(*range(5, 10))
     with on_disk.attempt("part") as attempt:
-        for key, payload in some.items():
-            attempt.add(key, payload)
+        add_all(attempt, some)
         with monkeypatch.context() as patch:
             stand_in = NoRoom()
             stand_in.is_full = stand_in.is_stuck = True
@@ -303,8 +298,7 @@ def test_a_file_that_can_not_be_mended_is_left(
             patch.setattr(_local_writer, "os", stand_in)
             with pytest.raises(OSError, match="No space left on device"):
                 attempt.add(key_of("lost"), b"lost")
-        for key, payload in others.items():
-            attempt.add(key, payload)
+        add_all(attempt, others)
 
     assert found(on_disk, [*some, *others, key_of("lost")]) == some | others
     assert (summary(on_disk.path).files, summary(on_disk.path).torn) == (2, 1)

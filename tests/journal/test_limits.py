@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import prepared
 
 from asyncwait.backends.journal import (
     Attempt,
@@ -25,32 +26,24 @@ from asyncwait.spec import InvalidConfig
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("name", "value"),
     [
-        ({"path": ""}, "path must be the path of a folder, or a URL for fsspec, got '' (str)"),
-        ({"path": None}, "path must be the path of a folder, or a URL for fsspec, got None (No"),
-        ({"path": "a\0b"}, "path must be the path of a folder, or a URL for fsspec, got 'a\\x00"),
-        ({"job": ""}, "job must be a text of 1 to 200 characters, got '' (str)"),
-        ({"job": "x" * 201}, "job must be a text of 1 to 200 characters, got 'xxx"),
-        ({"job": "\ud800"}, "job must be a text of 1 to 200 characters, got '\\ud800' (str)"),
-        ({"version": 1}, "version must be a text of 1 to 200 characters, got 1 (int)"),
-        ({"flush_rows": 0}, "flush_rows must be a whole number >= 1, got 0 (int)"),
-        ({"flush_rows": True}, "flush_rows must be a whole number >= 1, got True (bool)"),
-        ({"max_bytes": 0}, "max_bytes must be a whole number >= 1, or None, got 0 (int)"),
-        ({"max_bytes": 1.5}, "max_bytes must be a whole number >= 1, or None, got 1.5 (float)"),
-        ({"settings": {"a": "b"}}, "settings must be pairs of a name and a text, each name once, "),
-        ({"settings": (("a", 1),)}, "settings must be pairs of a name and a text"),
-        ({"settings": (("job", "b"),)}, "settings must be pairs of a name and a text"),
-        ({"settings": (("a", "b"), ("a", "c"))}, "settings must be pairs of a name and a text"),
-        ({"settings": (("a", "x" * 204_800),)}, "settings must be at most 204,800 bytes, got 204,"),
+        *(("path", value) for value in ("", None, "a\0b")),
+        *(("job", value) for value in ("", "x" * 201, "\ud800")),
+        ("version", 1),
+        *(("flush_rows", value) for value in (0, True)),
+        *(("max_bytes", value) for value in (0, 1.5)),
+        *(("settings", value) for value in ({"a": "b"}, (("a", 1),), (("job", "b"),))),
+        ("settings", (("a", "b"), ("a", "c"))),
+        ("settings", (("a", "x" * 204_800),)),
     ],
-    ids=ascii,
+    ids=lambda each: ascii(each)[:40],
 )
-def test_a_wrong_argument_is_refused(changed: dict[str, Any], said: str) -> None:
-    """Where it is given."""
-    with pytest.raises(InvalidConfig) as caught:
-        Journal(**({"path": "/tmp/x", "job": "job", "version": "1"} | changed))  # noqa: S108
-    assert str(caught.value).startswith(said)
+def test_a_wrong_argument_is_refused(name: str, value: Any) -> None:
+    """Where it is given, by its name."""
+    arguments = {"path": "/tmp/x", "job": "job", "version": "1", name: value}  # noqa: S108
+    with pytest.raises(InvalidConfig, match=f"^{name} must be "):
+        Journal(**arguments)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "x" * 101, "a b", None, 7])
@@ -58,34 +51,31 @@ def test_a_name_that_is_none_for_a_file_is_refused(on_disk: Journal, name: Any) 
     """It would lead somewhere else."""
     with pytest.raises(InvalidConfig) as caught:
         on_disk.attempt(name)
-    assert str(caught.value) == (
-        "name must be 1 to 100 letters, digits and . = _ -, the first a letter or digit, "
-        f"got {name!r} ({type(name).__name__})"
-    )
+    assert str(caught.value).startswith("name must be ")
+    assert str(caught.value).endswith(f", got {name!r} ({type(name).__name__})")
 
 
 @pytest.mark.parametrize("key", [b"", b"short", bytes(17), "x" * 16, bytearray(16), None])
 def test_what_is_no_key_is_refused(journal: Journal, key: Any) -> None:
     """By both."""
-    said = f"key must be 16 bytes, as key_of(...) gives them, got {key!r} ({type(key).__name__})"
     with journal.attempt("part") as attempt:
         for use in (lambda: attempt.find(key), lambda: attempt.add(key, b"")):
-            with pytest.raises(InvalidConfig) as caught:
+            with pytest.raises(InvalidConfig, match=r"^key must be 16 bytes") as caught:
                 use()
-            assert str(caught.value) == said
+            assert str(caught.value).endswith(f", got {key!r} ({type(key).__name__})")
 
 
 def test_what_is_no_payload_is_refused(journal: Journal) -> None:
     """Nor what is too long; whoever looks for that is told, before he would call again."""
     wrong: Any = "text"
     with journal.attempt("part") as attempt:
-        with pytest.raises(InvalidConfig, match=r"^payload must be bytes, got 'text' \(str\)$"):
+        with pytest.raises(InvalidConfig, match=r"^payload must be bytes, got 'text'"):
             attempt.add(key_of(1), wrong)
         for use in (
             lambda: attempt.add(key_of(1), bytes(64 * 1024 * 1024 + 1)),
             lambda: attempt.find(key_of(1)),
         ):
-            with pytest.raises(EntryTooLarge, match="at most 67,108,864 bytes, got 67,108,865"):
+            with pytest.raises(EntryTooLarge, match="67,108,865"):
                 use()
         assert (attempt.added, attempt.find(key_of(2))) == (0, None)
     for documented in (Attempt.add, Journal):
@@ -113,8 +103,7 @@ SETTINGS = (("schema", "n bigint"), ("zone", "UTC"))
 
 def test_other_settings_are_refused_by_name(path: str, fill: Any, entries: Any, found: Any) -> None:
     """Those that differ, with both; in another order they are the same."""
-    journal = Journal(path, "job", "1", settings=SETTINGS)
-    journal.prepare()
+    journal = prepared(path, settings=SETTINGS)
     right = entries(1, 2)
     fill(journal, right)
     compact(path)
@@ -146,8 +135,7 @@ def test_settings_are_set_where_nothing_is_kept_yet(path: str, fill: Any, entrie
         Journal(path, "job", "1").prepare()
         journal.prepare()
         fill(journal, entries(1))
-    bare = Journal(f"{path}-bare", "job", "1")
-    bare.prepare()
+    bare = prepared(f"{path}-bare")
     fill(bare, entries(1))
     with pytest.raises(JournalMismatch) as caught:
         Journal(bare.path, "job", "1", settings=SETTINGS).prepare()
@@ -221,10 +209,6 @@ def test_what_is_no_file_is_refused_by_name(
 
 def test_where_there_is_no_journal_none_is_opened(path: str) -> None:
     """A worker that does not see the folder of the others must not begin one of its own."""
-    said = (
-        f"{path} holds no journal; journal.prepare() makes one, and every process has to see the "
-        "same folder"
-    )
     for use in (
         lambda: Journal(path, "job", "1").attempt("part"),
         lambda: summary(path),
@@ -232,7 +216,7 @@ def test_where_there_is_no_journal_none_is_opened(path: str) -> None:
     ):
         with pytest.raises(JournalCorrupt) as caught:
             use()
-        assert str(caught.value) == said
+        assert str(caught.value).startswith(f"{path} holds no journal; ")
 
 
 def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
@@ -246,10 +230,7 @@ def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
         for use in (on_disk.prepare, lambda: on_disk.attempt("part")):
             with pytest.raises(JournalCorrupt) as caught:
                 use()
-            assert str(caught.value) == (
-                f"{file} is damaged; delete that file, and prepare() writes it anew; each other "
-                "one says whose it is"
-            )
+            assert str(caught.value).startswith(f"{file} is damaged; ")
     file.unlink()
     on_disk.prepare()
     assert summary(on_disk.path).job == "job"
@@ -272,17 +253,15 @@ def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for path in (file, file / "below"):
-        with pytest.raises(InvalidConfig) as caught:
+        with pytest.raises(InvalidConfig, match=f"^path must be .*, got '{path}'"):
             Journal(str(path), "job", "1").prepare()
-        assert str(caught.value) == f"path must be a folder, or none yet, got '{path}' (str)"
 
 
 @pytest.mark.parametrize("flush_rows", [1, 7, 1000])
 def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int, found: Any) -> None:
     """The entry that would pass the bound is refused; all before it are there."""
     most = 5000
-    journal = Journal(path, "job", "1", flush_rows=flush_rows, max_bytes=most)
-    journal.prepare()
+    journal = prepared(path, flush_rows=flush_rows, max_bytes=most)
     attempt = journal.attempt("part")
     with pytest.raises(JournalFull) as caught:
         add_for_ever(attempt)
@@ -292,10 +271,8 @@ def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int, found
     there = summary(path)
     assert there.entries == number
     assert most - 400 < there.bytes <= most
-    assert str(caught.value) == (
-        f"{path} holds {there.bytes:,} bytes, and an entry of {most_of(caught.value):,} would pass "
-        "max_bytes=5,000; raise max_bytes, compact it (asyncwait journal compact), or delete it"
-    )
+    assert str(caught.value).startswith(f"{path} holds {there.bytes:,} bytes, ")
+    assert "max_bytes=5,000" in str(caught.value)
     assert len(found(journal, (key_of(n, 0) for n in range(number)))) == number
 
 
@@ -304,11 +281,6 @@ def add_for_ever(*attempts: Attempt) -> None:
     for number in itertools.count():
         for each in attempts:
             each.add(key_of(number, attempts.index(each)), b"x" * 50)
-
-
-def most_of(error: Exception) -> int:
-    """The bytes of the entry that did not fit: more where it needs a file of its own."""
-    return int(str(error).partition("an entry of ")[2].partition(" ")[0])
 
 
 def test_what_others_write_counts_too(on_disk: Journal, entries: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from journals import find_all
 
 from asyncwait.backends.journal import (
     Journal,
@@ -21,8 +22,6 @@ from asyncwait.backends.journal import (
     summary,
 )
 from asyncwait.backends.journal._format import ENTRIES, Owner, decode_header, encode_header
-
-LOSES = r"/journal loses files faster than they can be read$"
 
 
 def gone(*_: Any) -> Any:
@@ -52,7 +51,7 @@ def test_files_that_always_go_are_an_error(
     fill(on_disk, entries(1))
     monkeypatch.setattr(module, "open_file", gone)
 
-    with pytest.raises(JournalError, match=LOSES):
+    with pytest.raises(JournalError, match="loses files"):
         use(on_disk)
 
 
@@ -63,7 +62,7 @@ def test_a_folder_that_always_changes_is_an_error(
     names = iter(range(1000))
     monkeypatch.setattr(_local.LocalStore, "sizes", lambda _: {f"{next(names)}.loose": 1})
 
-    with pytest.raises(JournalError, match=r"changes faster than it can be listed; is it compact"):
+    with pytest.raises(JournalError, match="changes faster"):
         on_disk.attempt("part")
 
 
@@ -85,7 +84,7 @@ def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(
 
     monkeypatch.setattr(_local, "_pread", read)
 
-    assert {key: attempt.find(key) for key in right} == right
+    assert find_all(attempt, right) == right
     attempt.close()
 
 
@@ -114,7 +113,7 @@ def test_more_files_are_read_than_may_be_open(
     for number in range(60):
         fill(on_disk, entries(number))
     with on_disk.attempt("part") as attempt:
-        assert {key: attempt.find(key) for key in right} == right
+        assert find_all(attempt, right) == right
         if before:
             assert len(os.listdir("/proc/self/fd")) <= before + 34  # noqa: PTH208
     if before:

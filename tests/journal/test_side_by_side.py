@@ -3,6 +3,8 @@
 import threading
 from typing import Any
 
+from journals import prepared
+
 from asyncwait.backends.journal import Journal, compact
 
 
@@ -35,8 +37,7 @@ def test_many_threads_use_one_attempt(journal: Journal, entries: Any, found: Any
 
 def test_many_attempts_write_while_files_are_merged(path: str, entries: Any, found: Any) -> None:
     """In threads; each finds its own at any time, and in the end all is there."""
-    journal = Journal(path, "job", "1", flush_rows=10)
-    journal.prepare()
+    journal = prepared(path, flush_rows=10)
     parts = [entries(*range(begin, begin + 150)) for begin in range(0, 600, 150)]
     everything = {key: payload for part in parts for key, payload in part.items()}
     trouble: list[object] = []

@@ -10,6 +10,7 @@ import pytest
 from operators import (
     SIDE_BY_SIDE,
     Callbacks,
+    Sleeper,
     Source,
     block,
     echo,
@@ -216,6 +217,22 @@ async def test_what_was_due_while_the_loop_was_blocked_is_done_in_its_order(
         Record(first),
         CallTimedOut if first == "a" else CallFailed,
     )
+
+
+async def test_an_attempt_that_runs_on_has_no_part_in_what_comes_after_it(
+    open_operator: OpenOperator,
+) -> None:
+    """It ends beside the next one, which is cancelled at its own limit, and counts once."""
+    fn: Any = Sleeper()
+    fn.clean_up = 0.5
+    fn.timeout = lambda _: ["instead"]
+    config = OperatorConfig("ordered", 4, 3.2, Retry(initial=0.1, attempt_timeout=1))
+
+    async with open_operator(config, fn, Source("a9", 9)) as results:
+        assert await read_timed(results) == [(3.2, "instead")]
+        assert results.statistics().abandoned == 3
+
+    assert fn.cancelled == [(1, "a9"), (2.1, "a9"), (3.2, "a9")]
 
 
 class Slow:

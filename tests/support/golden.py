@@ -16,6 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from click.testing import CliRunner
+from golden_journal import told as journal
+from golden_progress import told as progress
 from golden_runs import MODULES, PLAYED, USAGE, VERIFIED
 from golden_verdicts import told, verdicts
 from rich.console import Console
@@ -121,6 +123,8 @@ GOLDEN: Mapping[str, Callable[[], str]] = {
     "junit.xml": lambda: form("junit.xml"),
     "summary.md": lambda: form("summary.md"),
     "report.jsonl": lambda: form("report.jsonl"),
+    "progress.txt": progress,
+    "journal.txt": journal,
 }
 """What each file holds."""
 

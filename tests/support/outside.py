@@ -4,10 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+
+from click.testing import CliRunner
+
+from asyncwait.conformance._commands import asyncwait
 
 SOUND = """
 from asyncwait.conformance import stream_backend
@@ -95,6 +99,20 @@ class Folder:
         """Run the command `asyncwait`, with some more in its environment."""
         command = str(Path(sys.executable).with_name("asyncwait"))
         return self._run(command, *arguments, stdin=stdin, env=env)
+
+    def here(self, *arguments: str) -> Done:
+        """Run the command in this process, which starts in no time; its children play."""
+        known = set(sys.modules)
+        sys.path.insert(0, str(self.path))
+        try:
+            with chdir(self.path):
+                done = CliRunner(env=self._environment).invoke(asyncwait, arguments)
+        finally:
+            sys.path.remove(str(self.path))
+            for name in set(sys.modules) - known:
+                if str(self.path) in str(getattr(sys.modules[name], "__file__", "")):
+                    del sys.modules[name]
+        return Done(done.exit_code, done.stdout, done.stderr)
 
     def asyncwait_on_terminal(self, *arguments: str) -> str:
         """Run the command `asyncwait` on a terminal; return what stands on it in the end."""

@@ -1,6 +1,7 @@
 """What tests of the progress of Spark jobs do with its port, its reports and its figures."""
 
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ from asyncwait.backends.spark.progress._wire import Report, packed
 
 SOON = 30.0
 """Seconds; a wait that takes so long has failed."""
+
+NEVER = 1e6
+"""Seconds, from one report to the next."""
 
 FIRST = TaskName(1, 0, 0)
 
@@ -35,3 +39,16 @@ def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) 
         "figures": TaskFigures(calls=1),
     }
     return packed(Report(**fields | changes))
+
+
+class Played:
+    """Stands for the operator in a task; what its figures are, a test says."""
+
+    def __init__(self, **figures: int) -> None:
+        self.figures = TaskFigures(**figures)
+        self.asked = threading.Event()
+
+    def __call__(self) -> TaskFigures:
+        """Return what the test says."""
+        self.asked.set()
+        return self.figures

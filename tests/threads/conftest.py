@@ -1,5 +1,6 @@
 """The tests in here run real threads on real clocks: they wait for events, and hardly for time."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -35,3 +36,12 @@ def nothing_left(fn: Gated) -> Iterator[None]:
     yield
     fn.open_all()
     wait_until(lambda: not ours())
+
+
+@pytest.fixture
+def hasty_switches() -> Iterator[None]:
+    """Have threads take turns after every few instructions."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)

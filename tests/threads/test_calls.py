@@ -3,15 +3,15 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
 from blocking import WAITS, await_event
 from remains import wait_until
 
-from asyncwait.backends.threads import open_operator, ordered_wait, unordered_wait
-from asyncwait.spec import CallFailed, OperatorConfig, Record
+from asyncwait.backends.threads import ordered_wait, unordered_wait
+from asyncwait.spec import CallFailed
 
 request: ContextVar[str] = ContextVar("request", default="none")
 
@@ -30,34 +30,36 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
         request.set(value)
         return seen, request.get()
 
-    def run() -> tuple[list[Any], str]:
+    async def main(stream: Any) -> list[Any]:
+        async with stream as results:
+            return [result async for result in results]
+
+    def run() -> list[Any]:
         request.set("outside")
         stream = ordered_wait("abc", call, capacity=1)
+        if form == "async":
+            return asyncio.run(main(stream))
         if form == "for":
-            return list(stream), request.get()
-        if form == "with":
-            with stream as results:
-                return list(results), request.get()
+            return list(stream)
+        with stream as results:
+            return list(results)
 
-        async def main() -> list[Any]:
-            async with stream as results:
-                return [result async for result in results]
+    context = copy_context()
+    assert context.run(run) == [("outside", value) for value in "abc"]
+    assert context[request] == "outside"
 
-        return asyncio.run(main()), request.get()
 
-    thread_results, after = [], []
+class Odd(Exception):
+    """Can't be copied or shown."""
 
-    def in_thread() -> None:
-        results, seen = run()
-        thread_results.extend(results)
-        after.append(seen)
+    def __init__(self) -> None:
+        super().__init__(threading.Lock())
 
-    thread = threading.Thread(target=in_thread)  # has a context of its own
-    thread.start()
-    thread.join()
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
 
-    assert thread_results == [("outside", value) for value in "abc"]
-    assert after == ["outside"]
+    def __reduce__(self) -> Any:
+        raise TypeError
 
 
 @pytest.mark.parametrize(
@@ -67,38 +69,13 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
         StopAsyncIteration("a"),
         GeneratorExit("a"),
         asyncio.CancelledError("a"),
-        OSError("a"),
         BaseExceptionGroup("a", [GeneratorExit(), OSError()]),
+        Odd(),
     ],
     ids=lambda error: type(error).__name__,
 )
 def test_whatever_a_call_raises_is_the_cause_of_the_failure(error: BaseException) -> None:
-    """The very object."""
-
-    def call(value: str) -> str:
-        raise error
-
-    with ordered_wait("a", call) as results, pytest.raises(CallFailed) as caught:
-        next(results)
-
-    assert str(caught.value) == f"value 'a': the call failed: {error!r}"
-    assert caught.value.__cause__ is error
-
-
-def test_an_error_that_can_not_be_copied_or_shown_is_no_trouble() -> None:
-    """It is never sent anywhere."""
-
-    class Odd(Exception):
-        def __init__(self, lock: Any) -> None:
-            super().__init__(lock)
-
-        def __repr__(self) -> str:
-            raise ZeroDivisionError
-
-        def __reduce__(self) -> Any:
-            raise TypeError
-
-    error = Odd(threading.Lock())
+    """The very object, which is never sent anywhere."""
 
     def call(value: str) -> str:
         raise error
@@ -128,24 +105,8 @@ def test_results_are_read_where_the_call_runs() -> None:
 
     with ordered_wait([0, 1], call, many=True, capacity=1) as results:
         assert [next(results), next(results)] == ["asyncwait-call"] * 2
-        with pytest.raises(CallFailed, match=r"^value 1: the call failed: OSError\(1\)$"):
+        with pytest.raises(CallFailed, match=r"^value 1: .*OSError\(1\)$"):
             next(results)
-
-
-def test_results_of_elements_are_read_there_too() -> None:
-    """The form with records has no other way."""
-
-    async def elements() -> Any:
-        yield Record("a")
-
-    def call(value: str) -> Iterator[str]:
-        yield here()
-
-    async def main() -> list[Any]:
-        async with open_operator(OperatorConfig(), call, elements()) as results:
-            return [element async for element in results]
-
-    assert asyncio.run(main()) == [Record("asyncwait-call")]
 
 
 def test_copies_are_made_where_they_are_used() -> None:
@@ -164,17 +125,6 @@ def test_copies_are_made_where_they_are_used() -> None:
     assert list(ordered_wait(values, call, copy=copy)) == [1, 2]
     assert values == [[], [7]]
     assert places == ["asyncwait-call"] * 2
-
-
-def test_a_copy_that_fails_is_a_failure_of_its_value() -> None:
-    """And of no other."""
-
-    def copy(value: int) -> int:
-        if value == 1:
-            raise OSError
-        return value
-
-    assert list(ordered_wait(range(3), int, copy=copy, on_error="skip")) == [0, 2]
 
 
 def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
@@ -199,7 +149,7 @@ def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
         out = list(results)
 
     assert out == ["asyncwait-loop 1"]
-    assert refused == ["handlers and hooks run on the loop, which can't wait for itself"]
+    assert "on the loop" in refused[0]
 
 
 @pytest.mark.parametrize(("many", "what"), [(False, "a coroutine"), (True, "an async generator")])
@@ -218,6 +168,4 @@ def test_what_only_a_loop_could_run_is_no_result(*, many: bool, what: str) -> No
     with ordered_wait("a", call, many=many) as results, pytest.raises(CallFailed) as caught:
         next(results)
 
-    assert str(caught.value.__cause__) == (
-        f"expected a result from fn, got {what}; is it an `async def`?"
-    )
+    assert f"got {what}; " in str(caught.value.__cause__)

@@ -1,4 +1,4 @@
-"""What a function may have besides its call: hooks, and handlers, which run on the loop."""
+"""What a function may have besides its call: hooks, which run on the loop."""
 
 import asyncio
 import gc
@@ -9,7 +9,6 @@ import pytest
 from blocking import await_event
 
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import OperatorError
 
 
 class Client:
@@ -124,20 +123,6 @@ def test_a_cancellation_that_closing_makes_up_is_not_passed_over() -> None:
         list(ordered_wait([1], Client(closing=asyncio.CancelledError())))
 
     assert type(caught.value).__name__ == "CancelledError"
-
-
-def test_handlers_give_what_stands_for_a_value() -> None:
-    """That of the function, or `on_error`."""
-
-    class Failing:
-        def __call__(self, value: int) -> int:
-            raise OSError(value)
-
-        def failure(self, value: int, error: OperatorError) -> int:
-            return -value
-
-    assert list(ordered_wait([1, 2], Failing())) == [-1, -2]
-    assert list(ordered_wait([1, 2], Failing(), on_error="skip")) == []
 
 
 @pytest.mark.anyio

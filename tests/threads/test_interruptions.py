@@ -1,9 +1,8 @@
 """KeyboardInterrupt and SystemExit in a call are for the whole program."""
 
 import asyncio
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -123,7 +122,8 @@ def test_an_interruption_comes_out_whatever_closing_raises(error: BaseException)
     with pytest.raises(expected(error)) as caught:
         leave()
 
-    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('no line')"]
+    (note,) = caught.value.__notes__
+    assert "OSError('no line')" in note
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
@@ -152,15 +152,6 @@ def test_an_interruption_ends_the_loop_of_the_caller(
     with pytest.raises(expected(error)):
         run()
     assert capsys.readouterr().err == ""
-
-
-@pytest.fixture
-def hasty_switches() -> Iterator[None]:
-    """Have threads take turns after every few instructions."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(usual)
 
 
 @pytest.mark.usefixtures("hasty_switches")

@@ -41,9 +41,6 @@ async def values() -> Any:
     yield 1
 
 
-PLAIN = "fn must be a plain function, to be called in threads; the pool takes the others, got "
-
-
 def refusal_of(*args: Any, **options: Any) -> str:
     """The text of the error with which a stream is refused."""
     with pytest.raises(InvalidConfig) as caught, ordered_wait(*args, **options):
@@ -55,79 +52,65 @@ def refusal_of(*args: Any, **options: Any) -> str:
 @pytest.mark.parametrize("wrong", [on_a_loop, partial(on_a_loop), OnALoop()])
 def test_a_coroutine_function_is_refused(wrong: Any) -> None:
     """The other operators are for that."""
-    assert refusal_of([1], wrong).startswith(PLAIN)
+    assert refusal_of([1], wrong).startswith("fn must be a plain function, ")
 
 
 def test_a_class_with_hooks_is_refused_and_any_other_is_a_function() -> None:
     """Somebody has forgotten to make an object of it."""
-    assert refusal_of([1], Client).startswith("fn must be an object of that class: ")
+    assert refusal_of([1], Client).startswith("fn must be an object ")
     assert list(ordered_wait(["1", "2"], int)) == [1, 2]
 
 
-def test_an_async_source_needs_a_loop() -> None:
+def test_a_source_is_an_iterable_and_an_async_one_needs_a_loop() -> None:
     """And `async with`, which the error names."""
-    text = refusal_of(values(), str)
-    assert text.startswith("source must be an iterable, or `async with` for an async one, got ")
+    assert "`async with`" in refusal_of(values(), str)
+    assert refusal_of(5, str).endswith(" got 5 (int)")
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    "wrong",
     [
-        ({"capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
-        (
-            {"timeout": -1},
-            "timeout must be a number of seconds > 0, or None for none, got -1 (int)",
-        ),
-        ({"on_error": "drop"}, 'on_error must be "fail", "skip" or a plain function, got \'drop\''),
-        ({"copy": on_a_loop}, "copy must be a plain function of a value, or None, got <function"),
-        ({"key": len}, "key must be None: only key_ordered_wait has keys, got <built-in function"),
-        ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
-        ({"max_held": -1}, "max_held must be "),
+        {"capacity": 0},
+        {"timeout": -1},
+        {"on_error": "drop"},
+        {"copy": on_a_loop},
+        {"key": len},
+        {"retry": 3},
+        {"max_held": -1},
     ],
-    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+    ids=str,
 )
-def test_a_wrong_argument_is_refused(options: dict[str, Any], text: str) -> None:
-    """By name, with what it should be."""
-    assert refusal_of([1], str, **options).startswith(text)
-
-
-def test_what_can_not_be_iterated_is_refused() -> None:
-    """As everywhere."""
-    source: Any = 5
-    assert refusal_of(source, str) == "source must be an iterable or async iterable, got 5 (int)"
+def test_a_wrong_argument_is_refused(wrong: dict[str, Any]) -> None:
+    """By name, with its value."""
+    ((name, value),) = wrong.items()
+    text = refusal_of([1], str, **wrong)
+    assert text.startswith(f"{name} must be ")
+    assert f"got {value!r}" in text
 
 
 def test_key_ordered_mode_needs_a_key() -> None:
     """A plain function."""
     wait: Any = key_ordered_wait
-    with pytest.raises(InvalidConfig, match=r"^key must be a plain function that gives the key"):
+    with pytest.raises(InvalidConfig, match=r"^key must be "):
         list(wait([1], str))
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"time_out": 1}, r"^got an unexpected keyword argument 'time_out'$"),
-        ({"source": []}, r"^multiple values for argument 'source'$"),
-    ],
-)
-def test_an_argument_that_there_is_not_is_refused_at_once(
-    options: dict[str, Any], text: str
-) -> None:
+@pytest.mark.parametrize("wrong", [{"time_out": 1}, {"source": []}], ids=str)
+def test_an_argument_that_there_is_not_is_refused_at_once(wrong: dict[str, Any]) -> None:
     """Before anything is opened."""
     wait: Any = ordered_wait
-    with pytest.raises(TypeError, match=text):
-        wait([1], str, **options)
+    with pytest.raises(TypeError, match=f"argument '{next(iter(wrong))}'"):
+        wait([1], str, **wrong)
 
 
 @pytest.mark.anyio
 async def test_refusals_on_a_loop_are_the_same() -> None:
     """In both forms."""
     wait: Any = ordered_wait
-    with pytest.raises(InvalidConfig, match=f"^{PLAIN}"):
+    with pytest.raises(InvalidConfig, match=r"^fn must be a plain "):
         async with wait([1], on_a_loop):
             pass
-    with pytest.raises(InvalidConfig, match=f"^{PLAIN}"):
+    with pytest.raises(InvalidConfig, match=r"^fn must be a plain "):
         async with open_operator(OperatorConfig(), on_a_loop, values()):
             pass
 
@@ -147,9 +130,9 @@ def test_a_stream_that_was_refused_can_not_be_left() -> None:
     """There is nothing to leave."""
     stream = ordered_wait([1], str)
 
-    with pytest.raises(RuntimeError, match=r"^the operator was left and not entered: "):
+    with pytest.raises(RuntimeError, match="left and not entered"):
         stream.__exit__(None, None, None)
-    with pytest.raises(RuntimeError, match=r"^the operator was left and not entered: "):
+    with pytest.raises(RuntimeError, match="left and not entered"):
         asyncio.run(_leave(stream))
 
 

@@ -91,8 +91,8 @@ def test_an_attempt_that_took_too_long_failed_with_a_timeout_error() -> None:
     """So that `on_error` can tell it from others."""
     late = attempt_timed_out(A, 0.5)
 
-    assert str(late) == "Record 'a': the call failed: TimeoutError('no results after 0.5 s')"
-    assert isinstance(late.__cause__, TimeoutError)
+    assert (late.record, type(late.__cause__)) == (A, TimeoutError)
+    assert "0.5 s" in str(late)
     assert BackOffs(Retry(on_error=TimeoutError)).after_failure(late, 1) == 0.1
     assert BackOffs(Retry(on_error=ValueError)).after_failure(late, 1) is None
 
@@ -112,8 +112,8 @@ def test_a_predicate_that_raises_fails_its_record(name: str) -> None:
     with pytest.raises(CallFailed) as caught:
         asks[name]()
 
-    text = f"Record 'a': {name} raised LookupError('of the predicate') (after 2 attempts)"
-    assert str(caught.value) == text
+    assert (caught.value.record, caught.value.attempts) == (A, 2)
+    assert caught.value.reason.startswith(f"{name} raised LookupError(")
     assert isinstance(caught.value.__cause__, LookupError)
 
 

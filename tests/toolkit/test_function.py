@@ -79,30 +79,18 @@ def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
     return fn
 
 
-@pytest.mark.parametrize(
-    ("fn", "message"),
-    [
-        (None, "fn must be a coroutine function or have async_invoke(), got None (NoneType)"),
-        ("f", "fn must be a coroutine function or have async_invoke(), got 'f' (str)"),
-        (
-            of_part("async_invoke", 3),
-            "fn.async_invoke must be a function, or not be there, got 3 (int)",
-        ),
-        (
-            of_part("timeout", 5.0),
-            "fn.timeout must be a function, or not be there, got 5.0 (float)",
-        ),
-        (of_part("failure", 1), "fn.failure must be a function, or not be there, got 1 (int)"),
-        (of_part("open", "db"), "fn.open must be a function, or not be there, got 'db' (str)"),
-        (of_part("close", 0), "fn.close must be a function, or not be there, got 0 (int)"),
-    ],
-)
-def test_what_is_no_function_is_refused(fn: Any, message: str) -> None:
-    """A mistake shows when the operator is opened, not at the first deadline."""
-    with pytest.raises(InvalidConfig) as caught:
+@pytest.mark.parametrize("fn", [None, "f"])
+def test_what_is_no_function_is_refused(fn: Any) -> None:
+    """By what should have come."""
+    with pytest.raises(InvalidConfig, match=r"^fn must be .* async_invoke\(\), got "):
         FunctionParts.of(fn)
 
-    assert str(caught.value) == message
+
+@pytest.mark.parametrize("part", ["async_invoke", "timeout", "failure", "open", "close"])
+def test_a_part_that_is_no_function_is_refused(part: str) -> None:
+    """A mistake shows when the operator is opened, not at the first deadline."""
+    with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be .* got 0 \(int\)$"):
+        FunctionParts.of(of_part(part, 0))
 
 
 class Doubling:
@@ -117,7 +105,7 @@ class Doubling:
 @pytest.mark.parametrize("given", [double, partial(double), Doubling()])
 def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: Any) -> None:
     """A deadline decides the record there and then, and a callback answers by its future."""
-    with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function: nothing "):
+    with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function"):
         FunctionParts.of(of_part(part, given))
 
 
@@ -132,12 +120,11 @@ def test_an_awaitable_is_passed_on() -> None:
 
 def test_a_plain_function_in_place_of_a_coroutine_function_is_told() -> None:
     """The likely mistake is named."""
-    with pytest.raises(CallFailed) as caught:
+    with pytest.raises(CallFailed, match=r"got 5; .*async def") as caught:
         _ = awaitable_of(RECORD, 5)
 
-    cause = "expected an awaitable from fn, got 5; is it an `async def`?"
-    assert str(caught.value) == f"Record 'a' @ 12: the call failed: TypeError({cause!r})"
-    assert repr(caught.value.__cause__) == f"TypeError({cause!r})"
+    assert caught.value.record is RECORD
+    assert type(caught.value.__cause__) is TypeError
 
 
 class OldSequence:
@@ -163,26 +150,14 @@ def test_any_collection_is_read_in_its_order(returned: Any, results: tuple[Any, 
     assert collect_results(RECORD, returned) == results
 
 
-@pytest.mark.parametrize(
-    ("returned", "shown"),
-    [
-        (None, "None (NoneType)"),
-        ("text", "'text' (str)"),
-        (b"bytes", "b'bytes' (bytes)"),
-        (bytearray(b"x"), "bytearray(b'x') (bytearray)"),
-        (7, "7 (int)"),
-        (list, "<class 'list'> (type)"),
-    ],
-)
-def test_what_is_no_collection_is_an_invalid_result(returned: Any, shown: str) -> None:
-    """A str is not taken for its letters, and None not for an empty list."""
+@pytest.mark.parametrize("returned", [None, "text", b"bytes", bytearray(b"x"), 7, list])
+def test_what_is_no_collection_is_an_invalid_result(returned: Any) -> None:
+    """A str is not taken for its letters, and None not for an empty list; both is told."""
     with pytest.raises(InvalidResult) as caught:
         collect_results(RECORD, returned)
 
-    assert str(caught.value) == (
-        f"Record 'a' @ 12: expected an iterable of results, got {shown}; "
-        "return [] for none and [result] for one"
-    )
+    assert f"got {returned!r} ({type(returned).__name__})" in str(caught.value)
+    assert all(cure in str(caught.value) for cure in ("[]", "[result]"))
     assert caught.value.record == RECORD
 
 
@@ -200,21 +175,21 @@ def breaks_with(error: BaseException) -> Iterator[int]:
 
 
 @pytest.mark.parametrize(
-    ("returned", "cause"),
+    "returned",
     [
-        (breaks_with(ValueError("broken")), "ValueError('broken')"),
-        (breaks_with(asyncio.CancelledError("broken")), "CancelledError('broken')"),
-        (breaks_with(GeneratorExit("broken")), "GeneratorExit('broken')"),
-        (RefusesIteration(), "TypeError('broken')"),
+        breaks_with(ValueError("broken")),
+        breaks_with(asyncio.CancelledError("broken")),
+        breaks_with(GeneratorExit("broken")),
+        RefusesIteration(),
     ],
+    ids=["error", "cancellation", "exit", "refusal"],
 )
-def test_a_collection_that_raises_fails_the_call(returned: Any, cause: str) -> None:
+def test_a_collection_that_raises_fails_the_call(returned: Any) -> None:
     """The error is the user's, whatever its kind: nothing else runs while it is read."""
-    with pytest.raises(CallFailed) as caught:
+    with pytest.raises(CallFailed, match=r"^Record 'a' @ 12: .*\('broken'\)$") as caught:
         collect_results(RECORD, returned)
 
-    assert str(caught.value) == f"Record 'a' @ 12: the call failed: {cause}"
-    assert repr(caught.value.__cause__) == cause
+    assert str(caught.value).endswith(repr(caught.value.__cause__))
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
@@ -222,13 +197,6 @@ def test_an_interruption_of_the_program_is_not_caught(kind: type[BaseException])
     """It is not about the record that happens to be read."""
     with pytest.raises(kind):
         collect_results(RECORD, breaks_with(kind()))
-
-
-def test_the_error_of_a_call_shows_what_was_raised() -> None:
-    """One line tells record and reason."""
-    error = call_failed(RECORD, LookupError("no such user"))
-
-    assert str(error) == "Record 'a' @ 12: the call failed: LookupError('no such user')"
 
 
 def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> None:
@@ -265,22 +233,17 @@ def gives(what: Any) -> Callable[[Any], Any]:
     return handler
 
 
-@pytest.mark.parametrize(
-    ("handler", "text"),
-    [
-        (None, "and there is no timeout handler"),
-        (gives(None), "and the handler gave None"),
-        (gives(ValueError("h")), "and the handler raised ValueError('h')"),
-        (gives(asyncio.CancelledError()), "and the handler raised CancelledError()"),
-    ],
-)
-def test_a_deadline_without_results_is_a_timeout(handler: Any, text: str) -> None:
+@pytest.mark.parametrize("given", [None, ValueError("h"), asyncio.CancelledError()], ids=repr)
+@pytest.mark.parametrize("has_handler", [True, False])
+def test_a_deadline_without_results_is_a_timeout(given: Any, *, has_handler: bool) -> None:
     """The message says how it came to that, and what was raised is the cause."""
-    with pytest.raises(CallTimedOut) as caught:
-        results_at_deadline(RECORD, handler, 2.5)
+    with pytest.raises(CallTimedOut, match=r"^Record 'a' @ 12: .* 2\.5 s") as caught:
+        results_at_deadline(RECORD, gives(given) if has_handler else None, 2.5)
 
-    assert str(caught.value) == f"Record 'a' @ 12: no results after 2.5 s, {text}"
-    assert (caught.value.__cause__ is not None) == ("raised" in text)
+    assert caught.value.__cause__ is (given if has_handler else None)
+    assert (f"handler {'gave' if given is None else 'raised'} {given!r}" in str(caught.value)) == (
+        has_handler
+    )
 
 
 def test_what_a_handler_gives_is_read_as_what_a_call_gives() -> None:
@@ -305,14 +268,9 @@ def test_what_can_not_be_shown_is_named_by_its_type() -> None:
     shown = "<Unprintable, whose repr raised ZeroDivisionError>"
     record = Record(Unprintable(), key=Unprintable())
 
-    assert str(call_failed(record, Unprintable())) == (
-        f"Record {shown} (key {shown}): the call failed: {shown}"
-    )
+    assert str(call_failed(record, Unprintable())).count(shown) == 3
     with pytest.raises(InvalidResult, match=f"got {shown} "):
         collect_results(RECORD, Unprintable())
-    assert str(InvalidConfig.of("fn", Unprintable(), "x")) == (
-        f"fn must be x, got {shown} (Unprintable)"
-    )
 
 
 def test_hooks_may_be_plain_or_coroutine_functions_or_absent() -> None:

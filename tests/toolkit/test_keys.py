@@ -114,8 +114,6 @@ def test_a_key_that_can_not_be_compared_is_named_with_its_record() -> None:
 
     error = invalid_key(Record("v", key="k"), cause)
 
-    assert str(error) == (
-        "Record 'v' (key 'k'): its key can't be compared with others, as in a dict: "
-        "ValueError('ambiguous')"
-    )
+    assert error.record == Record("v", key="k")
+    assert repr(cause) in str(error)
     assert error.__cause__ is cause

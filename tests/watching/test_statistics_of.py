@@ -5,19 +5,12 @@ from typing import Any
 import anyio
 import pytest
 from operators import seconds_now
+from played import Played
 
 from asyncwait.backends.watching import statistics_of
 from asyncwait.spec import InvalidConfig, Statistics
 
 pytestmark = pytest.mark.anyio
-
-
-class Still:
-    """Stands for an operator in which nothing happens."""
-
-    def statistics(self) -> Statistics:
-        """Return what it has always returned."""
-        return Statistics()
 
 
 async def test_figures_come_at_once_and_every_so_many_seconds(open_sleeping: Any) -> None:
@@ -42,7 +35,7 @@ async def test_figures_come_at_once_and_every_so_many_seconds(open_sleeping: Any
 
 async def test_the_loop_decides_what_a_second_is() -> None:
     """Without an argument, one second."""
-    figures = statistics_of(Still())
+    figures = statistics_of(Played())
     times: list[float] = []
     for _ in range(3):
         await anext(figures)
@@ -53,7 +46,7 @@ async def test_the_loop_decides_what_a_second_is() -> None:
 
 async def test_what_is_missed_is_left_out() -> None:
     """Whoever is slow is not flooded; whoever is a little late does not shift what follows."""
-    figures = statistics_of(Still(), every=1)
+    figures = statistics_of(Played(), every=1)
     times: list[float] = []
     for pause in (0.75, 0.75, 3.25, 0.5, 0):
         await anext(figures)
@@ -65,7 +58,7 @@ async def test_what_is_missed_is_left_out() -> None:
 
 async def test_a_cancelled_wait_is_not_the_end() -> None:
     """The next one comes when it would have come."""
-    figures = statistics_of(Still(), every=2)
+    figures = statistics_of(Played(), every=2)
     await anext(figures)
     with anyio.move_on_after(0.5):
         await anext(figures)
@@ -79,7 +72,7 @@ async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:
     """Above all the context that was not entered, which is easily taken for the results."""
     context = open_sleeping(1)
 
-    with pytest.raises(InvalidConfig, match="results must be what an operator gives, as in `async"):
+    with pytest.raises(InvalidConfig, match=r"^results must be "):
         statistics_of(context)
     async with context:
         pass
@@ -88,5 +81,5 @@ async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:
 @pytest.mark.parametrize("every", [0, -1, float("inf"), float("nan"), True, "1", None])
 async def test_what_is_no_interval_is_refused(every: Any) -> None:
     """Nobody waits for ever, or not at all."""
-    with pytest.raises(InvalidConfig, match="every must be a finite number of seconds > 0, got"):
-        statistics_of(Still(), every)
+    with pytest.raises(InvalidConfig, match=r"^every must be "):
+        statistics_of(Played(), every)

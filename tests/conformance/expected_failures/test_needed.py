@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.conformance.expected_failures import ExpectedFailure, sort_out
+from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures, sort_out
 from asyncwait.conformance.expected_failures.file import needed
 from asyncwait.conformance.judging import Violation
 from asyncwait.spec.scenario import Scenario
@@ -23,37 +24,32 @@ def runs(*broken: Mapping[str, int]) -> Runs:
     ]
 
 
-def test_a_consequence_needs_no_expected_failure() -> None:
-    """An entry for it would match nothing, once its cause has one."""
-    assert needed(runs({"A": 1, "B": 2}, {"A": 3, "B": 4}), {}, RULES) == ("A",)
+KNOWN = {"A": (ExpectedFailure("known"),)}
 
 
-def test_what_shows_by_itself_needs_its_own() -> None:
-    """Be it a consequence elsewhere."""
-    assert set(needed(runs({"A": 1, "B": 2}, {"B": 2}), {}, RULES)) == {"A", "B"}
-
-
-def test_of_two_at_once_each_has_its_own() -> None:
-    """Either may be alone with another seed."""
-    assert needed(runs({"A": 1, "B": 1, "C": 2}), {}, RULES) == ("A", "B")
-
-
-def test_an_entry_that_explains_something_stays() -> None:
-    """And what comes with it needs none."""
-    found = needed(runs({"A": 1, "C": 1}, {"B": 1}), {}, RULES, ["A"])
-
-    assert set(found) == {"A", "B"}
-
-
-def test_what_does_not_decide_needs_none() -> None:
-    """But if it has one it stays, while it shows."""
-    assert needed(runs({"A": 1}), {}, ["B"]) == ()
-    assert needed(runs({"A": 1}), {}, ["B"], ["A", "C"]) == ("A",)
-
-
-def test_what_the_backend_says_itself_is_not_repeated() -> None:
-    """Nor what follows from it."""
-    assert needed(runs({"A": 1, "B": 2}), {"A": (ExpectedFailure("known"),)}, RULES) == ()
+@pytest.mark.parametrize(
+    ("played", "own", "deciding", "old", "expected"),
+    [
+        # An entry for a consequence would match nothing, once its cause has one.
+        ([{"A": 1, "B": 2}, {"A": 3, "B": 4}], {}, "ABCDE", "", "A"),
+        # What shows by itself needs its own, be it a consequence elsewhere.
+        ([{"A": 1, "B": 2}, {"B": 2}], {}, "ABCDE", "", "AB"),
+        # Of two at once each may be alone with another seed.
+        ([{"A": 1, "B": 1, "C": 2}], {}, "ABCDE", "", "AB"),
+        # An entry that explains something stays, and what comes with it needs none.
+        ([{"A": 1, "C": 1}, {"B": 1}], {}, "ABCDE", "A", "AB"),
+        # What does not decide needs none; but if it has one it stays, while it shows.
+        ([{"A": 1}], {}, "B", "", ""),
+        ([{"A": 1}], {}, "B", "AC", "A"),
+        # What the backend says itself is not repeated, nor what follows from it.
+        ([{"A": 1, "B": 2}], KNOWN, "ABCDE", "", ""),
+    ],
+)
+def test_what_needs_an_expected_failure(
+    played: list[dict[str, int]], own: ExpectedFailures, deciding: str, old: str, expected: str
+) -> None:
+    """And no more than that."""
+    assert "".join(sorted(needed(runs(*played), own, deciding, old))) == expected
 
 
 moments = st.dictionaries(st.sampled_from(RULES), st.integers(0, 3), min_size=1)

@@ -1,5 +1,7 @@
 """What a backend is known to break hides what follows from it, and nothing else."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -15,62 +17,55 @@ REPEATED = Scenario(retry=PlannedRetry())
 EXPECTED_FAILURES = {
     "WM-5": (ExpectedFailure("statuses overtake"),),
     "ORD-5": (ExpectedFailure("called once more", ("retry",)),),
+    "ORD-1": (ExpectedFailure("out of order", ("retry",)), ExpectedFailure("anywhere")),
 }
 
 
-def sorted_out(scenario: Scenario, **at: float | tuple[int, float]) -> Sorted:
-    """What becomes of violations, by the rule's id with "_" for "-"."""
-    moments = {rule.replace("_", "-"): when for rule, when in at.items()}
-    broken = {
-        rule: Violation("wrong", *reversed(when))
-        if isinstance(when, tuple)
-        else Violation("", when)
-        for rule, when in moments.items()
-    }
-    return sort_out(scenario, broken, EXPECTED_FAILURES)
+@pytest.mark.parametrize(
+    ("scenario", "broken", "findings", "known"),
+    [
+        (PLAIN, {}, "", {}),
+        # What comes with a known violation or behind it may be its consequence.
+        (
+            PLAIN,
+            {"WM-5": (0, 3), "ELEM-3": (0, 3), "END-1": (0, 7)},
+            "",
+            {"WM-5": ("statuses overtake",)},
+        ),
+        # What comes before it counts with all others; the known one stays known.
+        (
+            PLAIN,
+            {"WM-5": (0, 3), "ELEM-3": (0, 2), "END-1": (0, 7)},
+            "ELEM-3 END-1",
+            {"WM-5": ("statuses overtake",)},
+        ),
+        # An earlier leg comes before a later one, whatever their clocks show.
+        (
+            PLAIN,
+            {"WM-5": (1, 3), "ELEM-3": (0, 8)},
+            "ELEM-3",
+            {"WM-5": ("statuses overtake",)},
+        ),
+        # A record that is called twice without any retry is a finding.
+        (PLAIN, {"ORD-5": (0, 3)}, "ORD-5", {}),
+        (REPEATED, {"ORD-5": (0, 3)}, "", {"ORD-5": ("called once more",)}),
+        # Of several expected failures of a rule the reasons are given that may be.
+        (PLAIN, {"ORD-1": (0, 1)}, "", {"ORD-1": ("anywhere",)}),
+        (REPEATED, {"ORD-1": (0, 1)}, "", {"ORD-1": ("out of order", "anywhere")}),
+    ],
+)
+def test_a_known_violation_hides_what_may_follow_from_it(
+    scenario: Scenario,
+    broken: dict[str, tuple[int, float]],
+    findings: str,
+    known: dict[str, tuple[str, ...]],
+) -> None:
+    """By leg and time."""
+    violations = {rule: Violation("", at, leg) for rule, (leg, at) in broken.items()}
 
+    found = sort_out(scenario, violations, EXPECTED_FAILURES)
 
-def test_where_nothing_is_broken_nothing_counts() -> None:
-    """Neither against the operator nor as expected."""
-    assert sorted_out(PLAIN) == Sorted()
-
-
-def test_what_comes_with_a_known_violation_or_behind_it_does_not_count() -> None:
-    """It may be its consequence."""
-    found = sorted_out(PLAIN, WM_5=3, ELEM_3=3, END_1=7)
-
-    assert found == Sorted(known={"WM-5": ("statuses overtake",)})
-
-
-def test_what_comes_before_a_known_violation_counts_with_all_others() -> None:
-    """The known one stays known."""
-    found = sorted_out(PLAIN, WM_5=3, ELEM_3=2, END_1=7)
-
-    assert found == Sorted(frozenset({"ELEM-3", "END-1"}), {"WM-5": ("statuses overtake",)})
-
-
-def test_an_earlier_leg_comes_before_a_later_one() -> None:
-    """Whatever the clocks of the legs show."""
-    found = sorted_out(PLAIN, WM_5=(1, 3), ELEM_3=(0, 8))
-
-    assert found.findings == {"ELEM-3"}
-
-
-def test_a_failure_that_is_expected_elsewhere_is_one() -> None:
-    """A record that is called twice without any retry is a finding."""
-    assert sorted_out(PLAIN, ORD_5=3) == Sorted(frozenset({"ORD-5"}))
-    assert sorted_out(REPEATED, ORD_5=3).findings == frozenset()
-
-
-def test_several_expected_failures_of_a_rule_count_where_each_does() -> None:
-    """The reasons that are given are those that may be."""
-    expected_failures = {"ORD-5": (*EXPECTED_FAILURES["ORD-5"], ExpectedFailure("anywhere"))}
-    broken = {"ORD-5": Violation("wrong", 1)}
-
-    assert sort_out(PLAIN, broken, expected_failures).known == {"ORD-5": ("anywhere",)}
-    assert sort_out(REPEATED, broken, expected_failures).known == {
-        "ORD-5": ("called once more", "anywhere")
-    }
+    assert found == Sorted(frozenset(findings.split()), known)
 
 
 RAISES = Plan("a", (Step("raise"),), Handler("raise"))
@@ -118,18 +113,21 @@ def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(
     assert not known.covers(lacks, "")
 
 
-def test_what_an_expected_failure_needs_is_known() -> None:
-    """A slip in its name would expect nothing, and nobody would see it."""
-    with pytest.raises(
-        InvalidConfig, match=r"^needs must be names of .*, got \['retries', 'retry'\]"
-    ):
-        ExpectedFailure("called once more", ("retry", "retries"))
-
-
-def test_the_kind_of_an_expected_failure_is_one_of_three() -> None:
-    """The verdict counts them."""
-    with pytest.raises(
-        InvalidConfig,
-        match=r"^kind must be one of regression, unsupported, future, got 'odd' \(str\)$",
-    ):
-        ExpectedFailure("called once more", kind="odd")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        # A slip in its name would expect nothing, and nobody would see it.
+        (
+            {"needs": ("retry", "retries")},
+            r"^needs must be names of .*, got \['retries', 'retry'\]",
+        ),
+        (
+            {"kind": "odd"},
+            r"^kind must be one of regression, unsupported, future, got 'odd' \(str\)$",
+        ),
+    ],
+)
+def test_what_expects_nothing_is_refused(options: dict[str, Any], said: str) -> None:
+    """Where it is written."""
+    with pytest.raises(InvalidConfig, match=said):
+        ExpectedFailure("called once more", **options)

@@ -3,172 +3,165 @@
 import pytest
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.evidence import Part, at, told
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import NEVER, LegHistory, Outcome, explain, judge
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     Blocked,
-    CallCancelled,
-    CallEnded,
     CallStarted,
     Ending,
-    Event,
     Leg,
     Plan,
     PlannedRetry,
     Scenario,
     Step,
-    Taken,
-    Timed,
     Trace,
 )
 
 A = Record("a")
 RAISES = Step("raise", 40, error="ValueError")
+NEVER_ENDS = Step("never")
+LIMITED = PlannedRetry(attempt_timeout=40)
 
 
-def leg_of(retry: PlannedRetry, steps: tuple[Step, ...], *events: Event, at: float) -> LegHistory:
-    """A leg of two records "a", both taken at once, that goes on until `at`."""
-    scenario = Scenario(retry=retry, inputs=(Timed(0, A), Timed(0, A)), plans=(Plan("a", steps),))
-    leg = Leg(Ending("hung", at), (Taken(0, 0), Taken(0, 1), *events))
+def leg_of(retry: PlannedRetry, step: Step, *parts: Part, until: float) -> LegHistory:
+    """A leg of two records "a", both taken at once, that goes on until `until`."""
+    scenario = Scenario(retry=retry, inputs=at(0, A, A), plans=(Plan("a", (step,)),))
+    leg = Leg(Ending("hung", until), told(("0: takes 0 1", *parts)))
     (history,) = explain(scenario, Trace((leg,))).history.legs
     return history
 
 
-def test_calls_belong_to_the_records_that_they_are_said_to_be_for() -> None:
-    """In whatever order: the k-th call of a value says nothing."""
-    leg = leg_of(
-        PlannedRetry(),
-        (RAISES,),
-        CallStarted(0, 0, "a", 0),
-        CallStarted(0, 1, "a", 1),
-        CallEnded(40, 1, "raised"),
-        CallEnded(40, 0, "raised"),
-        CallStarted(80, 2, "a", 1),
-        CallStarted(80, 3, "a", 0),
-        at=100,
-    )
-
-    assert [[c.number for c in item.attempts] for item in leg.records] == [[0, 3], [1, 2]]
-    assert leg.extra_calls == ()
-
-
-def test_a_limit_counts_that_is_over_before_a_blocked_loop_learns_of_the_end() -> None:
-    """The consumer was gone, and until the loop is free again the operator knows nothing of it."""
-    leg = leg_of(
-        PlannedRetry(attempt_timeout=40),
-        (Step("never"),),
-        CallStarted(0, 0, "a", 0),
-        Blocked(20, 80),
-        CallStarted(80, 1, "a", 0),
-        at=20,
-    )
-
-    assert [[c.number for c in item.attempts] for item in leg.records] == [[0, 1], []]
-
-
-def test_a_call_that_there_was_no_reason_for_is_set_apart() -> None:
-    """The attempt before has not ended, or what it came to stands, or the deadline was over."""
-    leg = leg_of(
-        PlannedRetry(max_attempts=2),
-        (RAISES,),
-        CallStarted(0, 0, "a", 0),
-        CallStarted(20, 1, "a", 0),
-        CallEnded(40, 0, "raised"),
-        CallStarted(80, 2, "a", 0),
-        CallEnded(120, 2, "raised"),
-        CallStarted(200, 3, "a", 0),
-        CallStarted(200, 4, "a", 7),
-        at=240,
-    )
-
-    assert [call.number for call in leg.records[0].attempts] == [0, 2]
-    assert [call.number for call in leg.extra_calls] == [1, 3, 4]
+def call(at: float, number: int, record: int = 0) -> Part:
+    """A call begins that is said to be for a record."""
+    return (CallStarted(at, number, "a", record),)
 
 
 @pytest.mark.parametrize(
-    ("retry", "step", "number", "expected"),
+    ("retry", "step", "parts", "until", "attempts", "extra"),
     [
-        (PlannedRetry(), RAISES, 1, Outcome(40, since=80, until=80)),
-        (PlannedRetry(), RAISES, 2, Outcome(40, since=120, until=120)),
-        (PlannedRetry(), RAISES, 3, Outcome(40)),
-        (PlannedRetry(jitter=25), RAISES, 1, Outcome(40, since=70, until=80)),
-        (PlannedRetry(cap=60, multiplier=9), RAISES, 2, Outcome(40, since=100, until=100)),
-        (PlannedRetry(on_error="some"), Step("raise", 40), 1, Outcome(40)),
+        # In whatever order: the k-th call of a value says nothing.
         (
-            PlannedRetry(jitter=25),
-            Step("raise", 40, error="RetryAfter", retry_after=7),
-            1,
-            Outcome(40, since=47, until=47),
+            PlannedRetry(),
+            RAISES,
+            [
+                *(call(0, 0), call(0, 1, 1), "40: #1 raises, #0 raises"),
+                *(call(80, 2, 1), call(80, 3)),
+            ],
+            100,
+            [[0, 3], [1, 2]],
+            [],
+        ),
+        # A limit counts that is over before a blocked loop learns of the end: the consumer was
+        # gone, and until the loop is free again the operator knows nothing of it.
+        (LIMITED, NEVER_ENDS, [call(0, 0), (Blocked(20, 80),), call(80, 1)], 20, [[0, 1], []], []),
+        # A call that there was no reason for is set apart: the attempt before has not ended, or
+        # what it came to stands, or it is for no record.
+        (
+            PlannedRetry(max_attempts=2),
+            RAISES,
+            [
+                *(call(0, 0), call(20, 1), "40: #0 raises", call(80, 2), "120: #2 raises"),
+                *(call(200, 3), call(200, 4, 7)),
+            ],
+            240,
+            [[0, 2], []],
+            [1, 3, 4],
         ),
     ],
-)
+    ids=["in any order", "blocked", "without a reason"],
+)  # fmt: skip
+def test_calls_belong_to_the_records_that_they_are_said_to_be_for(  # noqa: PLR0917
+    retry: PlannedRetry,
+    step: Step,
+    parts: list[Part],
+    until: float,
+    attempts: list[list[int]],
+    extra: list[int],
+) -> None:
+    """As long as there is a reason for them."""
+    leg = leg_of(retry, step, *parts, until=until)
+
+    assert [[c.number for c in item.attempts] for item in leg.records] == attempts
+    assert [each.number for each in leg.extra_calls] == extra
+
+
+SAYS_WHEN = Step("raise", 40, error="RetryAfter", retry_after=7)
+JITTERS = PlannedRetry(jitter=25)
+SHORT = PlannedRetry(initial=1, attempt_timeout=40)
+
+
+@pytest.mark.parametrize(
+    ("retry", "step", "parts", "number", "expected"),
+    [
+        # By the number of the attempt, as `Retry` defines it, or as the call has said.
+        (PlannedRetry(), RAISES, ["40: #0 raises"], 1, [Outcome(40, since=80, until=80)]),
+        (PlannedRetry(), RAISES, ["40: #0 raises"], 2, [Outcome(40, since=120, until=120)]),
+        (PlannedRetry(), RAISES, ["40: #0 raises"], 3, [Outcome(40)]),
+        (JITTERS, RAISES, ["40: #0 raises"], 1, [Outcome(40, since=70, until=80)]),
+        (
+            PlannedRetry(cap=60, multiplier=9),
+            RAISES,
+            ["40: #0 raises"],
+            2,
+            [Outcome(40, since=100, until=100)],
+        ),
+        (PlannedRetry(on_error="some"), Step("raise", 40), ["40: #0 raises"], 1, [Outcome(40)]),
+        (JITTERS, SAYS_WHEN, ["40: #0 raises"], 1, [Outcome(40, since=47, until=47)]),
+        # An answer in the instant of the limit stands, or took too long.
+        (
+            LIMITED,
+            Step(after=40, results=("x",)),
+            ["40: #0 gives x"],
+            1,
+            [Outcome(40), Outcome(40, by_limit=True, since=80, until=80)],
+        ),
+        # A back-off ends when the loop is free again at the latest; it may have been looked at
+        # before the block that begins with it.
+        (
+            PlannedRetry(),
+            RAISES,
+            ["40: #0 raises", (Blocked(60, 200),)],
+            1,
+            [Outcome(40, since=80, until=200)],
+        ),
+        # A cancelled call is waited for until it is abandoned, for 20 ms at most.
+        *(
+            (SHORT, NEVER_ENDS, ["40: #0 told", *ends], 1, [
+                Outcome(40, by_limit=True, since=41, until=until)
+            ])
+            for ends, until in (
+                (["40: #0 ends"], 41), (["45: #0 ends"], 45), (["90: #0 ends"], 60), ([], 60)
+            )
+        ),
+    ],
+)  # fmt: skip
 def test_what_an_attempt_comes_to_tells_when_the_next_one_is_due(
-    retry: PlannedRetry, step: Step, number: int, expected: Outcome
+    retry: PlannedRetry, step: Step, parts: list[Part], number: int, expected: list[Outcome]
 ) -> None:
-    """By the number of the attempt, as `Retry` defines it, or as the call has said."""
-    leg = leg_of(retry, (step,), CallStarted(0, 0, "a", 0), CallEnded(40, 0, "raised"), at=400)
+    """Where both are legal there are two outcomes."""
+    leg = leg_of(retry, step, call(0, 0), *parts, until=400)
 
-    assert leg.outcomes(leg.calls[0], number) == (expected,)
-
-
-def test_an_answer_in_the_instant_of_the_limit_leaves_both_outcomes() -> None:
-    """Its own, which stands, and that it took too long."""
-    leg = leg_of(
-        PlannedRetry(attempt_timeout=40),
-        (Step(after=40, results=("x",)),),
-        CallStarted(0, 0, "a", 0),
-        CallEnded(40, 0, "returned", ("x",)),
-        at=60,
-    )
-
-    assert leg.outcomes(leg.calls[0], 1) == (
-        Outcome(40),
-        Outcome(40, by_limit=True, since=80, until=80),
-    )
-    assert leg.records[0].decided_at == 40
+    assert leg.outcomes(leg.calls[0], number) == tuple(expected)
 
 
-def test_a_back_off_ends_when_the_loop_is_free_again() -> None:
-    """At the latest; it may have been looked at before the block that begins with it."""
-    leg = leg_of(
-        PlannedRetry(),
-        (RAISES,),
-        CallStarted(0, 0, "a", 0),
-        CallEnded(40, 0, "raised"),
-        Blocked(60, 200),
-        at=400,
-    )
-
-    assert leg.outcomes(leg.calls[0], 1) == (Outcome(40, since=80, until=200),)
-
-
-@pytest.mark.parametrize(("ended_at", "until"), [(40, 41), (45, 45), (90, 60), (None, 60)])
-def test_a_cancelled_call_is_waited_for_until_it_is_abandoned(
-    ended_at: float | None, until: float
+@pytest.mark.parametrize(
+    ("retry", "step", "ends", "decided_at"),
+    [
+        # A record that backs off is undecided, until its deadline, if it has one.
+        (PlannedRetry(), RAISES, "40: #0 raises", NEVER),
+        (LIMITED, Step(after=40, results=("x",)), "40: #0 gives x", 40),
+    ],
+)
+def test_a_record_is_decided_by_what_stands(
+    retry: PlannedRetry, step: Step, ends: str, decided_at: float
 ) -> None:
-    """That takes 20 ms at most."""
-    ends = () if ended_at is None else (CallEnded(ended_at, 0, "cancelled"),)
-    leg = leg_of(
-        PlannedRetry(initial=1, attempt_timeout=40),
-        (Step("never"),),
-        CallStarted(0, 0, "a", 0),
-        CallCancelled(40, 0),
-        *ends,
-        at=400,
-    )
+    """And not by an attempt that is to be repeated."""
+    leg = leg_of(retry, step, call(0, 0), ends, until=60)
 
-    assert leg.outcomes(leg.calls[0], 1) == (Outcome(40, by_limit=True, since=41, until=until),)
-
-
-def test_a_record_that_backs_off_is_undecided() -> None:
-    """Until its deadline, if it has one."""
-    leg = leg_of(
-        PlannedRetry(), (RAISES,), CallStarted(0, 0, "a", 0), CallEnded(40, 0, "raised"), at=60
-    )
-
-    assert leg.records[0].decided_at == NEVER
+    assert leg.records[0].decided_at == decided_at
 
 
 @pytest.mark.parametrize("retry_after", [0, 80])
@@ -178,11 +171,11 @@ def test_a_call_that_completes_and_raises_is_repeated_for_either(retry_after: in
     scenario = Scenario(
         form="callback",
         retry=PlannedRetry(initial=40, on_result="empty"),
-        inputs=(Timed(0, A),),
+        inputs=at(0, A),
         plans=(Plan("a", (slip, Step(results=("a1",)))),),
     )
 
     trace = play(open_operator, scenario, "asyncio")
 
-    assert [call.at for call in explain(scenario, trace).history.legs[0].calls] == [0, 40]
+    assert [each.at for each in explain(scenario, trace).history.legs[0].calls] == [0, 40]
     assert dict(judge(scenario, trace, CHECKS).violations()) == {}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.evidence import Part, at, replies, told
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import (
     NEVER,
@@ -14,23 +15,15 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
+from asyncwait.spec import Barrier, Element, Record, Watermark
 from asyncwait.spec.scenario import (
-    CallEnded,
-    CallStarted,
     Crash,
     Ending,
-    Event,
     Handler,
     Leg,
     Plan,
     Scenario,
-    SinkLeft,
-    SinkTook,
-    SinkWaits,
     Step,
-    Taken,
-    Timed,
     Trace,
 )
 
@@ -40,194 +33,126 @@ A, B = Record("a", 1), Record("a", 2)
 def scenario(*elements: Element, **changes: object) -> Scenario:
     """A scenario in which all elements are there at once and each "a" gives "x" after 40 ms."""
     plans = (Plan("a", (Step(after=40, results=("x",)),), Handler("reply", ("late",))),)
-    inputs = tuple(Timed(0, element) for element in elements)
-    return Scenario(**{"inputs": inputs, "plans": plans, **changes})  # type: ignore[arg-type]
+    return Scenario(**{"inputs": at(0, *elements), "plans": plans, **changes})  # type: ignore[arg-type]
 
 
-def leg_of(planned: Scenario, *events: Event, how: str = "finished") -> LegHistory:
+def leg_of(planned: Scenario, *parts: Part, ending: Ending | None = None) -> LegHistory:
     """A leg with these events, as the checks see it."""
-    at = events[-1].at if events else 0
-    leg = Leg(Ending(how, at), events, mode=planned.mode, capacity=planned.capacity)  # type: ignore[arg-type]
+    events = told(parts)
+    over = ending or Ending("finished", events[-1].at if events else 0)
+    leg = Leg(over, events, mode=planned.mode, capacity=planned.capacity)
     (history,) = explain(planned, Trace((leg,))).history.legs
     return history
 
 
-def took(at: float, value: object, timestamp: int | None = None) -> SinkTook:
-    """The consumer takes a record."""
-    return SinkTook(at, Record(value, timestamp))
+def came_of(leg: LegHistory) -> list[int]:
+    """The inputs that the outputs came of."""
+    return [output.item.index for output in leg.outputs if output.item is not None]
 
 
 def test_the_calls_of_a_value_belong_to_its_records_in_order() -> None:
-    """The first call of "a" is the one of the first record "a"."""
-    leg = leg_of(
-        scenario(A, B), Taken(0, 0), Taken(0, 1), CallStarted(0, 0, "a"), CallStarted(5, 1, "a")
-    )
+    """The first call of "a" is the one of the first record "a"; one too many is set apart."""
+    leg = leg_of(scenario(A, B), "0: takes 0 1, calls a; 5: calls a a")
 
     assert [item.call.at for item in leg.records if item.call is not None] == [0, 5]
+    assert [call.number for call in leg.extra_calls] == [2]
 
 
-def test_a_call_of_no_record_is_set_apart() -> None:
-    """A record has one call; a second one has to be somebody's fault."""
-    leg = leg_of(scenario(A), Taken(0, 0), CallStarted(0, 0, "a"), CallStarted(0, 1, "a"))
-
-    assert [call.number for call in leg.extra_calls] == [1]
+CALLED = "0: takes 0, calls a"
 
 
-def test_a_record_is_decided_when_its_call_ends() -> None:
-    """With what its call gave."""
-    leg = leg_of(
-        scenario(A), Taken(0, 0), CallStarted(0, 0, "a"), CallEnded(40, 0, "returned", ("x",))
-    )
+@pytest.mark.parametrize(
+    ("changes", "parts", "decided_at", "results"),
+    [
+        # When its call ends, with what that gave;
+        ({}, "40: #0 gives x", 40, ("x",)),
+        # at its deadline with what its handler gives, even if the operator has not asked it;
+        ({"timeout": 20, "handled": True}, "30: waits", 20, ("late",)),
+        # or never, as far as this leg can tell.
+        ({}, "0: waits", NEVER, None),
+    ],
+)
+def test_a_record_is_decided_by_its_call_or_at_its_deadline(
+    changes: dict[str, object], parts: str, decided_at: float, results: tuple[str, ...] | None
+) -> None:
+    """Whatever comes first."""
+    (item,) = leg_of(scenario(A, **changes), CALLED, parts).records
 
-    (item,) = leg.records
-    assert (item.decided_at, item.results, item.wrong, item.timed_out) == (40, ("x",), "", False)
-
-
-def test_a_record_is_decided_at_its_deadline_with_what_its_handler_gives() -> None:
-    """Whether or not the operator asked the handler: that is for a check to find."""
-    planned = scenario(A, timeout=20, handled=True)
-    leg = leg_of(planned, Taken(0, 0), CallStarted(0, 0, "a"), SinkWaits(30))
-
-    (item,) = leg.records
-    assert (item.decided_at, item.results, item.timed_out) == (20, ("late",), True)
-
-
-def test_a_record_without_an_outcome_is_undecided() -> None:
-    """For ever, as far as this leg can tell."""
-    leg = leg_of(scenario(A), Taken(0, 0), CallStarted(0, 0, "a"))
-
-    (item,) = leg.records
-    assert (item.decided_at, item.results) == (NEVER, None)
+    assert (item.decided_at, item.results, item.wrong) == (decided_at, results, "")
+    assert item.timed_out is ("timeout" in changes)
 
 
-def test_outputs_belong_to_the_record_whose_timestamp_they_carry() -> None:
-    """Of records with equal results the one with the right timestamp is meant."""
-    leg = leg_of(
-        scenario(A, B, mode="unordered"),
-        Taken(0, 0),
-        Taken(0, 1),
-        CallStarted(0, 0, "a"),
-        CallStarted(0, 1, "a"),
-        CallEnded(40, 0, "returned", ("x",)),
-        CallEnded(40, 1, "returned", ("x",)),
-        SinkWaits(40),
-        took(40, "x", 2),
-        SinkWaits(40),
-        took(40, "x", 1),
-    )
-
-    assert [output.item.index for output in leg.outputs if output.item is not None] == [1, 0]
-    assert [output.trouble for output in leg.outputs] == ["", ""]
+AT_ONCE = (replies("b", 0, "x"),)
+SLOW_A = (replies("a", 40, "x"), *AT_ONCE)
+BOTH_AT_ONCE = (replies("a", 0, "x"), *AT_ONCE)
 
 
-def test_what_came_before_a_deadline_does_not_belong_to_a_record_it_decided() -> None:
-    """Of equal records with equal results, one that was decided by then is meant.
+@pytest.mark.parametrize(
+    ("planned", "parts", "inputs"),
+    [
+        # Of records with equal results the one with the right timestamp is meant.
+        (
+            scenario(A, B, mode="unordered"),
+            "0: takes 0 1, calls a a; 40: #0 gives x, #1 gives x, waits, out x@2 x@1",
+            [1, 0],
+        ),
+        # Of equal records with equal results the one is meant that was decided by then, even where
+        # no handler was asked at the deadline of the other: the consumer was gone by then.
+        (
+            scenario(A, A, mode="unordered", timeout=60, handled=True),
+            "0: takes 0 1, calls a a; 40: #1 gives late, waits, gets late@1; 60: left",
+            [1],
+        ),
+        # What a snapshot still holds has not come out before it.
+        (
+            scenario(A, Record("b", 1), mode="unordered", plans=SLOW_A),
+            "0: takes 0 1, calls a b, #1 gives x; 40: #0 gives x, waits, out x@1 |1(a@1) x@1",
+            [1, 0],
+        ),
+        # A snapshot that came before tells nothing: what it held and what it did not hold come out
+        # behind it, the earliest first.
+        (
+            scenario(A, Record("b", 1), mode="unordered", plans=BOTH_AT_ONCE),
+            "0: takes 0 1, calls a b, #0 gives x, #1 gives x, gets |1(a@1), gets x@1, gets x@1",
+            [0, 1],
+        ),
+    ],
+)
+def test_outputs_belong_to_the_records_that_can_have_given_them(
+    planned: Scenario, parts: str, inputs: list[int]
+) -> None:
+    """By timestamps, by what was decided, and by what a snapshot holds."""
+    leg = leg_of(planned, parts, ending=Ending("left", 60) if planned.timeout else None)
 
-    So it is even where no handler was asked at the deadline: the consumer was gone by then.
-    """
-    leg = leg_of(
-        scenario(A, A, mode="unordered", timeout=60, handled=True),
-        Taken(0, 0),
-        Taken(0, 1),
-        CallStarted(0, 0, "a"),
-        CallStarted(0, 1, "a"),
-        CallEnded(40, 1, "returned", ("late",)),
-        SinkWaits(40),
-        took(40, "late", 1),
-        SinkLeft(60),
-        how="left",
-    )
-
-    assert [item.decided_at for item in leg.records] == [60, 40]
-    assert [output.item.index for output in leg.outputs if output.item is not None] == [1]
-
-
-def test_what_a_snapshot_still_holds_has_not_come_out_before_it() -> None:
-    """Of records with the same results it tells which one gave them."""
-    plans = (Plan("a", (Step(after=40, results=("x",)),)), Plan("b", (Step(results=("x",)),)))
-    leg = leg_of(
-        scenario(A, Record("b", 1), mode="unordered", plans=plans),
-        Taken(0, 0),
-        Taken(0, 1),
-        CallStarted(0, 0, "a"),
-        CallStarted(0, 1, "b"),
-        CallEnded(0, 1, "returned", ("x",)),
-        CallEnded(40, 0, "returned", ("x",)),
-        SinkWaits(40),
-        took(40, "x", 1),
-        SinkWaits(40),
-        SinkTook(40, Snapshot(1, (A,))),
-        SinkWaits(40),
-        took(40, "x", 1),
-    )
-
-    assert [output.item.index for output in leg.outputs if output.item is not None] == [1, 0]
+    assert came_of(leg) == inputs
+    assert {output.trouble for output in leg.outputs} == {""}
 
 
-def test_a_snapshot_that_came_before_tells_nothing() -> None:
-    """What it held and what it did not hold come out behind it, the earliest first."""
-    plans = (Plan("a", (Step(results=("x",)),)), Plan("b", (Step(results=("x",)),)))
-    leg = leg_of(
-        scenario(A, Record("b", 1), mode="unordered", plans=plans),
-        Taken(0, 0),
-        Taken(0, 1),
-        CallStarted(0, 0, "a"),
-        CallStarted(0, 1, "b"),
-        CallEnded(0, 0, "returned", ("x",)),
-        CallEnded(0, 1, "returned", ("x",)),
-        SinkTook(0, Snapshot(1, (A,))),
-        took(0, "x", 1),
-        took(0, "x", 1),
-    )
+@pytest.mark.parametrize(("extra", "trouble"), [("x@1", "repeated"), ("z@1", "invented")])
+def test_an_output_of_no_record_is_trouble(extra: str, trouble: str) -> None:
+    """What came twice is told from what never was."""
+    leg = leg_of(scenario(A), CALLED, f"40: #0 gives x, waits, out x@1 {extra}")
 
-    assert [output.item.index for output in leg.outputs if output.item is not None] == [0, 1]
+    assert [output.trouble for output in leg.outputs] == ["", trouble]
 
 
 def test_calls_that_ran_on_too_many_for_a_moment_are_not_what_failed_the_operator() -> None:
     """It has failed by those that ran on until then, or for long."""
-    planned = scenario(A, A, A, A, capacity=1, timeout=10, handled=True)
-    times = ((0, 21), (10, 21), (20, 60), (30, 60))
-    begun = [(since, CallStarted(since, n, "a")) for n, (since, _) in enumerate(times)]
-    ended = [(until, CallEnded(until, n, "cancelled")) for n, (_, until) in enumerate(times)]
-    events = [event for _, event in sorted([*begun, *ended], key=lambda each: each[0])]
-    ending = Ending("failed", 45, "TooManyAbandonedCalls")
-    leg = Leg(ending, (*(Taken(0, n) for n in range(4)), *events), mode="ordered", capacity=1)
-    (history,) = explain(planned, Trace((leg,))).history.legs
-
-    assert history.overloaded_at == 40
-
-
-@pytest.mark.parametrize(
-    ("extra", "trouble"), [(took(40, "x", 1), "repeated"), (took(40, "z", 1), "invented")]
-)
-def test_an_output_of_no_record_is_trouble(extra: SinkTook, trouble: str) -> None:
-    """What came twice is told from what never was."""
     leg = leg_of(
-        scenario(A),
-        Taken(0, 0),
-        CallStarted(0, 0, "a"),
-        CallEnded(40, 0, "returned", ("x",)),
-        SinkWaits(40),
-        took(40, "x", 1),
-        SinkWaits(40),
-        extra,
+        scenario(A, A, A, A, capacity=1, timeout=10, handled=True),
+        "0: takes 0 1 2 3, calls a; 10: calls a; 20: calls a; 21: #0 ends, #1 ends; 30: calls a",
+        "60: #2 ends, #3 ends",
+        ending=Ending("failed", 45, "TooManyAbandonedCalls"),
     )
 
-    assert [output.trouble for output in leg.outputs] == ["", trouble]
+    assert leg.overloaded_at == 40
 
 
 def test_a_moment_of_rest_is_the_end_of_an_instant() -> None:
     """Within one instant nothing is judged but cause before effect."""
     leg = leg_of(
         scenario(A, Watermark(1)),
-        SinkWaits(0),
-        Taken(0, 0),
-        CallStarted(0, 0, "a"),
-        Taken(0, 1),
-        CallEnded(40, 0, "returned", ("x",)),
-        took(40, "x", 1),
-        SinkWaits(40),
-        SinkTook(80, Watermark(1)),
+        "0: waits, takes 0, calls a, takes 1; 40: #0 gives x, out x@1; 80: gets ~1",
     )
 
     assert [(rest.at, rest.waiting, rest.present) for rest in leg.rests] == [
@@ -241,14 +166,7 @@ def test_a_moment_of_rest_is_the_end_of_an_instant() -> None:
 
 def test_a_snapshot_is_owed_from_the_moment_its_barrier_is_read() -> None:
     """Unless a record before it waits for room."""
-    leg = leg_of(
-        scenario(A, Barrier(1)),
-        SinkWaits(0),
-        Taken(0, 0),
-        CallStarted(0, 0, "a"),
-        Taken(0, 1),
-        CallEnded(40, 0, "returned", ("x",)),
-    )
+    leg = leg_of(scenario(A, Barrier(1)), "0: waits, takes 0, calls a, takes 1; 40: #0 gives x")
 
     assert str(leg.rests[0].snapshot_owed) == f"{Barrier(1)} (input 1)"
 

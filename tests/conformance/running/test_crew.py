@@ -100,55 +100,105 @@ def test_a_play_that_is_given_up_disturbs_no_other() -> None:
         assert endings(children.play([SCENARIO])) == [("error", "1")]
 
 
-def test_a_child_that_does_not_answer_is_ended() -> None:
-    """After the patience that is set; the next scenario gets another one."""
-    stuck = program('time.sleep(60) if number > 1 else print(\'{"error": "fine"}\')')
-    with crew(stuck, 0.2) as children:
-        children.hello  # noqa: B018 - it waits for the first child
-        said = endings(children.play([SCENARIO] * 3))
-
-    assert said[:2] == [("error", "fine"), ("error", "the program is late: no answer for 0.2 s")]
-
-
 ERROR = '{"error": "fine"}'
 FOREVER = "for _ in iter(int, 1)"
 FINE = 'print(\'{"error": "fine"}\') if number == 0 else '
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        f"[(print('x', end='', flush=True), time.sleep(0.01)) {FOREVER}]",
-        f"[print('x' * 9999, file=sys.stderr) {FOREVER}]",
-    ],
-    ids=["dribbles", "a flood of other words"],
-)
-def test_patience_is_for_the_whole_reply(said: str) -> None:
-    """Something that keeps coming is no answer."""
-    with crew(program(FINE + said), 0.3) as children:
-        assert endings(children.play([SCENARIO])) == [
-            ("error", "the program is late: no answer for 0.3 s")
-        ]
-
-
-def test_a_line_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a program says must not fill the memory."""
-    monkeypatch.setattr(_process, "LONGEST_LINE", 1_000_000)
-    endless = program(f"{FINE}[print('x' * 9_999, end='') {FOREVER}]")
-    with crew(endless) as children:
-        assert endings(children.play([SCENARIO])) == [
-            ("error", "a line of more than 1000000 bytes")
-        ]
-
-
+LATE = "the program is late: no answer for 0.3 s"
+HAD = "it answered the handshake, and"
+TOO_LONG = "a line of more than 1000000 bytes"
 LONG = Scenario(inputs=tuple(Timed(0, Record(f"a value of some length {n}")) for n in range(600)))
 
 
-def test_long_requests_and_long_replies_stop_nobody() -> None:
-    """Neither side waits for the other to read, however little fits into a pipe."""
-    long = program("print('{\"error\": \"%s\"}' % ('x' * 100_000))")
-    with crew(long) as children:
-        assert endings(children.play([LONG] * 12)) == [("error", "x" * 100_000)] * 12
+@pytest.fixture
+def bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that are longer than others, and an end that nobody waits for, come soon."""
+    monkeypatch.setattr(_process, "LONGEST_LINE", 1_000_000)
+    monkeypatch.setattr(_process, "END_SECONDS", 0.2)
+
+
+def reply(said: str) -> list[str]:
+    """A program that answers the first line, which opens the conversation, and then does this."""
+    return program(FINE + said)
+
+
+READS_ONE = f"import time; print({ERROR!r}, flush=True); time.sleep(60)"
+DIED = "the program died: "
+NO_TRACE = "the reply is no trace: "
+FIRST = 'the first scenario, {"scenario":{}}'
+LONGER = "within 0.9 s, three times --patience; a longer one might help"
+
+MISTAKES: dict[str, tuple[list[str], str]] = {
+    # Patience is for the whole reply, and counts while a request is written, too.
+    "hangs": (reply("time.sleep(60)"), LATE),
+    "dribbles": (reply(f"[(print('x', end='', flush=True), time.sleep(0.01)) {FOREVER}]"), LATE),
+    "floods": (reply(f"[print('x' * 9999, file=sys.stderr) {FOREVER}]"), LATE),
+    "reads nothing": ([sys.executable, "-c", READS_ONE], LATE),
+    # What a program says must not fill the memory.
+    "endless line": (reply(f"[print('x' * 9_999, end='') {FOREVER}]"), TOO_LONG),
+    "endless first line": (
+        ["sh", "-c", "echo; cat /dev/zero"],
+        f"the answer to {FIRST}, is wrong: {TOO_LONG}",
+    ),
+    # Neither side waits for the other to read, however little fits into a pipe.
+    "long replies": (program("print('{\"error\": \"%s\"}' % ('x' * 100_000))"), "x" * 100_000),
+    # Nobody waits for a child to go that can't answer any more.
+    "closes its output": (
+        ["sh", "-c", f"echo '{ERROR}'; echo too loud >&2; exec 1>&-; exec sleep 60"],
+        f"{DIED}it closed its output and went on: too loud",
+    ),
+    # Its last words are kept, and a signal has a name.
+    "dies": (
+        reply("[print('no memory', file=sys.stderr), os._exit(9)]"),
+        f"{DIED}exit code 9: no memory",
+    ),
+    "is killed": (reply("os.kill(os.getpid(), 11)"), f"{DIED}ended by SIGSEGV"),
+    # Whoever has answered the handshake is a backend; what comes then is an error, as later.
+    "hangs at first": (
+        ["sh", "-c", "echo; sleep 60"],
+        f"the program is late: {HAD} then gave no answer to {FIRST}, {LONGER}",
+    ),
+    "dies at first": (
+        ["sh", "-c", "echo; echo no heap >&2; exit 3"],
+        f"{DIED}{HAD} ended before it answered {FIRST}: exit code 3: no heap",
+    ),
+    "nonsense": (
+        program("print('nonsense')"),
+        f"{NO_TRACE}JSON is malformed: invalid character (byte 4)",
+    ),
+    "no trace": (
+        program("print('{\"trace\": 7}')"),
+        f"{NO_TRACE}Expected `object | null`, got `int` - at `$.trace`",
+    ),
+    "another field": (
+        program("print('{\"trce\": 7}')"),
+        f"{NO_TRACE}Object contains unknown field `trce`",
+    ),
+    "nothing": (program("print('{}')"), "the reply holds neither a trace nor an error"),
+}
+
+
+@pytest.mark.usefixtures("bounds")
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_is_wrong_with_a_child_is_an_error_of_its_runs(name: str) -> None:
+    """A child that is lost is replaced."""
+    command, detail = MISTAKES[name]
+    scenarios = [LONG] * 9 if name in {"reads nothing", "long replies"} else [SCENARIO] * 2
+    with crew(command, 0.3 if "late" in detail else 10) as children:
+        assert children.hello.protocol == 1
+        said = endings(children.play(scenarios))
+
+    assert said[0] == ("error", detail)
+    assert len(said) == len(scenarios)
+
+
+@pytest.mark.parametrize("said", ["b'\\xff'", "b'[' * 100_000"], ids=["no text", "a deep nest"])
+def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
+    """Whatever bytes it is made of."""
+    raw = f"[sys.stdout.buffer.write({said} + b'\\n'), sys.stdout.flush()]"
+    with crew(program(raw)) as children:
+        ((how, detail),) = endings(children.play([SCENARIO]))
+
+    assert (how, detail.partition(":")[0]) == ("error", "the reply is no trace")
 
 
 def test_long_requests_are_played() -> None:
@@ -157,96 +207,36 @@ def test_long_requests_are_played() -> None:
         assert list(backend.play([LONG] * 9)) == [play(open_operator, LONG)] * 9
 
 
-def test_a_child_that_reads_nothing_is_ended() -> None:
-    """Patience counts while a request is written, too."""
-    reads_one = [sys.executable, "-c", f"import time; print({ERROR!r}, flush=True); time.sleep(60)"]
-    with crew(reads_one, 0.2) as children:
-        assert endings(children.play([LONG] * 9))[0] == (
-            "error",
-            "the program is late: no answer for 0.2 s",
-        )
-
-
-def test_a_child_that_closes_its_output_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It can't answer any more, and nobody waits for it to go."""
-    monkeypatch.setattr(_process, "END_SECONDS", 0.2)
-    mute = ["sh", "-c", f"echo '{ERROR}'; echo too loud >&2; exec 1>&-; exec sleep 60"]
-    with crew(mute) as children:
-        assert endings(children.play([SCENARIO])) == [
-            ("error", "the program died: it closed its output and went on: too loud")
-        ]
-
-
-def test_a_child_that_dies_is_replaced() -> None:
-    """Its last words are kept, and the next scenario gets a new one."""
-    dying = program(f"{FINE}[print('no memory', file=sys.stderr), os._exit(9)]")
-    with crew(dying) as children:
-        assert (
-            endings(children.play([SCENARIO] * 2))
-            == [("error", "the program died: exit code 9: no memory")] * 2
-        )
-
-
-def test_a_child_that_is_killed_says_by_what() -> None:
-    """A signal has a name."""
-    with crew(program(f"{FINE}os.kill(os.getpid(), 11)")) as children:
-        assert endings(children.play([SCENARIO])) == [
-            ("error", "the program died: ended by SIGSEGV")
-        ]
+NOT_READY = "it did not become ready to play: "
+SPEAKS = f"of JSON lines, and asyncwait {version('asyncwait')} speaks versions 1 to 2: "
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["false"], "its process ended: exit code 1"),
-        (["sh", "-c", "echo out of order >&2; exit 3"], "its process ended: exit code 3: out of"),
-        (["sleep", "60"], "a longer --patience might help: no answer for 0.6 s"),
+        (["false"], f"{NOT_READY}its process ended: exit code 1"),
+        (
+            ["sh", "-c", "echo out of order >&2; exit 3"],
+            f"{NOT_READY}its process ended: exit code 3: out of",
+        ),
+        (["sleep", "60"], f"{NOT_READY}a longer --patience might help: no answer for 0.6 s"),
+        # Another version is refused, whatever else it says in words that this one does not know.
+        (
+            ["sh", "-c", """echo '{"protocol": 0, "speed": "high"}'; cat"""],
+            f"the program speaks version 0 {SPEAKS}the program is too old",
+        ),
+        (
+            ["sh", "-c", """echo '{"protocol": 3, "speed": "high"}'; cat"""],
+            f"the program speaks version 3 {SPEAKS}asyncwait is too old for it",
+        ),
     ],
 )
-def test_a_program_that_never_speaks_is_no_backend(command: list[str], said: str) -> None:
+def test_a_program_that_never_speaks_our_lines_is_no_backend(command: list[str], said: str) -> None:
     """Nothing has been verified then, and nobody is told otherwise."""
-    expected = f"backend 'exec:test': it did not become ready to play: {said}"
     with pytest.raises(UnknownBackend) as caught, crew(command, 0.2) as children:
         children.hello  # noqa: B018 - it waits for the first child
 
-    assert str(caught.value).startswith(expected)
-
-
-FIRST = 'the first scenario, {"scenario":{}}'
-HAD = "it answered the handshake, and"
-LONGER = "within 0.6 s, three times --patience; a longer one might help"
-
-
-@pytest.mark.parametrize(
-    ("then", "said"),
-    [
-        (
-            "sleep 60",
-            f"the program is late: {HAD} then gave no answer to {FIRST}, {LONGER}",
-        ),
-        (
-            "echo no heap >&2; exit 3",
-            f"the program died: {HAD} ended before it answered {FIRST}: exit code 3: no heap",
-        ),
-    ],
-    ids=["hangs", "dies"],
-)
-def test_a_program_lost_at_its_first_scenario_is_an_error(then: str, said: str) -> None:
-    """As it is later: whoever has answered the handshake is a backend."""
-    with crew(["sh", "-c", f"echo; {then}"], 0.2) as children:
-        assert children.hello.protocol == 1
-        assert endings(children.play([SCENARIO] * 2)) == [("error", said)] * 2
-
-
-def test_an_endless_answer_to_the_first_scenario_is_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As it is later."""
-    monkeypatch.setattr(_process, "LONGEST_LINE", 1_000_000)
-    with crew(["sh", "-c", "echo; cat /dev/zero"]) as children:
-        assert endings(children.play([SCENARIO])) == [
-            ("error", f"the answer to {FIRST}, is wrong: a line of more than 1000000 bytes")
-        ]
+    assert str(caught.value).startswith(f"backend 'exec:test': {said}")
 
 
 def test_a_program_need_not_speak_before_it_is_asked() -> None:
@@ -296,38 +286,6 @@ def test_of_much_output_the_last_is_kept() -> None:
     first, last = trace.output.split("\n")
     assert first == f"({100_004 - _process.LAST_WORDS:,} bytes before)"
     assert last.endswith("xend")
-
-
-@pytest.mark.parametrize(
-    ("said", "detail"),
-    [
-        ("nonsense", "the reply is no trace: JSON is malformed: invalid character (byte 4)"),
-        (
-            '{"trace": 7}',
-            "the reply is no trace: Expected `object | null`, got `int` - at `$.trace`",
-        ),
-        (
-            '{"trce": 7}',
-            "the reply is no trace: Object contains unknown field `trce`",
-        ),
-        ("{}", "the reply holds neither a trace nor an error"),
-        ('{"error": "out of order"}', "out of order"),
-    ],
-)
-def test_a_reply_that_is_no_trace_is_an_error(said: str, detail: str) -> None:
-    """The scenario after it is played by the same child."""
-    with crew(program(f"print({said!r})")) as children:
-        assert endings(children.play([SCENARIO] * 2)) == [("error", detail)] * 2
-
-
-@pytest.mark.parametrize("said", ["b'\\xff'", "b'[' * 100_000"], ids=["no text", "a deep nest"])
-def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
-    """Whatever bytes it is made of."""
-    raw = f"[sys.stdout.buffer.write({said} + b'\\n'), sys.stdout.flush()]"
-    with crew(program(raw)) as children:
-        ((how, detail),) = endings(children.play([SCENARIO]))
-
-    assert (how, detail.partition(":")[0]) == ("error", "the reply is no trace")
 
 
 NUMBERED = """
@@ -383,25 +341,6 @@ def test_a_program_that_has_lost_count_is_replaced(body: str, detail: str) -> No
     assert [how for how, _ in after] == ["error"] * 3
     assert len(set(after)) == 1
     assert {before} != set(after)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "who"),
-    [(0, "the program is too old"), (3, "asyncwait is too old for it")],
-)
-def test_another_version_is_refused_with_both(protocol: int, who: str) -> None:
-    """Whatever else it says, in words that this version does not know."""
-    hello = f'{{"protocol": {protocol}, "speed": "high"}}'
-    with (
-        pytest.raises(UnknownBackend) as caught,
-        crew(["sh", "-c", f"echo '{hello}'; cat"]) as children,
-    ):
-        children.hello  # noqa: B018 - it waits for the first child
-
-    assert str(caught.value) == (
-        f"backend 'exec:test': the program speaks version {protocol} of JSON lines, and asyncwait "
-        f"{version('asyncwait')} speaks versions 1 to 2: {who}"
-    )
 
 
 def test_the_traces_of_a_foreign_program_are_marked() -> None:

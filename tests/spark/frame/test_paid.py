@@ -1,6 +1,7 @@
 """What was completed is not called again: through a journal, without Spark."""
 
 import inspect
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -88,14 +89,6 @@ def journal(tmp_path: Path) -> Journal:
 EXPECTED = [(2 * number,) for number in range(10)]
 
 
-def test_a_second_run_calls_nothing(journal: Journal) -> None:
-    """And gives the same."""
-    service = Service()
-    assert rows_of(service, journal) == EXPECTED
-    assert rows_of(service, journal) == EXPECTED
-    assert service.calls == list(range(10))
-
-
 def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal) -> None:
     """By functions that block, too."""
     service = Service(fails_at=6)
@@ -112,21 +105,23 @@ def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal
     assert rows_of(service, journal) == EXPECTED
 
 
-def test_other_partitions_find_what_is_theirs(journal: Journal) -> None:
-    """It is the row that counts, not where it stands."""
+@pytest.mark.parametrize(
+    ("first", "second", "calls"),
+    [
+        (range(10), range(10), range(10)),
+        ([1, 2, 3, 4], [9, 4, 2], [1, 2, 3, 4, 9]),
+        ([5, 5, 5], [5, 5, 5, 5], [5] * 4),
+    ],
+    ids=["the same", "another partition", "equal rows"],
+)
+def test_a_row_is_found_wherever_it_stands(
+    journal: Journal, first: Any, second: Any, calls: Any
+) -> None:
+    """It is the row that counts; of equal ones each is called in one run, and found in the next."""
     service = Service()
-    rows_of(service, journal, [1, 2, 3, 4])
-    assert rows_of(service, journal, [9, 4, 2]) == [(18,), (8,), (4,)]
-    assert service.calls == [1, 2, 3, 4, 9]
-
-
-def test_equal_rows_are_called_once_each(journal: Journal) -> None:
-    """In one run; and found once each in the next one."""
-    service = Service()
-    assert rows_of(service, journal, [5, 5, 5]) == [(10,)] * 3
-    assert service.calls == [5, 5, 5]
-    assert rows_of(service, journal, [5, 5, 5, 5]) == [(10,)] * 4
-    assert service.calls == [5] * 4
+    for values in (first, second):
+        assert rows_of(service, journal, values) == [(2 * value,) for value in values]
+    assert service.calls == [*calls]
 
 
 def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
@@ -217,12 +212,10 @@ def test_a_result_beyond_the_bound_is_not_called_for_again(
     raw: dict[str, Any] = {"results": pa.schema([("raw", pa.binary())])}
     raw["retry"] = Retry(max_attempts=3, initial=0.001)
     for _ in range(2):
-        with pytest.raises(
-            CallFailed, match=r"^row 2 of partition 0: .*67,108,864 bytes"
-        ) as raised:
+        with pytest.raises(CallFailed, match=r"^row 2 of partition 0: ") as raised:
             rows_of(block if blocks else fn, journal, range(5), **raw)
         assert isinstance(raised.value.__cause__, EntryTooLarge)
-        assert "67,108,87" in str(raised.value)
+        assert re.search("67,108,864 bytes.*67,108,87", str(raised.value))
     assert len(rows_of(fn, journal, range(5), on_error="skip", **raw)) == 4
     told = rows_of(fn, journal, range(5), on_error="column", error_column="error", **raw)
     assert [row[1] and row[1]["type"] for row in told] == [None, None, "EntryTooLarge", None, None]
@@ -265,49 +258,38 @@ def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: 
     assert summary(small.path).entries == len(calls) - 1
 
 
-ALL = pa.schema(
-    [
-        ("yes", pa.bool_()),
-        ("number", pa.float64()),
-        ("price", pa.decimal128(10, 2)),
-        ("text", pa.string()),
-        ("raw", pa.binary()),
-        ("day", pa.date32()),
-        ("instant", pa.timestamp("us", tz="UTC")),
-        ("clock", pa.timestamp("us")),
-        ("span", pa.duration("us")),
-        ("list", pa.list_(pa.date32())),
-        ("pairs", pa.map_(pa.string(), pa.decimal128(5, 1))),
-        ("nested", pa.struct([("at", pa.timestamp("us")), ("raw", pa.binary())])),
-        ("none", pa.null()),
-    ]
-)
-VALUES = (
-    True,
-    nan,
-    Decimal("1.25"),
-    "Zoë",
-    b"\0\xff",
-    date(2026, 1, 2),
-    datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
-    datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001 - a clock on the wall
-    timedelta(days=-1, microseconds=1),
-    [date(2026, 1, 2), None],
-    {"a": Decimal("0.5"), "b": None},
-    {"at": datetime(2026, 1, 2), "raw": b"\xfe"},  # noqa: DTZ001 - the same
-    None,
-)
+ALL: dict[Any, Any] = {
+    pa.bool_(): True,
+    pa.float64(): nan,
+    pa.decimal128(10, 2): Decimal("1.25"),
+    pa.string(): "Zoë",
+    pa.binary(): b"\0\xff",
+    pa.date32(): date(2026, 1, 2),
+    pa.timestamp("us", tz="UTC"): datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
+    pa.timestamp("us"): datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001 - a clock on the wall
+    pa.duration("us"): timedelta(days=-1, microseconds=1),
+    pa.list_(pa.date32()): [date(2026, 1, 2), None],
+    pa.map_(pa.string(), pa.decimal128(5, 1)): {"a": Decimal("0.5"), "b": None},
+    pa.struct([("at", pa.timestamp("us")), ("raw", pa.binary())]): {
+        "at": datetime(2026, 1, 2),  # noqa: DTZ001 - the same
+        "raw": b"\xfe",
+    },
+    pa.null(): None,
+}
+"""A value of each type."""
+
+RESULTS = pa.schema([(f"c{number}", kind) for number, kind in enumerate(ALL)])
 
 
-@pytest.mark.parametrize("values", [VALUES, (None,) * len(VALUES)])
+@pytest.mark.parametrize("values", [tuple(ALL.values()), (None,) * len(ALL)])
 def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: Any) -> None:
     """Of their types, nested or not; null is null."""
 
     async def fn(_: int) -> Any:
         return values
 
-    first = rows_of(fn, journal, [1], results=ALL)
-    again = rows_of(None_called(), journal, [1], results=ALL)
+    first = rows_of(fn, journal, [1], results=RESULTS)
+    again = rows_of(None_called(), journal, [1], results=RESULTS)
     assert repr(again) == repr(first)
 
 
@@ -353,7 +335,7 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
     assert dict(settings[0]).keys() == {"on_result"}
     assert journal_of(None, fetch) is None
     assert journal_of(made[0], fetch) is made[0]
-    with pytest.raises(InvalidConfig, match=r"journal must be a path, a Journal, or None, got 5"):
+    with pytest.raises(InvalidConfig, match=r"^journal must be .*, got 5"):
         journal_of(5, fetch)
     with pytest.raises(InvalidConfig, match=r"partial.*Journal\(path, job, version\)"):
         journal_of(str(tmp_path), partial(fetch, (each for each in ())))

@@ -11,6 +11,7 @@ import pytest
 from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
+from asyncwait.backends.spark import SchemaMismatch
 from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape, row_class
@@ -97,13 +98,6 @@ def test_the_function_is_given_rows_like_those_of_pyspark() -> None:
         row.id = 8
 
 
-def test_unordered_results_bring_their_own_rows_along() -> None:
-    """However the batches are mixed."""
-    rows = enriched(double, mode="unordered", capacity=10, batch_size=3)
-    assert rows != EXPECTED
-    assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
-
-
 def test_what_is_carried_is_what_came() -> None:
     """All columns, in the order that is asked for; none is fine, too."""
     rows = enriched(double, carried=["load", "city"])
@@ -112,7 +106,10 @@ def test_what_is_carried_is_what_came() -> None:
     assert enriched(double, carried=[]) == [{"twice": 2 * n} for n in range(10)]
 
 
-def test_the_function_is_given_a_row_of_the_columns_that_are_named() -> None:
+@pytest.mark.parametrize(
+    ("given", "third"), [(("city", "id"), Row(city="c3", id=3)), ("city", "c3"), ((), Row())]
+)
+def test_the_function_is_given_the_columns_that_are_named(given: Any, third: Any) -> None:
     """Several as a Row, a single one as it is, and none at all as an empty Row."""
     seen: list[Any] = []
 
@@ -120,24 +117,8 @@ def test_the_function_is_given_a_row_of_the_columns_that_are_named() -> None:
         seen.append(value)
         return (0,)
 
-    enriched(note, given=("city", "id"))
-    assert seen[3] == Row(city="c3", id=3)
-    seen.clear()
-    enriched(note, given="city")
-    assert seen[3] == "c3"
-    seen.clear()
-    enriched(note, given=())
-    assert seen == [Row()] * 10
-
-
-def test_many_gives_as_many_rows_as_there_are_results() -> None:
-    """From a list or any iterable; each brings the columns of its row along."""
-
-    async def below(value: int) -> Iterator[tuple[int]]:
-        return ((each,) for each in range(value))
-
-    rows = enriched(below, many=True)
-    assert rows == [{"id": n, "twice": each} for n in range(10) for each in range(n)]
+    enriched(note, given=given)
+    assert (len(seen), seen[3]) == (10, third)
 
 
 class Client:
@@ -179,71 +160,58 @@ def failing(*numbers: int) -> Callable[[int], Any]:
 
 
 @pytest.mark.parametrize(
-    ("key", "name"), [((), "3 of partition 7"), (("city", "id"), "city='c3', id=3")]
+    ("key", "name"), [((), "row 3 of partition 7: "), (("city", "id"), "row city='c3', id=3: ")]
 )
 def test_an_error_names_the_row(key: Any, name: str) -> None:
     """By its key, or by where it stands."""
     with pytest.raises(CallFailed) as raised:
         enriched(failing(3), key=key)
-    assert str(raised.value) == f"row {name}: the call failed: LookupError('no 3')"
+    assert str(raised.value).startswith(name)
 
 
-def test_a_row_that_fails_may_be_left_out() -> None:
-    """The others are as they were."""
-    rows = enriched(failing(3, 9), on_error="skip")
-    assert rows == [row for row in EXPECTED if row["id"] not in {3, 9}]
-
-
-def test_a_row_that_fails_may_tell_of_it_in_a_column() -> None:
-    """Its results are null; attempts are counted."""
-    rows = enriched(
-        failing(3),
-        on_error="column",
-        error_column="error",
-        retry=Retry(max_attempts=2, initial=0.001),
-    )
-    message = "row 3 of partition 7: the call failed: LookupError('no 3') (after 2 attempts)"
-    told = {"type": "LookupError", "message": message, "attempts": 2}
-    assert rows[2] == {"id": 2, "twice": 4, "error": None}
-    assert rows[3] == {"id": 3, "twice": None, "error": told}
-
-
-def test_a_function_may_give_the_result_in_place_of_an_error() -> None:
-    """It is given what the function was given, and what the operator would fail with."""
-
-    def instead(value: int, error: OperatorError) -> dict[str, int]:
-        assert isinstance(error.__cause__, LookupError)
-        return {"twice": -value}
-
-    assert enriched(failing(3), on_error=instead)[3] == {"id": 3, "twice": -3}
-
-
-def test_a_deadline_is_kept_and_its_handler_asked() -> None:
-    """Without one, the row has failed."""
-
-    async def hang(value: int) -> tuple[int]:
-        await asyncio.sleep(9 if value == 3 else 0)
-        return (2 * value,)
-
-    with pytest.raises(CallTimedOut, match=r"row 3 of partition 7: no results after 0\.02 s"):
-        enriched(hang, timeout=0.02)
-    with_handler: Any = hang
-    with_handler.timeout = lambda value: (-value,)
-    assert enriched(with_handler, timeout=0.02)[3] == {"id": 3, "twice": -3}
+def instead(value: int, error: OperatorError) -> dict[str, int]:
+    """Give a result in place of an error."""
+    assert isinstance(error.__cause__, LookupError)
+    return {"twice": -value}
 
 
 @pytest.mark.parametrize(
-    ("given", "many", "why"),
+    ("on_error", "result"), [("skip", []), (instead, [-3]), ("column", [None])]
+)
+def test_a_row_that_fails_is_left_out_replaced_or_told_of(on_error: Any, result: Any) -> None:
+    """The others are as they were; a column tells of the error and its attempts."""
+    told = "error" if on_error == "column" else None
+    retry = Retry(max_attempts=2, initial=0.001)
+    rows = enriched(failing(3), on_error=on_error, error_column=told, retry=retry)
+    assert [row["twice"] for row in rows] == [0, 2, 4, *result, *(2 * n for n in range(4, 10))]
+    if told:
+        error = rows[3]["error"]
+        assert (error["type"], error["attempts"]) == ("LookupError", 2)
+        assert error["message"].startswith("row 3 of partition 7: ")
+        assert [row["error"] for row in rows if row["id"] != 3] == [None] * 9
+
+
+def test_a_deadline_names_its_row() -> None:
+    """As any other error does."""
+
+    async def hang(_: int) -> tuple[int]:
+        await asyncio.sleep(9)
+        return (0,)
+
+    with pytest.raises(CallTimedOut, match=r"^row 0 of partition 7: "):
+        enriched(hang, timeout=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "shows"),
     [
-        (None, 0, "expected a result, got None; for rows without one, return [] with many=True"),
-        ({"x": 1}, 0, "the result {'x': 1} (dict) does not fit: there is no field 'x', only twice"),
-        ((1, 2), 0, "the result (1, 2) (tuple) does not fit: it has 2 values, for twice"),
-        ({"twice": "4"}, 0, "column twice takes int64, got '4' (str): expected int"),
+        (None, "got None"),
+        ({"x": 1}, "{'x': 1} (dict)"),
+        ((1, 2), "(1, 2) (tuple)"),
+        ({"twice": "4"}, "column twice takes int64, got '4' (str)"),
     ],
 )
-def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(
-    given: Any, many: int, why: str
-) -> None:
+def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(given: Any, shows: str) -> None:
     """It is told with the row; another attempt would give the same."""
     calls: list[int] = []
 
@@ -252,9 +220,10 @@ def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(
         return given
 
     with pytest.raises(CallFailed) as raised:
-        enriched(fn, many=bool(many), capacity=1, retry=Retry(max_attempts=5, initial=0.001))
-    told = f"SchemaMismatch({why!r})"
-    assert str(raised.value) == f"row 0 of partition 7: the call failed: {told}"
+        enriched(fn, capacity=1, retry=Retry(max_attempts=5, initial=0.001))
+    assert str(raised.value).startswith("row 0 of partition 7: ")
+    assert isinstance(raised.value.__cause__, SchemaMismatch)
+    assert shows in str(raised.value.__cause__)
     assert calls == [0]
 
 
@@ -267,9 +236,8 @@ def test_many_results_are_a_collection_of_them(given: Any) -> None:
 
     with pytest.raises(InvalidResult) as raised:
         enriched(fn, many=True, retry=Retry(max_attempts=5))
-    told = f"expected an iterable of results, got {given!r} ({type(given).__name__})"
-    way_out = "return [] for none and [result] for one"
-    assert str(raised.value) == f"row 0 of partition 7: {told}; {way_out}"
+    assert str(raised.value).startswith("row 0 of partition 7: ")
+    assert f"got {given!r} ({type(given).__name__})" in str(raised.value)
 
 
 def test_on_result_is_given_what_the_function_gives() -> None:
@@ -306,27 +274,7 @@ def test_on_error_of_a_retry_is_asked_for_errors_alone() -> None:
 
 
 def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
-    """In key-ordered mode."""
-    running: list[str] = []
-
-    async def fn(row: Row) -> tuple[int]:
-        kind = "even" if row.id % 2 == 0 else "odd"
-        assert kind not in running
-        running.append(kind)
-        await asyncio.sleep(0.001)
-        running.remove(kind)
-        return (2 * row.id,)
-
-    table = TABLE.append_column("parity", pa.array([n % 2 for n in range(10)]))
-    shape = Shape(("id",), ("id",), DOUBLED, ("parity",))
-    options = Options("key-ordered", None, 10, 100, None, None, False, None)
-    work = Enrichment(fn, shape, "UTC", options)
-    rows = [row for batch in work.run(iter(table.to_batches())) for row in batch.to_pylist()]
-    assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
-
-
-def test_all_nan_are_one_key() -> None:
-    """As they are to Spark, at any depth."""
+    """All NaN are one key, as they are to Spark, at any depth; and so is null."""
     running: list[str] = []
 
     async def fn(row: Row) -> tuple[int]:
@@ -336,7 +284,7 @@ def test_all_nan_are_one_key() -> None:
         running.clear()
         return (2 * row.id,)
 
-    for cells in ([nan] * 10, [[1.0, nan]] * 10, [{"a": nan}] * 10):
+    for cells in ([nan] * 10, [[1.0, nan]] * 10, [{"a": nan}] * 10, [None] * 10):
         table = TABLE.append_column("key", pa.array(cells))
         shape = Shape(("id",), ("id",), DOUBLED, ("key",))
         options = Options("key-ordered", None, 10, 100, None, None, False, None)
@@ -347,8 +295,7 @@ def test_all_nan_are_one_key() -> None:
 
 def test_a_coroutine_is_no_result() -> None:
     """Whoever wraps a coroutine function in a plain one is told what to do."""
-    text = "fn is a plain function, and gave a coroutine: give the coroutine function itself, or"
-    with pytest.raises(CallFailed, match=text):
+    with pytest.raises(CallFailed, match="and gave a coroutine"):
         enriched(lambda value: double(value))  # noqa: PLW0108 - it is what is wrong
 
 
@@ -356,9 +303,8 @@ def test_the_work_travels() -> None:
     """With what the options hold, which may be functions made on the spot."""
     from pyspark import cloudpickle
 
-    options = Options(
-        "ordered", 1.0, 3, 9, Retry(on_error=lambda _: True), lambda v, e: v, False, None
-    )
+    retry = Retry(on_error=lambda _: True)
+    options = Options("ordered", 1.0, 3, 9, retry, lambda v, e: v, False, None)
     work = Enrichment(double, Shape("id", ("id",), DOUBLED), "UTC", options)
     again = cloudpickle.loads(cloudpickle.dumps(work))
     rows = [row for b in again.run(iter(TABLE.to_batches())) for row in b.to_pylist()]
@@ -389,4 +335,4 @@ def test_a_text_that_is_no_utf_8_is_named_with_its_row_and_column(
     with pytest.raises(UnreadableRow) as caught:
         rows.decode(batch)
 
-    assert str(caught.value).startswith(f"{named}: expected text in UTF-8")
+    assert str(caught.value).startswith(f"{named}: ")

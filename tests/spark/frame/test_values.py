@@ -79,7 +79,7 @@ class PointTuple(NamedTuple):
         (pa.timestamp("us"), datetime(2026, 1, 2, 3), datetime(2026, 1, 2, 3)),
         (pa.list_(pa.int64()), (1, None, 3), [1, None, 3]),
         (pa.list_(pa.int64()), np.array([1, 2]), [1, 2]),
-        (pa.map_(pa.string(), pa.int64()), {"a": 1, "b": None}, [("a", 1), ("b", None)]),
+        (NUMBERS, {"a": 1, "b": None}, [("a", 1), ("b", None)]),
         (POINT, {"x": 1}, {"x": 1, "y": None}),
         (POINT, (1, 2.5), {"x": 1, "y": 2.5}),
         (POINT, Row(y=2.5, x=1), {"x": 1, "y": 2.5}),
@@ -124,92 +124,33 @@ def test_a_timestamp_is_an_instant(value: datetime, instant: datetime) -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "why"),
     [
-        (pa.int64(), "5", "int64, got '5' (str): expected int"),
-        (pa.int64(), True, "int64, got True (bool): expected int"),
-        (pa.int64(), 1.0, "int64, got 1.0 (float): expected int"),
-        (pa.int8(), 128, "int8, got 128 (int): it is not between -128 and 127"),
-        (pa.float64(), "x", "double, got 'x' (str): expected float or int"),
-        (
-            pa.float64(),
-            2**53 + 1,
-            "double, got 9007199254740993 (int): it would become 9007199254740992",
-        ),
-        (pa.float32(), 2**24 + 1, "float, got 16777217 (int): it would become 16777216"),
-        (pa.float32(), 1e300, "float, got 1e+300 (float): it is too large"),
-        (
-            INSTANT,
-            pd.NaT,
-            "timestamp[us, tz=UTC], got NaT (NaTType): it is no instant; None is null",
-        ),
-        (
-            pa.timestamp("us"),
-            pd.NaT,
-            "timestamp[us], got NaT (NaTType): it is no instant; None is null",
-        ),
-        (pa.float64(), False, "double, got False (bool): expected float or int"),
-        (pa.bool_(), 1, "bool, got 1 (int): expected bool"),
-        (pa.string(), b"a", "string, got b'a' (bytes): expected str"),
-        (
-            pa.binary(),
-            "a",
-            "binary, got 'a' (str): expected bytes or bytearray or memoryview",
-        ),
-        (
-            pa.date32(),
-            datetime(2026, 1, 1),
-            "date32[day], got datetime.datetime(2026, 1, 1, 0, 0) (datetime): expected date",
-        ),
-        (pa.date32(), 5, "date32[day], got 5 (int): expected date"),
-        (INSTANT, 5, "timestamp[us, tz=UTC], got 5 (int): expected datetime"),
-        (
-            pa.timestamp("us"),
-            datetime(2026, 1, 1, tzinfo=UTC),
-            (
-                f"timestamp[us], got {datetime(2026, 1, 1, tzinfo=UTC)!r} (datetime): "
-                "it has a time zone, and timestamp_ntz has none"
-            ),
-        ),
-        (
-            pa.decimal128(5, 2),
-            Decimal("1.255"),
-            (
-                "decimal128(5, 2), got Decimal('1.255') (Decimal): "
-                "Rescaling Decimal value would cause data loss"
-            ),
-        ),
-        (pa.list_(pa.int64()), "ab", "list<item: int64>, got 'ab' (str): it is no list"),
-        (pa.list_(pa.int64()), ["a"], "list<item: int64>, got ['a'] (list): expected int"),
-        (
-            pa.map_(pa.string(), pa.int64()),
-            [1],
-            "map<string, int64>, got [1] (list): it is no dict",
-        ),
-        (
-            pa.map_(pa.string(), pa.int64()),
-            {None: 1},
-            "map<string, int64>, got {None: 1} (dict): it is never null",
-        ),
-        (
-            POINT,
-            {"x": 1, "z": 2},
-            (
-                "struct<x: int64, y: double>, got {'x': 1, 'z': 2} (dict): "
-                "there is no field 'z', only x, y"
-            ),
-        ),
-        (
-            POINT,
-            (1,),
-            "struct<x: int64, y: double>, got (1,) (tuple): it has 1 values, for x, y",
-        ),
-        (
-            POINT,
-            5,
-            (
-                "struct<x: int64, y: double>, got 5 (int): "
-                "expected a dict, tuple, Row, dataclass or msgspec Struct"
-            ),
-        ),
+        (pa.int64(), "5", "expected int"),
+        (pa.int64(), True, "expected int"),
+        (pa.int64(), 1.0, "expected int"),
+        (pa.int8(), 128, "between -128 and 127"),
+        (pa.float64(), "x", "expected float or int"),
+        (pa.float64(), 2**53 + 1, "become 9007199254740992"),
+        (pa.float32(), 2**24 + 1, "become 16777216"),
+        (pa.float32(), 1e300, "too large"),
+        (pa.float64(), False, "expected float or int"),
+        (pa.bool_(), 1, "expected bool"),
+        (pa.string(), b"a", "expected str"),
+        (pa.string(), "\ud800", "surrogates not allowed"),
+        (pa.binary(), "a", "expected bytes"),
+        (pa.date32(), datetime(2026, 1, 1), "expected date"),
+        (pa.date32(), 5, "expected date"),
+        (INSTANT, 5, "expected datetime"),
+        (INSTANT, pd.NaT, "no instant"),
+        (pa.timestamp("us"), pd.NaT, "no instant"),
+        (pa.timestamp("us"), datetime(2026, 1, 1, tzinfo=UTC), "timestamp_ntz has none"),
+        (pa.decimal128(5, 2), Decimal("1.255"), "data loss"),
+        (pa.list_(pa.int64()), "ab", "no list"),
+        (pa.list_(pa.int64()), ["a"], "expected int"),
+        (NUMBERS, [1], "no dict"),
+        (NUMBERS, {None: 1}, "never null"),
+        (POINT, {"x": 1, "z": 2}, "no field 'z', only x, y"),
+        (POINT, (1,), "1 values, for x, y"),
+        (POINT, 5, "expected a dict"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_column_value_and_type(
@@ -218,29 +159,24 @@ def test_what_does_not_fit_is_refused_by_column_value_and_type(
     """Nothing is bent to fit, as Arrow would do with a whole number in a column of dates."""
     with pytest.raises(SchemaMismatch) as raised:
         took(kind, value)
-    assert str(raised.value) == f"column c takes {why}"
+    told, _, reason = str(raised.value).partition(f", got {value!r} ({type(value).__name__}): ")
+    assert told == f"column c takes {kind}"
+    assert why in reason
 
 
-def test_half_a_character_is_refused() -> None:
-    """Of a pair of surrogates."""
-    with pytest.raises(SchemaMismatch, match="surrogates not allowed"):
-        took(pa.string(), "\ud800")
-
-
-def test_a_column_that_is_never_null_says_so() -> None:
-    """Where None came."""
-    column = Column(pa.field("c", pa.int64(), nullable=False), None)
-    with pytest.raises(SchemaMismatch) as raised:
-        column.take(None)
-    assert str(raised.value) == (
-        "column c takes int64 and no null, got None (NoneType): it is never null"
-    )
-
-
-def test_a_time_without_a_zone_is_refused_where_the_session_has_none() -> None:
-    """That is, none that Python knows by its name."""
-    with pytest.raises(SchemaMismatch, match="it has no time zone; give it one"):
-        Column(pa.field("c", INSTANT), None).take(datetime(2026, 1, 1))
+@pytest.mark.parametrize(
+    ("column", "value", "why"),
+    [
+        (pa.field("c", pa.int64(), nullable=False), None, "and no null, got None"),
+        (pa.field("c", INSTANT), datetime(2026, 1, 1), "no time zone"),
+    ],
+)
+def test_a_null_and_a_time_without_any_zone_are_refused(
+    column: pa.Field, value: Any, why: str
+) -> None:
+    """Where a column is never null, and where the session has no zone that Python knows."""
+    with pytest.raises(SchemaMismatch, match=why):
+        Column(column, None).take(value)
 
 
 @pytest.mark.parametrize("make", [Point, PointStruct, PointTuple, dict])

@@ -1,55 +1,28 @@
 """A mailbox that is one list under one lock: where a mail stands in it says everything."""
 
-import threading
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import anyio
 
-from asyncwait.reference import MAIN, Mail, MailboxState
-from asyncwait.spec.mailbox import Loop, MailboxClosedError
+from asyncwait.reference import MAIN, Mail
+from asyncwait.spec.mailbox import Loop
+from odd.mailbox._shell import Shell
 
-T = TypeVar("T")
 
-
-class KeepsOneList:
-    """Urgent mails stand first, then the batch, then the others; two numbers tell the borders.
-
-    Args:
-        loop: of the task that takes; it runs the caller.
-    """
+class KeepsOneList(Shell):
+    """Urgent mails stand first, then the batch, then the others; two numbers tell the borders."""
 
     def __init__(self, loop: Loop) -> None:
-        self._loop = loop
-        self._owner = threading.get_ident()
-        self._lock = threading.RLock()
+        super().__init__(loop)
         self._mails: list[Mail] = []
         self._urgent = 0
         self._batch = 0
-        self.state = MailboxState.OPEN
         self._bells: list[anyio.Event] = []
-
-    @property
-    def has_mail(self) -> bool:
-        """Whether anything waits."""
-        return bool(self._mails)
 
     def __len__(self) -> int:
         return len(self._mails)
 
-    def put(self, mail: Mail) -> None:
-        """Put a mail in its place, and ring."""
-        with self._lock:
-            if self.state is not MailboxState.OPEN:
-                raise MailboxClosedError(f"the mailbox is {self.state.value}")
-            self._mails.insert(self._urgent if mail.urgent else len(self._mails), mail)
-            self._urgent += mail.urgent
-        self._loop.call_from_thread(self._ring)
-
-    def run_exclusively(self, function: Callable[[], T]) -> T:
-        """Run it under the lock."""
-        with self._lock:
-            return function()
+    def _keep(self, mail: Mail) -> None:
+        self._mails.insert(self._urgent if mail.urgent else len(self._mails), mail)
+        self._urgent += mail.urgent
 
     def create_batch(self) -> bool:
         """Move the border to the end."""
@@ -83,24 +56,6 @@ class KeepsOneList:
                 return mail
             await bell.wait()
 
-    def quiesce(self) -> None:
-        """Refuse what is sent."""
-        self._require()
-        with self._lock:
-            if self.state is MailboxState.OPEN:
-                self.state = MailboxState.QUIESCED
-
-    def close(self) -> list[Mail]:
-        """Refuse everything."""
-        self._require()
-        with self._lock:
-            self.state = MailboxState.CLOSED
-            left = self.drain()
-        for mail in left:
-            mail.cancel()
-        self._ring()
-        return left
-
     def drain(self) -> list[Mail]:
         """Take the whole list."""
         self._require()
@@ -116,13 +71,7 @@ class KeepsOneList:
             self._batch -= 1
         return self._mails.pop(place)
 
-    def _ring(self, *_: Any) -> None:
+    def _ring(self) -> None:
         bells, self._bells = self._bells, []
         for bell in bells:
             bell.set()
-
-    def _require(self, *, taking: bool = False) -> None:
-        if threading.get_ident() != self._owner:
-            raise RuntimeError("only its owner may do that to a mailbox")
-        if taking and self.state is MailboxState.CLOSED:
-            raise MailboxClosedError("the mailbox is closed")

@@ -3,78 +3,35 @@
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
-from odd.sound._asyncio_shell import AsyncioShell
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    passed_on,
-    put_first,
-    too_many_abandoned,
-)
-
-_GRACE, _TURNS = 0.002, 9
-"""A cancelled call has so many seconds to end in, and then so many turns of the loop."""
-
-_Call: TypeAlias = asyncio.Future[None]
+from asyncwait.spec import Element, Record, Stored
+from odd.sound._asyncio_shell import Called, TimingShell
+from odd.sound._contract import Entry, passed_on
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
-    """A record or a fence that was admitted."""
+class _Entry(Called):
+    """A record or a fence that was admitted, and when its call began."""
 
-    element: Stored
-    call: _Call | None = None
-    reply: Reply = field(default_factory=Reply)
     began: float = math.inf
-    deadline: float = math.inf
-    timer: asyncio.TimerHandle | None = None
-    is_late: bool = False
-    outputs: deque[Element] | None = None
 
 
-class RunsOnCallbacks(AsyncioShell):
+class RunsOnCallbacks(TimingShell):
     """Does everything in callbacks of futures and timers, and looks each time what may go on."""
 
     lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts")
+    grace, turns = 0.002, 9
 
     async def _start(self) -> None:
-        await super()._start()
         self._inside: dict[_Entry, None] = {}  # a set that keeps its order
-        self._begun: _Entry | None = None  # handed out in part
-        self._ahead: deque[Element] = deque()
-        self._running: dict[_Call, _Entry] = {}
-        self._abandoned_running: set[_Call] = set()
         self._news: asyncio.Future[None] | None = None  # the consumer waits for it
         self._wanted: asyncio.Future[None] | None = None  # the reader waits for it
-        self._source_end: tuple[BaseException | None] | None = None
-        self._is_closing = False
-        self._reader = self._loop.create_task(self._read())
+        await super()._start()
 
-    def _finish(self, error: BaseException | None) -> None:
-        if self._end is not None:
-            return
-        self._end = (error,)
+    def _tell(self) -> None:
         _wake(self._news)
-        if not self._is_closing:
-            self._reader.cancel()
-        for call, entry in self._running.items():
-            _stop(entry)
-            if not entry.is_late:  # else it was cancelled at its deadline
-                call.cancel()
-
-    async def _leave(self) -> None:
-        await self._undisturbed(self._clean_up())
-
-    async def _clean_up(self) -> None:
-        running: set[asyncio.Future[Any]] = {self._reader, *self._running}
-        await asyncio.wait(running)
-        await self._close()
 
     # From the source
 
@@ -112,7 +69,7 @@ class RunsOnCallbacks(AsyncioShell):
         while self._end is None and self._backlog and len(self._inside) < self._config.capacity:
             self._admit(_Entry(self._next_waiting()))
         _wake(self._wanted)
-        _wake(self._news)
+        self._tell()
 
     def _admit(self, entry: _Entry) -> None:
         self._inside[entry] = None
@@ -121,7 +78,7 @@ class RunsOnCallbacks(AsyncioShell):
             return
         self._most = max(self._most, len(self._records()))
         if self._parts.call is not None:
-            call: _Call = self._loop.create_task(self._call(entry, entry.element))
+            call: asyncio.Future[None] = self._loop.create_task(self._call(entry, entry.element))
         else:
             self._begin(entry)
             call = self._future_answer(entry.element, entry.reply)
@@ -134,11 +91,8 @@ class RunsOnCallbacks(AsyncioShell):
         await self._answer(record, entry.reply)
 
     def _begin(self, entry: _Entry) -> None:
-        self._calls += 1
         entry.began = self._loop.time()
-        if self._config.timeout is not None:
-            entry.deadline = entry.began + self._config.timeout
-            entry.timer = self._loop.call_at(entry.deadline, self._on_deadline, entry)
+        self._set_timer(entry, entry.began)
 
     def _may_go_out(self) -> Iterator[_Entry]:
         """Go through what is decided and has nothing before it that it must not cross."""
@@ -152,52 +106,26 @@ class RunsOnCallbacks(AsyncioShell):
 
     # What happens
 
-    def _on_answer(self, call: _Call) -> None:
+    def _on_answer(self, call: "asyncio.Future[None]") -> None:
         entry = self._running.pop(call)
-        self._abandoned_running.discard(call)
-        _stop(entry)
+        self._abandoned_now.discard(call)
+        entry.stop()
         if call.cancelled() or call.exception() is not None:
             return  # a call that raised has a reply that raises; this was for the whole program
         if entry.outputs is None and self._end is None:
             if entry.reply.came_by(entry.deadline):
-                self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
+                self._answered(entry)
             else:
                 self._expire(entry)
 
-    def _on_deadline(self, entry: _Entry) -> None:
+    def _on_deadline(self, entry: Called) -> None:
         if entry.call is None or entry.reply.came_by(entry.deadline):
             return  # making it has ended the program; or the loop was busy, and it has answered
-        entry.is_late = True
-        entry.call.cancel()
-        entry.timer = self._loop.call_later(_GRACE, self._look, entry.call, _TURNS)
-        self._expire(entry)
+        self._cancel(entry, entry.call)
 
-    def _expire(self, entry: _Entry) -> None:
-        self._timeouts += 1
-        self._decide(entry, lambda r: outputs_at_deadline(r, self._parts, self._config))
-
-    def _decide(self, entry: _Entry, outputs: Callable[[Record], Iterable[Element]]) -> None:
-        assert isinstance(entry.element, Record)
-        try:
-            entry.outputs = deque(outputs(entry.element))
-        except OperatorError as error:
-            self._finish(error)
-        else:
-            self._note_held()
-            self._advance()
-
-    def _look(self, call: _Call, turns: int) -> None:
-        """Look at a cancelled call that had its time; it is abandoned if it runs on."""
-        if call.done() or self._end is not None:
-            return
-        if turns:
-            self._loop.call_soon(self._look, call, turns - 1)
-            return
-        self._abandoned += 1
-        self._abandoned_running.add(call)
-        running = len(self._abandoned_running)
-        if running > self._config.capacity:
-            self._finish(too_many_abandoned(running, self._config.capacity))
+    def _decided(self, entry: Entry) -> None:
+        self._note_held()
+        self._advance()
 
     # To the consumer
 
@@ -219,26 +147,11 @@ class RunsOnCallbacks(AsyncioShell):
         entry = self._begun or next(self._may_go_out(), None)
         if entry is None:
             return None
-        assert entry.outputs
-        element = entry.outputs.popleft()
+        element = self._part_of(entry)
         self._begun = entry if entry.outputs else None
         if not entry.outputs:
             del self._inside[entry]
         return element
-
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output; nothing after the end."""
-        if self._end is None:
-            held = (*self._held(), *self._backlog)
-            put_first(self._ahead, Snapshot(checkpoint_id, held, self._source.taken))
-            _wake(self._news)
-
-    def _held(self) -> tuple[Stored, ...]:
-        return tuple(entry.element for entry in self._inside if entry is not self._begun)
-
-    def _records(self) -> list[bool]:
-        records = [entry for entry in self._inside if isinstance(entry.element, Record)]
-        return [entry.outputs is not None for entry in records]
 
     def _oldest(self) -> float:
         now = self._loop.time()
@@ -248,8 +161,3 @@ class RunsOnCallbacks(AsyncioShell):
 def _wake(future: "asyncio.Future[None] | None") -> None:
     if future is not None and not future.done():
         future.set_result(None)
-
-
-def _stop(entry: _Entry) -> None:
-    if entry.timer is not None:
-        entry.timer.cancel()

@@ -9,38 +9,26 @@ from typing import TypeAlias
 import trio
 
 from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    passed_on,
-    too_many_abandoned,
-)
+from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 from odd.sound._trio_shell import TrioShell
-
-_GRACE, _TURNS = 0.005, 8
-"""A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 _Decided: TypeAlias = "trio.MemorySendChannel[_Entry]"
 """Where a record goes when it is decided; its turn is over when that is closed."""
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(Entry):
     """A record or a fence that was admitted."""
 
-    element: Stored
     call: "_Call | None" = None
-    outputs: deque[Element] | None = None
-    is_begun: bool = False
 
 
 class _Call:
     """A call, and a channel that tells of its answer, and is closed when it ends."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, entry: _Entry, record: Record) -> None:
         self.record = record
-        self.reply = Reply()
+        self.reply = entry.reply
         self.began = self.deadline = math.inf
         self.scope = trio.CancelScope()
         self.given, self.answers = trio.open_memory_channel[None](1)
@@ -50,6 +38,7 @@ class SpeaksThroughChannels(TrioShell):
     """Leaves order to memory channels: one for each element or, if unordered, for each segment."""
 
     lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts")
+    grace, turns = 0.005, 8
 
     async def _start(self) -> None:
         capacity = self._config.capacity
@@ -63,8 +52,6 @@ class SpeaksThroughChannels(TrioShell):
         self._request, self._requested = trio.open_memory_channel[Element](math.inf)
         self._inside: dict[_Entry, None] = {}  # a set that keeps its order
         self._ready: deque[_Entry] = deque()
-        self._abandoned_now = 0
-        self._source_error: BaseException | None = None
         self._is_emitted = False
         await super()._start()
 
@@ -83,17 +70,9 @@ class SpeaksThroughChannels(TrioShell):
 
     # From the source
 
-    async def _read(self) -> None:
-        # A scope of the source's own may be open when it is closed: the shield has to be outside.
-        with trio.CancelScope() as guard:
-            try:
-                await self._admit_backlog()
-                self._source_error = await self._source.read(self._take_in, self._is_cancelled)
-                self._end_segment()
-                self._line.close()
-            finally:
-                guard.shield = True
-                await self._source.close()
+    def _input_ended(self) -> None:
+        self._end_segment()
+        self._line.close()
 
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
@@ -112,7 +91,7 @@ class SpeaksThroughChannels(TrioShell):
             decided = self._join_line(entry.element)
             if isinstance(entry.element, Record):
                 self._most = max(self._most, len(self._records()))
-                entry.call = call = _Call(entry.element)
+                entry.call = call = _Call(entry, entry.element)
                 await self._nursery.start(self._make, call)
                 self._nursery.start_soon(self._live, entry, call, decided)
             else:
@@ -176,7 +155,10 @@ class SpeaksThroughChannels(TrioShell):
             self._note_held()
             decided.send_nowait(entry)
         if call.scope.cancel_called:
-            await self._judge(call)
+            answers = call.answers
+            await self._judge(
+                lambda: _closed(answers), lambda: not answers.statistics().open_send_channels
+            )
 
     def _outputs(self, call: _Call) -> tuple[Element, ...]:
         if call.reply.came_by(call.deadline):
@@ -185,21 +167,6 @@ class SpeaksThroughChannels(TrioShell):
         call.scope.cancel()
         return outputs_at_deadline(call.record, self._parts, self._config)
 
-    async def _judge(self, call: _Call) -> None:
-        """Count a cancelled call that runs on; while it does, its channel is open."""
-        with trio.move_on_after(_GRACE):
-            await _closed(call.answers)
-        for _ in range(_TURNS):
-            await trio.lowlevel.checkpoint()
-        if not call.answers.statistics().open_send_channels:
-            return
-        self._abandoned += 1
-        self._abandoned_now += 1
-        if self._abandoned_now > self._config.capacity:
-            self._finish(too_many_abandoned(self._abandoned_now, self._config.capacity))
-        await _closed(call.answers)
-        self._abandoned_now -= 1
-
     # To the consumer
 
     async def _take(self) -> Element:
@@ -207,7 +174,8 @@ class SpeaksThroughChannels(TrioShell):
             if (element := self._next()) is not None:
                 return element
             if self._is_emitted and not self._ready:
-                self._finish(self._source_error)
+                assert self._source_end is not None
+                self._finish(*self._source_end)
             else:
                 await self._news.receive()
         raise self._final()
@@ -219,10 +187,7 @@ class SpeaksThroughChannels(TrioShell):
                     return channel.receive_nowait()
         if not self._ready:
             return None
-        entry = self._ready[0]
-        assert entry.outputs
-        entry.is_begun = True
-        element = entry.outputs.popleft()
+        element = self._part_of(self._ready[0])
         self._let_silent_go()
         return element
 
@@ -232,19 +197,9 @@ class SpeaksThroughChannels(TrioShell):
             del self._inside[self._ready.popleft()]
             self._room.release()
 
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output; nothing after the end."""
-        if self._end is None:
-            held = (*self._held(), *self._backlog)
-            self._request.send_nowait(Snapshot(checkpoint_id, held, self._source.taken))
-            self._tell()
-
-    def _held(self) -> tuple[Stored, ...]:
-        return tuple(entry.element for entry in self._inside if not entry.is_begun)
-
-    def _records(self) -> list[bool]:
-        records = [entry for entry in self._inside if isinstance(entry.element, Record)]
-        return [entry.outputs is not None for entry in records]
+    def _put_first(self, snapshot: Snapshot) -> None:
+        self._request.send_nowait(snapshot)
+        self._tell()
 
     def _oldest(self) -> float:
         calls = (entry.call for entry in self._inside if entry.call is not None)

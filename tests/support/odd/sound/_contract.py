@@ -7,6 +7,7 @@ it raised.
 import math
 from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NoReturn, TypeAlias
 
@@ -59,6 +60,17 @@ class Reply:
     def came_by(self, deadline: float) -> bool:
         """Whether there is an answer, and it came in time."""
         return self.at != math.inf and self.at <= deadline
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A record or a fence that was admitted."""
+
+    element: Stored
+    reply: Reply = field(default_factory=Reply)
+    deadline: float = math.inf
+    outputs: deque[Element] | None = None
+    is_begun: bool = False
 
 
 class Handle:

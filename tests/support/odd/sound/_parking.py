@@ -3,51 +3,36 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 import trio
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    passed_on,
-    put_first,
-    too_many_abandoned,
-)
+from asyncwait.spec import Element, OperatorError, Record, Stored
+from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 from odd.sound._trio_shell import TrioShell
-
-_GRACE, _TURNS = 0.015, 8
-"""A cancelled call has so many seconds to end in, and then so many turns of the loop."""
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(Entry):
     """A record or a fence that was admitted."""
 
-    element: Stored
     before: "_Entry | None" = None  # the record that was admitted before
     is_called: bool = False
     is_over: bool = False  # its call
-    reply: Reply = field(default_factory=Reply)
-    deadline: float = math.inf
-    outputs: deque[Element] | None = None
-    is_begun: bool = False
 
 
 class ParksEachRecord(TrioShell):
     """Has a task for each record, which parks with all others until it may take its next step."""
 
+    grace, turns = 0.015, 8
+
     async def _start(self) -> None:
         self._lot = trio.lowlevel.ParkingLot()
         self._inside: dict[_Entry, None] = {}  # a set that keeps its order
         self._offered: deque[_Entry] = deque()
-        self._ahead: deque[Element] = deque()
-        self._abandoned_now = 0
         self._last: _Entry | None = None
-        self._source_end: tuple[BaseException | None] | None = None
         await super()._start()
 
     def _work(self) -> None:
@@ -55,6 +40,9 @@ class ParksEachRecord(TrioShell):
 
     def _finish(self, error: BaseException | None) -> None:
         super()._finish(error)
+        self._tell()
+
+    def _tell(self) -> None:
         self._lot.unpark_all()
 
     async def _until(self, condition: Callable[[], object]) -> None:
@@ -64,16 +52,8 @@ class ParksEachRecord(TrioShell):
 
     # From the source
 
-    async def _read(self) -> None:
-        # A scope of the source's own may be open when it is closed: the shield has to be outside.
-        with trio.CancelScope() as guard:
-            try:
-                await self._admit_backlog()
-                self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
-                self._lot.unpark_all()
-            finally:
-                guard.shield = True
-                await self._source.close()
+    def _input_ended(self) -> None:
+        self._tell()
 
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
@@ -82,14 +62,14 @@ class ParksEachRecord(TrioShell):
             await self._until(self._has_room)  # nothing is read that would have to wait
         else:
             self._ahead.append(passed_on(element, self._held()))
-            self._lot.unpark_all()
+            self._tell()
             await self._until(lambda: len(self._ahead) <= self._config.capacity)
 
     async def _admit_backlog(self) -> None:
         while self._backlog:
             await self._until(self._has_room)
             element = self._backlog.popleft()
-            entry = _Entry(element, self._last)
+            entry = _Entry(element, before=self._last)
             if isinstance(element, Record):
                 self._last = entry
             self._inside[entry] = None
@@ -110,10 +90,10 @@ class ParksEachRecord(TrioShell):
         await self._until(lambda: self._is_its_turn(entry))
         if entry.outputs:
             self._offered.append(entry)
-            self._lot.unpark_all()
+            self._tell()
             await self._until(lambda: not entry.outputs)
         del self._inside[entry]
-        self._lot.unpark_all()
+        self._tell()
 
     def _before(self, entry: _Entry) -> Iterable[_Entry]:
         return takewhile(lambda other: other is not entry, self._inside)
@@ -137,7 +117,8 @@ class ParksEachRecord(TrioShell):
             return outputs_of(element, entry.reply.answer)
         self._timeouts += 1
         scope.cancel()
-        self._nursery.start_soon(self._judge, entry)
+        over = partial(self._until, lambda: entry.is_over)
+        self._nursery.start_soon(self._judge, over, lambda: entry.is_over)
         return outputs_at_deadline(element, self._parts, self._config)
 
     async def _call(self, entry: _Entry, record: Record, scope: trio.CancelScope) -> None:
@@ -145,33 +126,18 @@ class ParksEachRecord(TrioShell):
         entry.is_called = True
         if self._config.timeout is not None:
             entry.deadline = self._now() + self._config.timeout
-        self._lot.unpark_all()
+        self._tell()
         with scope:
             await self._answer(record, entry.reply)
         entry.is_over = True
-        self._lot.unpark_all()
-
-    async def _judge(self, entry: _Entry) -> None:
-        """Count a cancelled call that runs on."""
-        with trio.move_on_after(_GRACE):
-            await self._until(lambda: entry.is_over)
-        for _ in range(_TURNS):
-            await trio.lowlevel.checkpoint()
-        if entry.is_over:
-            return
-        self._abandoned += 1
-        self._abandoned_now += 1
-        if self._abandoned_now > self._config.capacity:
-            self._finish(too_many_abandoned(self._abandoned_now, self._config.capacity))
-        await self._until(lambda: entry.is_over)
-        self._abandoned_now -= 1
+        self._tell()
 
     # To the consumer
 
     async def _take(self) -> Element:
         while self._end is None:
             if (element := self._next()) is not None:
-                self._lot.unpark_all()
+                self._tell()
                 return element
             if self._source_end is not None and not self._inside:
                 self._finish(*self._source_end)
@@ -185,23 +151,7 @@ class ParksEachRecord(TrioShell):
         if not self._offered:
             return None
         entry = self._offered[0]
-        assert entry.outputs
-        entry.is_begun = True
-        element = entry.outputs.popleft()
+        element = self._part_of(entry)
         if not entry.outputs:
             self._offered.popleft()
         return element
-
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output; nothing after the end."""
-        if self._end is None:
-            held = (*self._held(), *self._backlog)
-            put_first(self._ahead, Snapshot(checkpoint_id, held, self._source.taken))
-            self._lot.unpark_all()
-
-    def _held(self) -> tuple[Stored, ...]:
-        return tuple(entry.element for entry in self._inside if not entry.is_begun)
-
-    def _records(self) -> list[bool]:
-        records = [entry for entry in self._inside if isinstance(entry.element, Record)]
-        return [entry.outputs is not None for entry in records]

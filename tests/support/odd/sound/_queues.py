@@ -3,19 +3,13 @@
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from asyncwait.spec import Element, Record, Snapshot, Stored
 from odd.sound._asyncio_shell import AsyncioShell
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    passed_on,
-    too_many_abandoned,
-)
+from odd.sound._contract import Entry, passed_on
 
 _GRACE, _TURNS = 0.01, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
@@ -25,16 +19,11 @@ _REQUESTED, _AHEAD, _IN_TURN = range(3)
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
+class _Job(Entry):
     """A record or a fence that was admitted."""
 
-    element: Stored
     worker: "asyncio.Task[None] | None" = None
     """Who runs its call, while that runs."""
-    reply: Reply = field(default_factory=Reply)
-    deadline: float = math.inf
-    outputs: deque[Element] | None = None
-    is_begun: bool = False
 
 
 class WorksThroughQueues(AsyncioShell):
@@ -45,7 +34,7 @@ class WorksThroughQueues(AsyncioShell):
         self._room = asyncio.Semaphore(self._config.capacity)
         self._passing = asyncio.Semaphore(self._config.capacity)  # for what takes no room
         self._jobs: asyncio.Queue[tuple[_Job, Record]] = asyncio.Queue()
-        self._decided: asyncio.Queue[_Job | None] = asyncio.Queue()
+        self._done: asyncio.Queue[_Job | None] = asyncio.Queue()
         self._late: asyncio.Queue[tuple[float, _Job]] = asyncio.Queue()
         self._out: asyncio.PriorityQueue[tuple[int, int, _Job | Element | None]]
         self._out, self._numbers = asyncio.PriorityQueue(), count()
@@ -54,7 +43,6 @@ class WorksThroughQueues(AsyncioShell):
         self._open: _Job | None = None  # handed out in part
         self._called = asyncio.Event()
         self._idle = 0
-        self._source_error: BaseException | None = None
         work = (self._read, self._sort, self._keep_deadlines, self._count_abandoned)
         self._tasks = {self._loop.create_task(each()) for each in work}
         self._spared: set[asyncio.Task[None] | None] = set()  # nobody may cancel these again
@@ -66,20 +54,16 @@ class WorksThroughQueues(AsyncioShell):
             self._spared.add(task)
             task.cancel()
 
-    async def _leave(self) -> None:
-        await self._undisturbed(self._clean_up())
-
-    async def _clean_up(self) -> None:
-        await asyncio.wait(self._tasks)
-        await self._close()
+    def _working(self) -> "set[asyncio.Future[Any]]":
+        return set(self._tasks)
 
     # From the source
 
     async def _read(self) -> None:
         try:
             await self._admit_backlog()
-            self._source_error = await self._source.read(self._take_in, self._is_cancelled)
-            self._decided.put_nowait(None)
+            self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
+            self._done.put_nowait(None)
         finally:
             self._spared.add(asyncio.current_task())
             await self._source.close()
@@ -90,7 +74,7 @@ class WorksThroughQueues(AsyncioShell):
             await self._admit_backlog()
         else:
             await self._passing.acquire()
-            self._send(_AHEAD, passed_on(element, self._in_flight()))
+            self._send(_AHEAD, passed_on(element, self._held()))
 
     async def _admit_backlog(self) -> None:
         while self._backlog:
@@ -103,7 +87,7 @@ class WorksThroughQueues(AsyncioShell):
                 self._hire()
             else:
                 job.outputs = deque([job.element])
-                self._decided.put_nowait(job)
+                self._done.put_nowait(job)
 
     # The workers
 
@@ -138,19 +122,15 @@ class WorksThroughQueues(AsyncioShell):
             return
         if job.outputs is None and self._end is None:
             if job.reply.came_by(job.deadline):
-                self._decide(job, lambda: outputs_of(record, job.reply.answer))
+                self._answered(job)
             else:
-                self._expire(job, record)
+                self._expire(job)
 
     # Decisions
 
-    def _decide(self, job: _Job, outputs: Callable[[], Iterable[Element]]) -> None:
-        try:
-            job.outputs = deque(outputs())
-        except OperatorError as error:
-            self._finish(error)
-        else:
-            self._decided.put_nowait(job)
+    def _decided(self, entry: Entry) -> None:
+        assert isinstance(entry, _Job)
+        self._done.put_nowait(entry)
 
     async def _keep_deadlines(self) -> None:
         """Sleep until the first open deadline; they come in the order of the calls."""
@@ -166,17 +146,17 @@ class WorksThroughQueues(AsyncioShell):
                     continue
                 is_due = job.deadline <= max(when, self._loop.time())
                 if is_due and not job.reply.came_by(job.deadline):
-                    self._expire(job, job.element)
+                    self._expire(job)
 
-    def _expire(self, job: _Job, record: Record) -> None:
+    def _expire(self, entry: Entry) -> None:
+        assert isinstance(entry, _Job)
         if self._end is not None:
             return
-        self._timeouts += 1
-        if job.worker is not None and job.worker is not asyncio.current_task():
-            self._spared.add(job.worker)
-            job.worker.cancel()
-            self._late.put_nowait((self._loop.time() + _GRACE, job))
-        self._decide(job, lambda: outputs_at_deadline(record, self._parts, self._config))
+        if entry.worker is not None and entry.worker is not asyncio.current_task():
+            self._spared.add(entry.worker)
+            entry.worker.cancel()
+            self._late.put_nowait((self._loop.time() + _GRACE, entry))
+        super()._expire(entry)
 
     async def _count_abandoned(self) -> None:
         """Look at each call that was cancelled, after it had its turn to end."""
@@ -187,16 +167,14 @@ class WorksThroughQueues(AsyncioShell):
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
             if job.worker is not None:
-                self._abandoned += 1
                 abandoned = [*(other for other in abandoned if other.worker is not None), job]
-            if len(abandoned) > self._config.capacity:
-                self._finish(too_many_abandoned(len(abandoned), self._config.capacity))
+                self._abandon(len(abandoned))
 
     async def _sort(self) -> None:
         """Send what may go out, until the input has ended and everything is sent."""
         is_read = False
         while self._line or not is_read:
-            is_read |= await self._decided.get() is None
+            is_read |= await self._done.get() is None
             waits = False
             for job in list(self._line):
                 waits |= job.outputs is None
@@ -229,7 +207,7 @@ class WorksThroughQueues(AsyncioShell):
         if self._end is not None:
             return None
         if parcel is None:
-            self._finish(self._source_error)
+            self._finish(*(self._source_end or (None,)))
             return None
         if not isinstance(parcel, _Job):
             return parcel
@@ -239,9 +217,7 @@ class WorksThroughQueues(AsyncioShell):
         return None
 
     def _hand_out(self, job: _Job) -> Element:
-        assert job.outputs
-        job.is_begun = True
-        element = job.outputs.popleft()
+        element = self._part_of(job)
         self._open = job if job.outputs else None
         if not job.outputs:
             self._let_go(job)
@@ -251,15 +227,5 @@ class WorksThroughQueues(AsyncioShell):
         del self._inside[job]
         self._room.release()
 
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output; nothing after the end."""
-        if self._end is None:
-            held = (*self._in_flight(), *self._backlog)
-            self._send(_REQUESTED, Snapshot(checkpoint_id, held, self._source.taken))
-
-    def _in_flight(self) -> tuple[Stored, ...]:
-        return tuple(job.element for job in self._inside if not job.is_begun)
-
-    def _records(self) -> list[bool]:
-        jobs = [job for job in self._inside if isinstance(job.element, Record)]
-        return [job.outputs is not None for job in jobs]
+    def _put_first(self, snapshot: Snapshot) -> None:
+        self._send(_REQUESTED, snapshot)

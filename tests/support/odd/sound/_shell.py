@@ -2,13 +2,29 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterable, Coroutine
+from collections.abc import AsyncIterable, Callable, Collection, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Statistics, Stored
+from asyncwait.spec import (
+    Element,
+    OperatorConfig,
+    OperatorError,
+    Record,
+    Snapshot,
+    Statistics,
+    Stored,
+)
 from asyncwait.toolkit import check_arguments, join_errors, run_hook
-from odd.sound._contract import Reply, Source
+from odd.sound._contract import (
+    Entry,
+    Reply,
+    Source,
+    outputs_at_deadline,
+    outputs_of,
+    put_first,
+    too_many_abandoned,
+)
 
 
 class Shell(ABC):
@@ -21,6 +37,8 @@ class Shell(ABC):
     lacks: tuple[str, ...] = (
         *("retry", "failure-handler", "max-held", "key-ordered", "statistics", "contexts"),
     )
+    _inside: Collection[Any]
+    """What was admitted and is not gone, each an `Entry`, in its order."""
 
     def __init__(
         self,
@@ -36,6 +54,10 @@ class Shell(ABC):
         """Restored, or taken from the source, and not admitted."""
         self._restored = len(self._backlog)
         """How many of these were restored, as far as that is counted: see `_next_waiting`."""
+        self._ahead: deque[Element] = deque()
+        """What takes no room, and comes out next."""
+        self._source_end: tuple[BaseException | None] | None = None
+        """With what the input ended, once it has."""
         self._end: tuple[BaseException | None] | None = None
         """With what the output ends, once nothing comes out any more."""
         self._calls = self._timeouts = self._abandoned = self._most = self._most_held = 0
@@ -150,6 +172,61 @@ class Shell(ABC):
         """Return how many seconds ago the first call of a record in flight began; likewise."""
         return 0.0
 
-    @abstractmethod
     def _records(self) -> list[bool]:
         """Say of each record in flight whether it is decided."""
+        records = (entry for entry in self._inside if isinstance(entry.element, Record))
+        return [entry.outputs is not None for entry in records]
+
+    # Snapshots
+
+    def request_snapshot(self, checkpoint_id: int) -> None:
+        """Put a Snapshot out as the next output; nothing after the end."""
+        if self._end is None:
+            held = (*self._held(), *self._backlog)
+            self._put_first(Snapshot(checkpoint_id, held, self._source.taken))
+
+    def _put_first(self, snapshot: Snapshot) -> None:
+        put_first(self._ahead, snapshot)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Have the consumer look again."""
+        raise NotImplementedError
+
+    def _held(self) -> tuple[Stored, ...]:
+        return tuple(entry.element for entry in self._inside if not entry.is_begun)
+
+    # What is decided, and comes out
+
+    def _answered(self, entry: Entry) -> None:
+        """Decide a record by its answer."""
+        self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
+
+    def _expire(self, entry: Entry) -> None:
+        """Decide a record at its deadline."""
+        self._timeouts += 1
+        self._decide(entry, lambda record: outputs_at_deadline(record, self._parts, self._config))
+
+    def _decide(self, entry: Entry, outputs: Callable[[Record], Iterable[Element]]) -> None:
+        assert isinstance(entry.element, Record)
+        try:
+            entry.outputs = deque(outputs(entry.element))
+        except OperatorError as error:
+            self._finish(error)
+        else:
+            self._decided(entry)
+
+    def _decided(self, entry: Entry) -> None:  # noqa: B027 - some have nothing to do
+        """Go on with a record that was decided."""
+
+    def _part_of(self, entry: Entry) -> Element:
+        """Take the next element out of what is decided."""
+        assert entry.outputs
+        entry.is_begun = True
+        return entry.outputs.popleft()
+
+    def _abandon(self, running: int) -> None:
+        """Count one more cancelled call that runs on; so many of them do."""
+        self._abandoned += 1
+        if running > self._config.capacity:
+            self._finish(too_many_abandoned(running, self._config.capacity))

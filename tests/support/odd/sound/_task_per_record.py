@@ -7,16 +7,9 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from asyncwait.spec import Element, OperatorError, Record, Stored
 from odd.sound._asyncio_shell import AsyncioShell
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    passed_on,
-    put_first,
-    too_many_abandoned,
-)
+from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 
 T = TypeVar("T")
 
@@ -25,16 +18,11 @@ _GRACE, _TURNS = 0.005, 8
 
 
 @dataclass(slots=True, eq=False)
-class _Life:
+class _Life(Entry):
     """A record or a fence inside the operator."""
 
-    element: Stored
-    before: list[asyncio.Event]
+    before: list[asyncio.Event] = field(default_factory=list)
     """Set as each of those is gone that have to come out before."""
-    reply: Reply = field(default_factory=Reply)
-    deadline: float = math.inf
-    outputs: deque[Element] | None = None
-    is_begun: bool = False
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -45,11 +33,9 @@ class GivesEachRecordATask(AsyncioShell):
         await super()._start()
         self._room = asyncio.Semaphore(self._config.capacity)
         self._inside: dict[_Life, None] = {}  # a set that keeps its order
-        self._ahead: deque[Element] = deque()
         self._ready: deque[_Life] = deque()
         self._news, self._passed, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._source_end: tuple[BaseException | None] | None = None
         self._abandoned_now = 0
         self._host = self._loop.create_task(self._run())
 
@@ -75,12 +61,11 @@ class GivesEachRecordATask(AsyncioShell):
         self._over.set()
         self._news.set()
 
-    async def _leave(self) -> None:
-        await self._undisturbed(self._clean_up())
+    def _tell(self) -> None:
+        self._news.set()
 
-    async def _clean_up(self) -> None:
-        await asyncio.wait({self._host})
-        await self._close()
+    def _working(self) -> "set[asyncio.Future[Any]]":
+        return {self._host}
 
     # From the source
 
@@ -98,7 +83,7 @@ class GivesEachRecordATask(AsyncioShell):
             self._backlog.append(element)
             await self._admit_backlog()
             return
-        self._ahead.append(passed_on(element, self._in_flight()))
+        self._ahead.append(passed_on(element, self._held()))
         self._news.set()
         while len(self._ahead) > self._config.capacity:
             self._passed.clear()
@@ -116,7 +101,7 @@ class GivesEachRecordATask(AsyncioShell):
             for other in self._inside
             if in_order or not isinstance(other.element, Record)
         ]
-        life = _Life(element, before)
+        life = _Life(element, before=before)
         self._inside[life] = None
         self._most = max(self._most, len(self._records()))
         _ = self._spawn(self._live(life))
@@ -166,10 +151,8 @@ class GivesEachRecordATask(AsyncioShell):
             await asyncio.sleep(0)
         if call.done():
             return
-        self._abandoned += 1
         self._abandoned_now += 1
-        if self._abandoned_now > self._config.capacity:
-            self._finish(too_many_abandoned(self._abandoned_now, self._config.capacity))
+        self._abandon(self._abandoned_now)
         await asyncio.wait({call})
         self._abandoned_now -= 1
 
@@ -193,9 +176,7 @@ class GivesEachRecordATask(AsyncioShell):
         if not self._ready:
             return None
         life = self._ready[0]
-        assert life.outputs
-        life.is_begun = True
-        element = life.outputs.popleft()
+        element = self._part_of(life)
         if not life.outputs:
             self._let_go(self._ready.popleft())
         return element
@@ -204,17 +185,3 @@ class GivesEachRecordATask(AsyncioShell):
         del self._inside[life]
         life.gone.set()
         self._room.release()
-
-    def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output; nothing after the end."""
-        if self._end is None:
-            held = (*self._in_flight(), *self._backlog)
-            put_first(self._ahead, Snapshot(checkpoint_id, held, self._source.taken))
-            self._news.set()
-
-    def _in_flight(self) -> tuple[Stored, ...]:
-        return tuple(life.element for life in self._inside if not life.is_begun)
-
-    def _records(self) -> list[bool]:
-        lives = [life for life in self._inside if isinstance(life.element, Record)]
-        return [life.outputs is not None for life in lives]

@@ -17,12 +17,7 @@ from typing import Any
 from asyncwait.spec import Element, OperatorError, Record
 from odd.sound._asyncio_shell import AsyncioShell
 from odd.sound._books import Books, Orders
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    too_many_abandoned,
-)
+from odd.sound._contract import Reply, outputs_at_deadline, outputs_of
 
 _GRACE, _TURNS = 0.02, 3
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
@@ -78,14 +73,12 @@ class KeepsItsBooksInAThread(AsyncioShell):
             if not call.is_late:  # else it was cancelled at its deadline
                 task.cancel()
 
-    async def _leave(self) -> None:
-        await self._undisturbed(self._clean_up())
+    def _working(self) -> "set[asyncio.Future[Any]]":
+        return {self._reader, self._supervisor, *self._running}
 
-    async def _clean_up(self) -> None:
-        tasks: set[asyncio.Task[Any]] = {self._reader, self._supervisor, *self._running}
-        await asyncio.wait(tasks)
+    async def _close(self) -> None:
         self._clerk.shutdown()
-        await self._close()
+        await super()._close()
 
     # What the books order
 
@@ -167,9 +160,9 @@ class KeepsItsBooksInAThread(AsyncioShell):
         if call.is_late or task.cancelled() or task.exception() is not None:
             return
         if call.reply.at < call.deadline:  # of two in one instant the deadline wins
-            self._decide(call, partial(outputs_of, call.record, call.reply.answer))
+            self._collect(call, partial(outputs_of, call.record, call.reply.answer))
         else:
-            self._expire(call)
+            self._run_out(call)
 
     def _on_due(self, task: "asyncio.Task[None]", call: _Call) -> None:
         if call.reply.at < call.deadline:
@@ -178,21 +171,18 @@ class KeepsItsBooksInAThread(AsyncioShell):
             call.is_late = True
             call.due = self._loop.time() + _GRACE
             task.cancel()
-            self._expire(call)
+            self._run_out(call)
         elif call.looks:
             call.looks -= 1  # it is due still, so it will be looked at in the next turn
         else:
             call.due = math.inf
-            self._abandoned += 1
-            running = sum(c.is_late and c.due == math.inf for c in self._running.values())
-            if running > self._config.capacity:
-                self._finish(too_many_abandoned(running, self._config.capacity))
+            self._abandon(sum(c.is_late and c.due == math.inf for c in self._running.values()))
 
-    def _expire(self, call: _Call) -> None:
+    def _run_out(self, call: _Call) -> None:
         self._timeouts += 1
-        self._decide(call, partial(outputs_at_deadline, call.record, self._parts, self._config))
+        self._collect(call, partial(outputs_at_deadline, call.record, self._parts, self._config))
 
-    def _decide(self, call: _Call, outputs: Callable[[], tuple[Element, ...]]) -> None:
+    def _collect(self, call: _Call, outputs: Callable[[], tuple[Element, ...]]) -> None:
         """Collect the results here, because user code may only run on the loop."""
         try:
             collected = outputs()

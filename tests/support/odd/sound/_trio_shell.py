@@ -1,7 +1,7 @@
 """What operators in plain trio share: how they await calls, and how they outlast a cancel."""
 
 from abc import abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -19,9 +19,16 @@ class TrioShell(Shell):
     """An operator in plain trio.
 
     Its tasks live in a nursery inside a nursery: cancelling the inner one leaves the consumer be.
+
+    Attributes:
+        grace: seconds that a cancelled call has to end in.
+        turns: of the loop that it has then.
     """
 
     is_bound = True
+    grace: float
+    turns: int
+    _abandoned_now = 0
 
     async def _start(self) -> None:
         self._now = trio.lowlevel.current_clock().current_time
@@ -79,6 +86,48 @@ class TrioShell(Shell):
             raise plain_error(group) from None
         finally:
             await self._undisturbed(self._close())
+
+    # From the source
+
+    async def _read(self) -> None:
+        # A scope of the source's own may be open when it is closed: the shield has to be outside.
+        with trio.CancelScope() as guard:
+            try:
+                await self._admit_backlog()
+                self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
+                self._input_ended()
+            finally:
+                guard.shield = True
+                await self._source.close()
+
+    @abstractmethod
+    async def _take_in(self, element: Element) -> None:
+        """Take an element in; the next one is read then."""
+
+    @abstractmethod
+    async def _admit_backlog(self) -> None:
+        """Wait until all that waits was admitted."""
+
+    @abstractmethod
+    def _input_ended(self) -> None:
+        """Note that nothing more is read."""
+
+    # Calls
+
+    async def _judge(
+        self, ended: Callable[[], Awaitable[object]], has_ended: Callable[[], bool]
+    ) -> None:
+        """Count a cancelled call that runs on."""
+        with trio.move_on_after(self.grace):
+            await ended()
+        for _ in range(self.turns):
+            await trio.lowlevel.checkpoint()
+        if has_ended():
+            return
+        self._abandoned_now += 1
+        self._abandon(self._abandoned_now)
+        await ended()
+        self._abandoned_now -= 1
 
     async def _undisturbed(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` to its end, however the present task is cancelled."""

@@ -4,19 +4,14 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from asyncwait.spec import Element, Record, Snapshot, Stored
 from odd.sound._asyncio_shell import AsyncioShell
-from odd.sound._contract import (
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
-    passed_on,
-    too_many_abandoned,
-)
+from odd.sound._contract import Entry, passed_on
 
 _GRACE, _TURNS = 0.001, 8
 """A cancelled call has so many seconds to end in, and then so many turns of the loop."""
@@ -27,15 +22,10 @@ _ROUNDING = 1e-6
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(Entry):
     """A record or a fence that was admitted."""
 
-    element: Stored
-    reply: Reply = field(default_factory=Reply)
-    deadline: float = math.inf
     tick: int = 0
-    outputs: deque[Element] | None = None
-    is_begun: bool = False
 
 
 class _Wheel:
@@ -75,14 +65,13 @@ class RoundsDeadlinesToTicks(AsyncioShell):
         self._wheel = _Wheel()
         self._changed = asyncio.Event()
         self._inside: dict[_Entry, None] = {}  # a set that keeps its order
-        self._decided: list[_Entry] = []
+        self._ready: list[_Entry] = []
         self._begun: _Entry | None = None
         self._requested: deque[Callable[[], Element]] = deque()  # made when it is taken
-        self._ahead: deque[Callable[[], Element]] = deque()  # the same
+        self._overtaking: deque[Callable[[], Element]] = deque()  # the same
         self._running: dict[_Entry, asyncio.Task[None]] = {}
         self._late: set[_Entry] = set()
         self._abandoned_now: set[_Entry] = set()
-        self._source_end: tuple[BaseException | None] | None = None
         self._is_closing = False
         self._reader = self._loop.create_task(self._read())
         self._turner = self._loop.create_task(self._turn_wheel())
@@ -110,12 +99,8 @@ class RoundsDeadlinesToTicks(AsyncioShell):
                 task.cancel()
         self._change()
 
-    async def _leave(self) -> None:
-        await self._undisturbed(self._clean_up())
-
-    async def _clean_up(self) -> None:
-        await asyncio.wait({self._reader, self._turner, *self._running.values()})
-        await self._close()
+    def _working(self) -> "set[asyncio.Future[Any]]":
+        return {self._reader, self._turner, *self._running.values()}
 
     # From the source
 
@@ -134,9 +119,9 @@ class RoundsDeadlinesToTicks(AsyncioShell):
             await self._admit_backlog()
         else:
             before = list(self._inside)
-            self._ahead.append(lambda: passed_on(element, self._held(before)))
+            self._overtaking.append(lambda: passed_on(element, self._still(before)))
             self._change()
-            await self._until(lambda: len(self._ahead) <= self._config.capacity)
+            await self._until(lambda: len(self._overtaking) <= self._config.capacity)
 
     async def _admit_backlog(self) -> None:
         while self._backlog:
@@ -150,7 +135,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
                 task.add_done_callback(partial(self._on_call_ended, entry))
             else:
                 entry.outputs = deque([entry.element])
-                self._decided.append(entry)
+                self._ready.append(entry)
                 self._change()
 
     # Calls
@@ -164,7 +149,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
         await self._answer(record, entry.reply)
         if entry.outputs is None and self._end is None:
             if entry.reply.came_by(entry.deadline + _ROUNDING / 1000):
-                self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
+                self._answered(entry)
             else:
                 self._expire(entry)
 
@@ -194,7 +179,8 @@ class RoundsDeadlinesToTicks(AsyncioShell):
             if entry not in self._running or self._end is not None:
                 continue
             if entry in self._late:
-                self._abandon(entry)
+                self._abandoned_now.add(entry)
+                self._abandon(len(self._abandoned_now))
             elif entry.outputs is None and not entry.reply.came_by(entry.deadline):
                 self._late.add(entry)
                 self._expire(entry)
@@ -204,27 +190,15 @@ class RoundsDeadlinesToTicks(AsyncioShell):
     def _begins_with_another(self, tick: float) -> bool:
         return self._wheel.first() != tick
 
-    def _abandon(self, entry: _Entry) -> None:
-        self._abandoned += 1
-        self._abandoned_now.add(entry)
-        running = len(self._abandoned_now)
-        if running > self._config.capacity:
-            self._finish(too_many_abandoned(running, self._config.capacity))
-
-    def _expire(self, entry: _Entry) -> None:
-        self._timeouts += 1
-        self._decide(entry, lambda record: outputs_at_deadline(record, self._parts, self._config))
-
-    def _decide(self, entry: _Entry, outputs: Callable[[Record], Iterable[Element]]) -> None:
+    def _decide(self, entry: Entry, outputs: Callable[[Record], Iterable[Element]]) -> None:
+        assert isinstance(entry, _Entry)
         self._wheel.remove(entry)
-        assert isinstance(entry.element, Record)
-        try:
-            entry.outputs = deque(outputs(entry.element))
-        except OperatorError as error:
-            self._finish(error)
-        else:
-            self._decided.append(entry)
-            self._change()
+        super()._decide(entry, outputs)
+
+    def _decided(self, entry: Entry) -> None:
+        assert isinstance(entry, _Entry)
+        self._ready.append(entry)
+        self._change()
 
     # To the consumer
 
@@ -240,16 +214,15 @@ class RoundsDeadlinesToTicks(AsyncioShell):
 
     def _next(self) -> Element | None:
         """Take the rest of a record, what overtakes, or of what is decided rather the latest."""
-        if self._begun is None and (ahead := self._requested or self._ahead):
+        if self._begun is None and (ahead := self._requested or self._overtaking):
             self._change()
             return ahead.popleft()()
         self._let_silent_go()
-        ready = (entry for entry in reversed(self._decided) if self._is_its_turn(entry))
+        ready = (entry for entry in reversed(self._ready) if self._is_its_turn(entry))
         entry = self._begun or next(ready, None)
         if entry is None:
             return None
-        assert entry.outputs
-        element = entry.outputs.popleft()
+        element = self._part_of(entry)
         self._begun = entry if entry.outputs else None
         if not entry.outputs:
             self._let_go(entry)
@@ -274,7 +247,7 @@ class RoundsDeadlinesToTicks(AsyncioShell):
 
     def _let_go(self, entry: _Entry) -> None:
         del self._inside[entry]
-        self._decided.remove(entry)
+        self._ready.remove(entry)
         self._change()
 
     def request_snapshot(self, checkpoint_id: int) -> None:
@@ -284,12 +257,8 @@ class RoundsDeadlinesToTicks(AsyncioShell):
             self._change()
 
     def _snapshot(self, checkpoint_id: int) -> Snapshot:
-        held = (*self._held(self._inside), *self._backlog)
+        held = (*self._still(self._inside), *self._backlog)
         return Snapshot(checkpoint_id, held, self._source.taken)
 
-    def _held(self, entries: Iterable[_Entry]) -> tuple[Stored, ...]:
+    def _still(self, entries: Iterable[_Entry]) -> tuple[Stored, ...]:
         return tuple(entry.element for entry in entries if entry in self._inside)
-
-    def _records(self) -> list[bool]:
-        records = [entry for entry in self._inside if isinstance(entry.element, Record)]
-        return [entry.outputs is not None for entry in records]

@@ -1,6 +1,5 @@
-"""Progress of a job without Spark: reports by threads of this process over a real socket."""
+"""How a task reports: again and again, to its end, and never in the way of its work."""
 
-import gc
 import os
 import pickle
 import signal
@@ -8,66 +7,26 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from time import monotonic
 from typing import Any
 
 import pytest
-from progress_reports import FIRST, SOON, connected, message, wait
+from msgspec.json import encode
+from progress_reports import FIRST, NEVER, SOON, Played, connected, message, wait
 from remains import wait_until
 
 from asyncwait.backends.spark.progress import (
     Endpoint,
-    JobFigures,
     Progress,
     TaskFigures,
     TaskName,
     _progress,
     _reporting,
-    _tally,
     reporting,
 )
 from asyncwait.spec import InvalidConfig, MissingExtra, Statistics
-
-NEVER = 1e6
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    """No thread and no socket outlives a test: a socket that is forgotten warns, and fails it."""
-    before = set(threading.enumerate())
-    yield
-    wait_until(lambda: set(threading.enumerate()) <= before)
-    gc.collect()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
-    """Time as the tally reads it, which the test sets."""
-    now = [0.0]
-    monkeypatch.setattr(_tally, "monotonic", lambda: now[0])
-
-    def set_to(seconds: float) -> None:
-        now[0] = seconds
-
-    return set_to
-
-
-class Played:
-    """Stands for the operator in a task; what its figures are, a test says."""
-
-    def __init__(self, **figures: int) -> None:
-        self.figures = TaskFigures(**figures)
-        self.asked = threading.Event()
-
-    def __call__(self) -> TaskFigures:
-        """Return what the test says."""
-        self.asked.set()
-        return self.figures
-
-
-# What tasks say
 
 
 def test_the_figures_of_all_tasks_arrive() -> None:
@@ -93,10 +52,7 @@ def test_the_figures_of_all_tasks_arrive() -> None:
 def test_a_task_reports_again_and_again() -> None:
     """Every so often, without anything being asked of it."""
     played = Played(calls=1)
-    with (
-        Progress() as progress,
-        reporting(progress.endpoint, FIRST, played, every=0.001),
-    ):
+    with Progress() as progress, reporting(progress.endpoint, FIRST, played, every=0.001):
         for calls in (2, 3, 4):
             played.figures = TaskFigures(calls=calls)
             wait(progress, lambda figures, calls=calls: figures.calls == calls)  # type: ignore[misc]
@@ -104,13 +60,10 @@ def test_a_task_reports_again_and_again() -> None:
 
 def test_figures_of_an_operator_become_those_of_a_task() -> None:
     """What the task counts is added to what the operator says."""
-    figures = TaskFigures.of(
-        Statistics(in_flight=5, waiting=1, held=2, oldest=0.5), rows_in=10, rows_out=4, errors=1
-    )
+    own: dict[str, Any] = {"in_flight": 5, "waiting": 1, "held": 2, "oldest": 0.5}
+    figures = TaskFigures.of(Statistics(**own), rows_in=10, rows_out=4, errors=1)
 
-    assert figures == TaskFigures(
-        in_flight=5, waiting=1, held=2, oldest=0.5, rows_in=10, rows_out=4, errors=1
-    )
+    assert figures == TaskFigures(**own, rows_in=10, rows_out=4, errors=1)
     assert figures.rows_done == 6
 
 
@@ -125,130 +78,25 @@ def test_nobody_has_to_want_to_know() -> None:
 
 def test_outside_of_spark_a_task_has_a_name() -> None:
     """The same code runs without a cluster."""
-    pytest.importorskip("pyspark")
-
     assert TaskName.here() == TaskName(0, 0, 0)
 
 
-# Attempts that fail
-
-
-def test_an_attempt_that_fails_and_is_repeated() -> None:
-    """Its calls have cost something and count; its rows don't."""
-    with Progress(50) as progress:
-        with (
-            pytest.raises(LookupError),
-            reporting(
-                progress.endpoint,
-                FIRST,
-                Played(rows_in=30, rows_out=20, calls=30, found=7),
-                every=NEVER,
-            ),
-        ):
-            raise LookupError
-        failed = wait(progress, lambda figures: figures.attempts_failed == 1)
-        again = Played(rows_in=50, rows_out=50, calls=51, retries=1, found=20)
-        with reporting(progress.endpoint, TaskName(1, 0, 1), again, every=NEVER):
-            wait(progress, lambda figures: figures.calls == 81)
-
-    assert (failed.tasks_failed, failed.tasks_running, failed.rows_in) == (1, 0, 0)
-    assert (failed.calls, failed.calls_in_vain) == (30, 30)
-    last = progress.figures()
-    assert (last.rows_in, last.rows_out, last.calls, last.calls_in_vain) == (50, 50, 81, 30)
-    assert (last.tasks_done, last.tasks_failed, last.attempts_failed) == (1, 0, 1)
-    assert (
-        "calls   81 calls, of which 30 in 1 attempt that failed; 20 rows found in the journal\n"
-    ) in progress.summary()
-
-
-def test_a_generator_that_nobody_wants_more_of_has_ended() -> None:
-    """Spark closes it where it needs no more rows."""
-
-    def task(endpoint: Endpoint) -> Iterator[int]:
-        with reporting(endpoint, FIRST, Played(calls=1), every=NEVER):
-            yield 1
-            yield 2
-
-    with Progress() as progress:
-        rows = task(progress.endpoint)
-        next(rows)
-        rows.close()  # type: ignore[attr-defined]
-
-    assert (progress.figures().tasks_done, progress.figures().attempts_failed) == (1, 0)
-
-
-def test_an_attempt_is_given_up_when_a_later_one_reports() -> None:
-    """Nothing was heard of its end, as where the network is cut."""
-    with Progress() as progress, connected(progress) as one, connected(progress) as two:
-        one.sendall(message(progress, figures=TaskFigures(calls=5, rows_in=5, in_flight=5)))
-        wait(progress, lambda figures: figures.calls == 5)
-        name = TaskName(1, 0, 1)
-        two.sendall(message(progress, run=b"two", name=name, state="ended"))
-        figures = wait(progress, lambda figures: figures.calls == 6)
-
-    assert (figures.tasks_running, figures.tasks_done, figures.attempts_failed) == (0, 1, 1)
-    assert (figures.calls_in_vain, figures.rows_in, figures.in_flight) == (5, 0, 0)
-
-
-def test_of_two_attempts_side_by_side_the_one_that_ends_counts() -> None:
-    """Spark may speculate, and kills the slower one, whichever that is."""
-    with Progress() as progress, connected(progress) as one:
-        with connected(progress) as two:
-            one.sendall(message(progress, figures=TaskFigures(rows_in=9, calls=9)))
-            wait(progress, lambda figures: figures.calls == 9)
-            two.sendall(message(progress, run=b"two", name=TaskName(1, 0, 1)))
-            wait(progress, lambda figures: figures.calls == 10)
-            ended = TaskFigures(rows_in=20, calls=20)
-            one.sendall(message(progress, number=1, state="ended", figures=ended))
-            wait(progress, lambda figures: figures.calls == 21)
-        wait(progress, lambda figures: figures.tasks_done == 1)
+@pytest.mark.parametrize(
+    ("error", "ended", "failed"), [(None, 1, 0), (GeneratorExit, 1, 0), (LookupError, 0, 1)]
+)
+def test_how_an_attempt_ended_is_told(
+    error: type[BaseException] | None, ended: int, failed: int
+) -> None:
+    """Spark closes its generator where it needs no more rows, which is no failure."""
+    with Progress() as progress, ExitStack() as expecting:
+        if error is not None:
+            expecting.enter_context(pytest.raises(error))
+        with reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER):
+            if error is not None:
+                raise error
 
     last = progress.figures()
-    assert (last.rows_in, last.calls, last.calls_in_vain) == (20, 21, 1)
-    assert (last.tasks_done, last.tasks_failed, last.attempts_failed) == (1, 0, 1)
-
-
-def test_a_connection_that_breaks_gives_an_attempt_up() -> None:
-    """Until the worker is heard of again, on another one."""
-    with Progress() as progress:
-        with connected(progress) as stream:
-            stream.sendall(message(progress))
-            wait(progress, lambda figures: figures.tasks_running == 1)
-        lost = wait(progress, lambda figures: figures.tasks_running == 0)
-        with connected(progress) as stream:
-            stream.sendall(message(progress, number=1))
-            again = wait(progress, lambda figures: figures.tasks_running == 1)
-
-    assert (lost.attempts_failed, lost.tasks_failed, lost.calls_in_vain) == (1, 1, 1)
-    assert (again.attempts_failed, again.tasks_failed, again.calls_in_vain) == (0, 0, 0)
-
-
-def test_what_comes_late_by_an_old_connection_changes_nothing() -> None:
-    """A worker has connected anew before the end of the old connection was seen."""
-    with Progress() as progress, connected(progress) as new:
-        with connected(progress) as old:
-            old.sendall(message(progress))
-            wait(progress, lambda figures: figures.calls == 1)
-            new.sendall(message(progress, number=2, figures=TaskFigures(calls=3)))
-            wait(progress, lambda figures: figures.calls == 3)
-            old.sendall(message(progress, number=1, figures=TaskFigures(calls=2)))
-        with connected(progress) as other:  # heard after the end of the old one
-            other.sendall(message(progress, run=b"other", name=TaskName(1, 1, 0)))
-            figures = wait(progress, lambda figures: figures.calls > 3)
-
-    assert (figures.calls, figures.attempts_failed) == (4, 0)
-
-
-def test_two_operators_of_one_task_stand_side_by_side() -> None:
-    """They follow each other in one stage, and have one name."""
-    with (
-        Progress() as progress,
-        reporting(progress.endpoint, FIRST, Played(calls=2), every=NEVER),
-        reporting(progress.endpoint, FIRST, Played(calls=3), every=NEVER),
-    ):
-        figures = wait(progress, lambda figures: figures.calls == 5)
-
-    assert (figures.tasks_running, figures.attempts_failed) == (2, 0)
+    assert (last.tasks_done, last.attempts_failed) == (ended, failed)
 
 
 KILLED = """
@@ -265,8 +113,6 @@ with reporting(endpoint, TaskName(3, 4, 0), lambda: TaskFigures(calls=17), every
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_worker_that_is_killed_is_given_up() -> None:
     """It says nothing more, but its connection ends with it."""
-    from msgspec.json import encode
-
     with Progress() as progress:
         endpoint = encode(progress.endpoint).decode()
         with subprocess.Popen([sys.executable, "-c", KILLED, endpoint]) as worker:
@@ -290,11 +136,11 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_reporting, "_FAREWELL", 0.1)
 
 
-def left_in_time(endpoint: Endpoint, **options: Any) -> bool:
+def left_in_time(endpoint: Endpoint, played: Any = None) -> bool:
     """Whether a task is left at once though its driver does not answer."""
     began = monotonic()
-    played = Played()
-    with reporting(endpoint, FIRST, played, **options):
+    played = played or Played()
+    with reporting(endpoint, FIRST, played):
         assert played.asked.wait(SOON)
     return monotonic() - began < 1.0
 
@@ -327,20 +173,19 @@ def test_a_driver_that_goes_while_a_task_runs_is_no_error(
 def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     """From then on nothing is asked of the operator either."""
     monkeypatch.setattr(_reporting, "_LONGEST_PAUSE", 0.0)
-    asked = 0
+    asked: list[None] = []
     with Progress() as progress:
         endpoint = progress.endpoint
 
     def figures() -> TaskFigures:
-        nonlocal asked
-        asked += 1
+        asked.append(None)
         return TaskFigures()
 
     before = threading.active_count()
     with reporting(endpoint, FIRST, figures, every=0.0001):
         wait_until(lambda: threading.active_count() == before)
 
-    assert asked == 8
+    assert len(asked) == 8
 
 
 @pytest.mark.usefixtures("hurried")
@@ -367,23 +212,24 @@ def test_a_driver_that_reads_nothing_delays_nothing(monkeypatch: pytest.MonkeyPa
         wait_until(lambda: "asyncwait-reporting" not in {t.name for t in threading.enumerate()})
 
 
+class Blocked(Played):
+    """Figures that nobody gets before they are released."""
+
+    released = threading.Event()
+
+    def __call__(self) -> TaskFigures:
+        """Wait."""
+        self.asked.set()
+        self.released.wait(SOON)
+        return self.figures
+
+
 @pytest.mark.usefixtures("hurried")
 def test_figures_that_block_delay_nothing() -> None:
     """Nor do they keep the task from ending."""
-    released = threading.Event()
-    asked = threading.Event()
-
-    def figures() -> TaskFigures:
-        asked.set()
-        released.wait(SOON)
-        return TaskFigures()
-
     with Progress() as progress:
-        began = monotonic()
-        with reporting(progress.endpoint, FIRST, figures, every=NEVER):
-            assert asked.wait(SOON)
-        assert monotonic() - began < 1.0
-        released.set()
+        assert left_in_time(progress.endpoint, Blocked())
+        Blocked.released.set()
 
 
 def test_figures_that_raise_are_told_as_they_were() -> None:
@@ -395,10 +241,7 @@ def test_figures_that_raise_are_told_as_they_were() -> None:
             raise RuntimeError
         return played()
 
-    with (
-        Progress() as progress,
-        reporting(progress.endpoint, FIRST, figures, every=NEVER),
-    ):
+    with Progress() as progress, reporting(progress.endpoint, FIRST, figures, every=NEVER):
         wait(progress, lambda figures: figures.calls == 3)
 
     assert (progress.figures().tasks_done, progress.figures().calls) == (1, 3)
@@ -451,30 +294,23 @@ def test_what_has_arrived_is_read_on_leaving() -> None:
     assert progress.figures().tasks_done == 1
 
 
-def left_while_a_task_runs(error: BaseException | None = None) -> JobFigures:
-    """Leave while a task says nothing, with an error or without."""
-    with ExitStack() as streams, Progress() as progress:
-        stream = streams.enter_context(connected(progress))
-        stream.sendall(message(progress))
-        wait(progress, lambda figures: figures.tasks_running == 1)
+@pytest.mark.parametrize(("error", "grace"), [(None, 0.01), (KeyboardInterrupt, NEVER)])
+def test_tasks_that_say_nothing_are_not_waited_for_long(
+    error: type[BaseException] | None, grace: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What became of them is not known; and who interrupts waits for nothing at all."""
+    monkeypatch.setattr(_progress, "_GRACE", grace)
+    with ExitStack() as expecting, ExitStack() as streams:
         if error is not None:
-            raise error
-    return progress.figures()
+            expecting.enter_context(pytest.raises(error))
+        with Progress() as progress:
+            streams.enter_context(connected(progress)).sendall(message(progress))
+            wait(progress, lambda figures: figures.tasks_running == 1)
+            if error is not None:
+                raise error
 
-
-def test_tasks_that_say_nothing_are_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What became of them is not known."""
-    monkeypatch.setattr(_progress, "_GRACE", 0.01)
-    figures = left_while_a_task_runs()
-
+    figures = progress.figures()
     assert (figures.tasks_running, figures.attempts_failed) == (1, 0)
-
-
-def test_who_interrupts_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even for the last reports."""
-    monkeypatch.setattr(_progress, "_GRACE", NEVER)
-    with pytest.raises(KeyboardInterrupt):
-        left_while_a_task_runs(KeyboardInterrupt())
 
 
 def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None:
@@ -498,29 +334,25 @@ def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None
 # Its arguments
 
 
-def test_wrong_arguments_are_refused_at_the_door() -> None:
-    """Each says what was expected."""
-    with pytest.raises(InvalidConfig, match=r"^total must be a whole number >= 0, or None for not"):
-        Progress(-1)
-    with pytest.raises(InvalidConfig, match=r"^show must be True, False, or None for where"):
-        Progress(show="yes")  # type: ignore[arg-type]
-    with pytest.raises(InvalidConfig, match=r"^console must be a Console of rich, or None, got"):
-        Progress(console=sys.stderr)  # type: ignore[arg-type]
-    with (
-        pytest.raises(InvalidConfig, match=r"^session must be a SparkSession, or None for the"),
-        Progress(session=object()),  # type: ignore[arg-type]
-    ):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("total", -1), ("show", "yes"), ("console", sys.stderr), ("session", object())],
+)
+def test_wrong_arguments_are_refused_at_the_door(name: str, value: Any) -> None:
+    """Each by its name."""
+    wrong: Any = {name: value}
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be "), Progress(**wrong):
         pass
 
 
 def test_it_is_entered_once() -> None:
     """And there is no endpoint before."""
     progress = Progress()
-    with pytest.raises(RuntimeError, match=r"^there is no endpoint yet; enter first: `with Prog"):
+    with pytest.raises(RuntimeError, match=r"^there is no endpoint yet"):
         _ = progress.endpoint
     with progress:
         pass
-    with pytest.raises(RuntimeError, match=r"^entered before: a job is watched by a new Progress"):
+    with pytest.raises(RuntimeError, match=r"^entered before"):
         progress.__enter__()
 
 
@@ -539,9 +371,10 @@ def test_rich_is_needed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delitem(sys.modules, "asyncwait.backends.spark.progress._bar", raising=False)
     monkeypatch.setitem(sys.modules, "rich.console", None)
 
-    with pytest.raises(MissingExtra, match=r"^rich is not installed; try: pip install 'asyncwait"):
+    with pytest.raises(MissingExtra) as raised:
         Progress(show=True)
+    assert (raised.value.needs, raised.value.extra) == ("rich", "progress")
     for show in (None, False):
         with Progress(show=show) as progress:
             pass
-        assert progress.summary().startswith("tasks   unknown, none has reported\ntime    0.")
+        assert progress.summary().startswith("tasks   unknown")

@@ -1,16 +1,13 @@
 """Whoever finds the port of a progress without being a task, and tasks in great numbers."""
 
-import gc
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from time import monotonic
 from typing import Any
 
 import pytest
-from progress_reports import FIRST, connected, message, wait
-from remains import wait_until
+from progress_reports import FIRST, NEVER, Played, connected, message, wait
 
 from asyncwait.backends.spark.progress import (
     Progress,
@@ -20,17 +17,6 @@ from asyncwait.backends.spark.progress import (
     reporting,
 )
 from asyncwait.backends.spark.progress._wire import LONGEST
-
-NEVER = 1e6
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    """No thread and no socket outlives a test: a socket that is forgotten warns, and fails it."""
-    before = set(threading.enumerate())
-    yield
-    wait_until(lambda: set(threading.enumerate()) <= before)
-    gc.collect()
 
 
 def hung_up(stream: socket.socket) -> bool:
@@ -65,21 +51,19 @@ def test_what_is_no_report_ends_its_connection(data: bytes) -> None:
     """And nothing else."""
     with Progress() as progress:
         assert refused(progress, data)
-        with reporting(progress.endpoint, FIRST, lambda: TaskFigures(calls=1), every=NEVER):
+        with reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER):
             wait(progress, lambda figures: figures.calls == 1)
 
 
-@pytest.mark.parametrize("secret", [b"", b"x" * 16])
-def test_a_wrong_secret_ends_its_connection(secret: bytes) -> None:
-    """Whatever the report says."""
+@pytest.mark.parametrize(
+    "changes", [{"secret": b""}, {"secret": b"x" * 16}, {"run": bytes(LONGEST)}]
+)
+def test_a_wrong_secret_and_a_message_that_is_too_long_end_their_connection(
+    changes: dict[str, bytes],
+) -> None:
+    """Whatever the report says: of a long one the server reads no more than its length."""
     with Progress() as progress:
-        assert refused(progress, message(progress, secret=secret))
-
-
-def test_a_message_longer_than_any_is_not_waited_for() -> None:
-    """The server hangs up at its length, though it carries the secret."""
-    with Progress() as progress:
-        assert refused(progress, message(progress, run=bytes(LONGEST)))
+        assert refused(progress, message(progress, **changes))
 
 
 def test_a_message_may_come_in_pieces() -> None:
@@ -153,7 +137,7 @@ def test_without_files_to_open_connections_wait(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(socket.socket, "accept", scarce)
     with (
         Progress() as progress,
-        reporting(progress.endpoint, FIRST, lambda: TaskFigures(calls=1), every=NEVER),
+        reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER),
     ):
         wait(progress, lambda figures: figures.calls == 1)
 
@@ -172,13 +156,8 @@ def test_hundreds_of_tasks_at_once() -> None:
         figures = wait(progress, lambda figures: figures.tasks_running == 200)
         after = threading.active_count()
         for number in range(200):
-            end = message(
-                progress,
-                run=b"%d" % number,
-                name=TaskName(1, number, 0),
-                number=2,
-                state="ended",
-            )
+            name = TaskName(1, number, 0)
+            end = message(progress, run=b"%d" % number, name=name, number=2, state="ended")
             with connected(progress) as stream:
                 stream.sendall(end)
 

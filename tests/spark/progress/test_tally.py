@@ -1,0 +1,84 @@
+"""What reports come to: of each partition one attempt counts, and of calls all."""
+
+import pytest
+
+from asyncwait.backends.spark.progress import TaskFigures, TaskName
+from asyncwait.backends.spark.progress._tally import _COUNTS, Tally
+from asyncwait.backends.spark.progress._wire import Report, State
+
+
+def said(
+    run: str, number: int = 0, state: State = "running", attempt: int = 0, **figures: int
+) -> Report:
+    """A report of one call, if nothing else is said."""
+    told = TaskFigures(**{"calls": 1, **figures})
+    return Report(b"", run.encode(), number, state, TaskName(1, 0, attempt), told)
+
+
+CASES: dict[str, list[tuple[int, Report | None, str]]] = {
+    "an attempt that fails and is repeated": [
+        (
+            1,
+            said("a", state="failed", rows_in=30, rows_out=20, calls=30, found=7),
+            "calls=30 calls_in_vain=30 tasks_failed=1 attempts_failed=1",
+        ),
+        (
+            2,
+            said("b", 0, "ended", 1, rows_in=50, rows_out=50, calls=51, retries=1, found=20),
+            (
+                "calls=81 retries=1 rows_in=50 rows_out=50 rows_done=50 found=20 calls_in_vain=30 "
+                "tasks_done=1 attempts_failed=1"
+            ),
+        ),
+    ],
+    "one that is silent is given up when a later one reports": [
+        (
+            1,
+            said("a", calls=5, rows_in=5, in_flight=5),
+            "calls=5 rows_in=5 in_flight=5 tasks_running=1",
+        ),
+        (2, said("b", 0, "ended", 1), "calls=6 calls_in_vain=5 tasks_done=1 attempts_failed=1"),
+    ],
+    "of two side by side the one that ends counts": [
+        (1, said("a", rows_in=9, calls=9), "calls=9 rows_in=9 rows_done=9 tasks_running=1"),
+        (2, said("b", attempt=1), "calls=10 calls_in_vain=9 tasks_running=1 attempts_failed=1"),
+        (
+            1,
+            said("a", 1, "ended", rows_in=20, calls=20),
+            "calls=21 calls_in_vain=20 tasks_running=1 attempts_failed=1",
+        ),
+        (
+            2,
+            None,
+            "calls=21 rows_in=20 rows_done=20 calls_in_vain=1 tasks_done=1 attempts_failed=1",
+        ),
+    ],
+    "one whose connection breaks is given up until it is heard of again": [
+        (1, said("a"), "calls=1 tasks_running=1"),
+        (1, None, "calls=1 calls_in_vain=1 tasks_failed=1 attempts_failed=1"),
+        (2, said("a", 1), "calls=1 tasks_running=1"),
+    ],
+    "what comes late by an old connection changes nothing": [
+        (1, said("a"), "calls=1 tasks_running=1"),
+        (2, said("a", 2, calls=3), "calls=3 tasks_running=1"),
+        (1, said("a", 1, calls=2), "calls=3 tasks_running=1"),
+        (1, None, "calls=3 tasks_running=1"),
+    ],
+    "two operators of one task stand side by side": [
+        (1, said("a", calls=2), "calls=2 tasks_running=1"),
+        (2, said("b", calls=3), "calls=5 tasks_running=2"),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_known_after_each_report(case: str) -> None:
+    """All counts that are not 0; no report is the end of a connection."""
+    tally = Tally()
+    for link, report, counts in CASES[case]:
+        if report is None:
+            tally.broken(link)
+        else:
+            tally.heard(link, report)
+        told = {name: getattr(tally.figures(), name) for name in _COUNTS}
+        assert " ".join(f"{name}={count}" for name, count in told.items() if count) == counts

@@ -1,0 +1,226 @@
+"""What is told of a job, where, and to where its tasks are asked to report."""
+
+import re
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import terminals
+from progress_reports import connected, message, wait
+from remains import wait_until
+from rich.console import Console
+from terminals import drawn, written
+
+from asyncwait.backends.spark.progress import Progress, TaskFigures, _bar
+from asyncwait.backends.spark.progress._reach import Reach, reach_of
+
+
+@pytest.fixture
+def log() -> Console:
+    """What is no terminal."""
+    return terminals.log()
+
+
+@pytest.fixture
+def terminal() -> Console:
+    """A terminal without colours."""
+    return terminals.terminal()
+
+
+# Where workers find the driver
+
+
+def context_of(master: str, **conf: str) -> Any:
+    """Stands for a SparkContext."""
+    told = {f"spark.driver.{name}": value for name, value in conf.items()}
+    return SimpleNamespace(master=master, getConf=lambda: told)
+
+
+def session_of(*args: str, **conf: str) -> Any:
+    """Stands for a SparkSession."""
+    return SimpleNamespace(sparkContext=context_of(*args, **conf))
+
+
+class RemoteSession:
+    """Stands for one of Spark Connect."""
+
+    __module__ = "pyspark.sql.connect.session"
+
+    def __init__(self, host: str) -> None:
+        self.client = SimpleNamespace(host=host)
+
+
+CLUSTER = "spark://m:7077"
+
+
+@pytest.mark.parametrize(
+    ("session", "reach"),
+    [
+        (session_of("local[2]", host="10.0.0.5"), Reach()),
+        (session_of(CLUSTER, host="10.0.0.5"), Reach("10.0.0.5", "10.0.0.5")),
+        (
+            session_of("k8s://m", host="driver.svc", bindAddress="0.0.0.0"),  # noqa: S104
+            Reach("0.0.0.0", "driver.svc"),  # noqa: S104
+        ),
+        (session_of(CLUSTER, host="[2001:db8::5]"), Reach(*2 * ("2001:db8::5",))),
+        (RemoteSession("127.0.0.1"), Reach(is_certain=False)),
+        (RemoteSession("no.such.host.invalid"), Reach(is_certain=False)),
+    ],
+    ids=["local", "cluster", "behind-a-service", "ipv6", "connect", "unknown-server"],
+)
+def test_workers_are_told_what_spark_tells_them(session: Any, reach: Reach) -> None:
+    """The host of the driver; a local master's workers are here."""
+    assert reach_of(session) == reach
+
+
+@pytest.mark.parametrize(
+    ("context", "session", "reach"),
+    [
+        (None, None, Reach()),
+        (context_of(CLUSTER, host="10.0.0.5"), None, Reach("10.0.0.5", "10.0.0.5")),
+        (None, RemoteSession("127.0.0.1"), Reach(is_certain=False)),
+    ],
+    ids=["none", "classic", "connect"],
+)
+def test_the_active_session_is_found(
+    context: Any, session: Any, reach: Reach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If PySpark was imported at all, and there is one."""
+    spark_context = SimpleNamespace(_active_spark_context=context)
+    spark_session = SimpleNamespace(getActiveSession=lambda: session)
+    modules = {
+        "pyspark": SimpleNamespace(SparkContext=spark_context),
+        "pyspark.sql.connect.session": SimpleNamespace(SparkSession=spark_session),
+    }
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)  # type: ignore[arg-type]
+
+    assert reach_of(None) == reach
+    for name in modules:
+        monkeypatch.delitem(sys.modules, name)
+    assert reach_of(None) == Reach()
+
+
+def test_an_address_that_can_t_be_had_is_replaced_by_loopback() -> None:
+    """The job runs all the same."""
+    session: Any = session_of(CLUSTER, host="192.0.2.1")
+    with Progress(session=session) as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended"))
+
+    assert progress.endpoint.host == "192.0.2.1"
+    assert progress.figures().reported
+
+
+# What is told
+
+
+def test_a_log_gets_one_line_at_the_end(log: Console, clock: Callable[[float], None]) -> None:
+    """If somebody wants it."""
+    for show in (None, True):
+        with Progress(3, show=show, console=log) as progress, connected(progress) as stream:
+            stream.sendall(message(progress, figures=TaskFigures(rows_in=3, in_flight=1)))
+            wait(progress, lambda figures: figures.reported)
+            clock(4.0)
+            stream.sendall(message(progress, number=1, state="ended"))
+            assert written(log) == ""
+        clock(0.0)
+
+    assert re.fullmatch(r"rows: 0 of 3 done in 4.0 s, .* 1 done\n", written(log))
+
+
+def test_a_bar_is_drawn_again_by_itself(
+    terminal: Console, clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, as time goes by, and on leaving, with the last figures."""
+    monkeypatch.setattr(_bar, "_EVERY", 0.001)
+    with Progress(200, console=terminal) as progress, connected(progress) as stream:
+        figures = TaskFigures(rows_in=50, in_flight=30, held=10, calls=51, retries=1)
+        stream.sendall(message(progress, figures=figures))
+        wait(progress, lambda figures: figures.reported)
+        clock(2.0)
+        for at, pace in ((2.0, "15.0/s"), (4.0, "7.5/s")):
+            clock(at)
+            wait_until(lambda pace=pace: f"30 of 200 rows, {pace}" in written(terminal))  # type: ignore[misc]
+        ended = TaskFigures(rows_in=200, calls=201, retries=1)
+        stream.sendall(message(progress, number=1, state="ended", figures=ended))
+
+    assert drawn(terminal)[0].startswith("tasks unknown")
+    assert drawn(terminal)[-1].startswith("200 of 200 rows, 50.0/s, ")
+    assert drawn(terminal)[-1].endswith(" tasks: 1 done 0:00:04")
+    assert written(terminal).endswith("\n\x1b[?25h")
+
+
+@pytest.mark.usefixtures("clock")
+def test_connect_says_that_its_workers_may_not_reach_the_client(terminal: Console) -> None:
+    """As long as none has reported."""
+    session: Any = RemoteSession("127.0.0.1")
+    with Progress(console=terminal, session=session) as progress:
+        pass
+
+    said = "workers may not reach 127.0.0.1"
+    assert said in drawn(terminal)[0]
+    assert said in progress.summary()
+    with Progress(session=session) as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended"))
+    assert said not in progress.summary()
+
+
+def test_a_bar_that_breaks_leaves_the_job_alone(
+    terminal: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning tells of it afterwards."""
+
+    def write(_: str) -> int:
+        raise OSError("gone")
+
+    def job() -> None:
+        with Progress(console=terminal):
+            monkeypatch.setattr(terminal.file, "write", write)
+
+    with pytest.warns(RuntimeWarning, match=r"broke off: OSError\('gone'\)$"):
+        job()
+
+
+class Output:
+    """Stands for a widget of a notebook."""
+
+    def __init__(self, shown: list[Any]) -> None:
+        self._shown = shown
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def clear_output(self, *, wait: bool) -> None:
+        """Show nothing any more."""
+        self._shown.clear()
+
+
+@pytest.mark.parametrize("has_widgets", [False, True])
+def test_a_notebook_is_drawn_in(monkeypatch: pytest.MonkeyPatch, *, has_widgets: bool) -> None:
+    """In a widget, or as a line at the end where there are none."""
+    shown: list[Any] = []
+    modules: dict[str, dict[str, Any] | None] = {
+        "IPython": {},
+        "IPython.display": {"display": shown.append},
+        "ipywidgets": {"Output": lambda: Output(shown)} if has_widgets else None,
+    }
+    for name, content in modules.items():
+        module = ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None)
+        vars(module).update(content or {})
+        monkeypatch.setitem(sys.modules, name, None if content is None else module)  # type: ignore[arg-type]
+
+    console = Console(force_jupyter=True, width=120)
+    with Progress(1, console=console) as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended", figures=TaskFigures(rows_in=1)))
+        wait(progress, lambda figures: figures.tasks_done == 1)
+
+    texts = [each._repr_mimebundle_((), ())["text/plain"] for each in shown]
+    (text,) = [text for text in texts if text]
+    assert re.search(r"1 of 1 .*tasks: 1 done", text)

@@ -1,0 +1,71 @@
+"""What `asyncwait journal` says, of a journal with files of each kind; and that journal."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+from uuid import UUID
+
+from click.testing import CliRunner
+
+from asyncwait.backends.journal import Journal, _compact, _local_writer, compact, key_of
+from asyncwait.backends.journal._commands import journal
+
+
+@contextmanager
+def numbered() -> Iterator[None]:
+    """Have files numbered one after the other."""
+    numbers = iter(range(1, 100))
+    with (
+        patch.object(_local_writer, "uuid4", lambda: UUID(int=next(numbers))),
+        patch.object(_compact, "uuid4", lambda: UUID(int=next(numbers))),
+    ):
+        yield
+
+
+def mixed(path: str) -> Path:
+    """Make a journal with files of each kind."""
+    made = Journal(path, "job", "1")
+    made.prepare()
+    _fill(made, "early", range(1200))
+    compact(path)
+    _fill(made, "late", (0, 1, 2000))
+    _fill(made, "torn", range(10))
+    (torn,) = Path(path).glob("torn-*")
+    end = torn.read_bytes().index(b"9/") + 2
+    torn.write_bytes(torn.read_bytes()[:end])
+    worse = Path(path, f"worse-{UUID(int=0).hex}.loose")
+    worse.write_bytes(b"x" * 500)
+    return worse
+
+
+def _fill(made: Journal, name: str, numbers: Iterator[int] | range | tuple[int, ...]) -> None:
+    with made.attempt(name) as attempt:
+        for number in numbers:
+            attempt.add(key_of(number), (b"%d/" % number).ljust(20 + number % 7, b"."))
+
+
+def told() -> str:
+    """Return what the commands say, one after the other."""
+    with TemporaryDirectory() as folder, numbered():
+        path, empty = f"{folder}/mixed", f"{folder}/empty"
+        worse = mixed(path)
+        Journal(empty, "job", "1", settings=(("zone", "UTC\n"),)).prepare()
+        steps: list[tuple[str, Callable[[], object]]] = [
+            (f"show {path}", str),
+            (f"show {path} --json", str),
+            (f"compact {path}", worse.unlink),
+            (f"compact {path}", str),
+            (f"compact {path} --json", str),
+            (f"show {empty}", str),
+            (f"show {folder}/nowhere", str),
+            (f"compact {folder}/nowhere", str),
+        ]
+        return "\n".join(_said(line, then) for line, then in steps).replace(folder, "FOLDER")
+
+
+def _said(line: str, then: Callable[[], object]) -> str:
+    done = CliRunner().invoke(journal, line.split())
+    then()
+    return f"$ asyncwait journal {line}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"

@@ -1,0 +1,36 @@
+"""What is told of the progress of a Spark job, with figures of each kind."""
+
+from collections.abc import Iterator
+
+from msgspec import convert
+
+from asyncwait.backends.spark.progress import JobFigures
+from asyncwait.backends.spark.progress._words import last_line, line, summary
+
+JOBS = {
+    "of which nothing is known": {},
+    "with little to tell": {
+        "rows_in": 1, "rows_out": 1, "rows_done": 1, "calls": 1, "errors": 1, "tasks_done": 1,
+        "reported": True, "seconds": 2,
+    },
+    "with much to tell": {
+        "rows_in": 4_200, "rows_out": 3_900, "rows_done": 4_000, "found": 900, "in_flight": 200,
+        "calls": 5_120, "calls_in_vain": 1_020, "retries": 100, "timeouts": 3,
+        "failures_handled": 2, "abandoned": 1, "errors": 4, "tasks_running": 2, "tasks_done": 5,
+        "tasks_failed": 1, "attempts_failed": 2, "reported": True, "total": 5_000,
+        "seconds": 62.04, "rows_per_second": 64.5, "seconds_left": 75.5,
+    },
+}  # fmt: skip
+
+
+def told() -> str:
+    """Return the line of a bar, the line of a log, and the summary of each."""
+    return "\n".join(_told())
+
+
+def _told() -> Iterator[str]:
+    for name, known in JOBS.items():
+        figures = convert(known, JobFigures)
+        yield f"# A job {name}\n"
+        for tell in (line, last_line, summary):
+            yield f"{tell(figures, 'none has reported')}\n"

@@ -1,0 +1,30 @@
+"""Consoles of rich, and what was written on them."""
+
+import io
+import re
+
+from rich.console import Console
+
+
+def terminal(width: int = 120) -> Console:
+    """Make a terminal without colours."""
+    return Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+
+
+def log(width: int = 120) -> Console:
+    """Make what is no terminal."""
+    return Console(file=io.StringIO(), force_terminal=False, width=width)
+
+
+def written(console: Console) -> str:
+    """Return what was written, as it was."""
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def drawn(console: Console) -> list[str]:
+    """Return each picture of a bar, and each line above it: without the bar itself."""
+    text = re.sub(r"\x1b\[[?0-9]*[a-zA-Z]", "", written(console))
+    lines = (re.sub("[━╸╺ ]+", " ", line).strip() for line in re.split("[\r\n]+", text))
+    return [line for line in lines if line]
