@@ -125,11 +125,7 @@ def _of_records(retry: Retry, *, single: bool) -> Retry:
 
 
 class OfRecords:
-    """A function of values as one whose values are records, and so are its results.
-
-    Args:
-        single: it is to give the one result instead.
-    """
+    """A function of values as one whose values are records, and so are its results."""
 
     def __init__(self, fn: Any, *, single: bool) -> None:
         parts = FunctionParts.of(fn)
