@@ -16,14 +16,8 @@ from asyncwait.conformance.timeline._chart import (
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import draw_svg, svg_of, write_svg
 from asyncwait.conformance.timeline._svg_style import PATTERNS, STYLE
-from asyncwait.conformance.timeline._text import draw_lanes, text_of
-from asyncwait.conformance.timeline._words import (
-    MARK,
-    ending_of,
-    how_ended,
-    show,
-    values,
-)
+from asyncwait.conformance.timeline._text import draw_lanes
+from asyncwait.conformance.timeline._words import MARK, ending_of, how_ended, show, values
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -48,7 +42,6 @@ __all__ = [
     "lay_out",
     "show",
     "svg_of",
-    "text_of",
     "values",
     "write_svg",
 ]
