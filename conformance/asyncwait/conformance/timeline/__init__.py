@@ -1,18 +1,6 @@
 """Timelines: a lane for each record, as data, as text, and as a picture."""
 
-from asyncwait.conformance.timeline._chart import (
-    Chart,
-    Column,
-    Lane,
-    LaneKind,
-    Mark,
-    MarkKind,
-    Span,
-    SpanKind,
-    Timeline,
-    Vertical,
-    VerticalKind,
-)
+from asyncwait.conformance.timeline._chart import Lane, Timeline
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import draw_svg, svg_of, write_svg
 from asyncwait.conformance.timeline._svg_style import PATTERNS, STYLE
@@ -24,17 +12,8 @@ __all__ = [
     "MARK",
     "PATTERNS",
     "STYLE",
-    "Chart",
-    "Column",
     "Lane",
-    "LaneKind",
-    "Mark",
-    "MarkKind",
-    "Span",
-    "SpanKind",
     "Timeline",
-    "Vertical",
-    "VerticalKind",
     "draw_lanes",
     "draw_svg",
     "ending_of",
