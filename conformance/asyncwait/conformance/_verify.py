@@ -25,13 +25,7 @@ from asyncwait.conformance.running import (
     lost,
     open_backend,
 )
-from asyncwait.conformance.verdict import (
-    Case,
-    Tally,
-    Verdict,
-    causes_of,
-    conclude,
-)
+from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, areas, rules
 from asyncwait.spec.rules import rules as all_rules

@@ -8,13 +8,7 @@ from typing import Any, TypeAlias
 from asyncwait.backends.flink._jvm import java
 from asyncwait.backends.flink._surroundings import proxy
 from asyncwait.backends.flink._turns import Turns
-from asyncwait.backends.flink._values import (
-    Collection,
-    Result,
-    Tokens,
-    java_collection,
-    java_null,
-)
+from asyncwait.backends.flink._values import Collection, Result, Tokens, java_collection, java_null
 from asyncwait.spec import Record
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (

@@ -15,14 +15,7 @@ from msgspec.structs import replace
 from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.running._backend import require_trio
 from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, OperatorError, Record, Retry
-from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
-    Capability,
-    Handler,
-    Scenario,
-    Step,
-    Trace,
-)
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Handler, Scenario, Step, Trace
 from asyncwait.toolkit import FunctionParts, is_collection
 
 OF_ELEMENTS = frozenset(

@@ -14,14 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Number,
-    Record,
-    Snapshot,
-)
+from asyncwait.spec._elements import Barrier, Element, LatencyMarker, Number, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._limits import (
     LIMITS,

@@ -1,12 +1,6 @@
 """The checks of the mailbox: one for each rule, pure functions of a history."""
 
-from asyncwait.conformance.mailbox.checks import (
-    _asking,
-    _batches,
-    _ending,
-    _loop,
-    _sending,
-)
+from asyncwait.conformance.mailbox.checks import _asking, _batches, _ending, _loop, _sending
 from asyncwait.conformance.mailbox.checks._check import MAILBOX_CHECKS, MailboxCheck
 from asyncwait.spec.exports import claim_exports
 

@@ -3,11 +3,7 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import Finding
-from asyncwait.conformance.mailbox._history import (
-    Execution,
-    MailboxHistory,
-    sees,
-)
+from asyncwait.conformance.mailbox._history import Execution, MailboxHistory, sees
 from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import OWNER
 
