@@ -118,11 +118,7 @@ class Coverage(Struct, frozen=True):
 
 
 def verify(
-    name: str,
-    plan: Coverage,
-    progress: Progress = lambda *_: None,
-    *,
-    terms: Terms | None = None,
+    name: str, plan: Coverage, progress: Progress = lambda *_: None, *, terms: Terms | None = None
 ) -> Verdict:
     """Hold a backend to the specification.
 

@@ -85,13 +85,7 @@ class CalledFunction:
     """Calls the user's function for Flink, which has its own thread: the calls are on the loop."""
 
     def __init__(
-        self,
-        parts: FunctionParts,
-        tokens: Tokens,
-        turns: Turns,
-        spawn: Spawn,
-        *,
-        forgets: bool,
+        self, parts: FunctionParts, tokens: Tokens, turns: Turns, spawn: Spawn, *, forgets: bool
     ) -> None:
         self.parts = parts
         self._forgets = forgets

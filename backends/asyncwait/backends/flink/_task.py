@@ -147,12 +147,7 @@ class FlinkTask(ForeignTask):
     ) -> None:
         super().__init__(parts, config, stored)
         self._flink = FlinkSide(
-            config,
-            function,
-            self.loop,
-            timers=self.timers,
-            spawn=self.spawn,
-            look=self.look,
+            config, function, self.loop, timers=self.timers, spawn=self.spawn, look=self.look
         )
         self._is_begun = False
         self.connect(parts, elements, self._flink, self._flink.function)

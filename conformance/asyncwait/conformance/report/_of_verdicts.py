@@ -58,9 +58,7 @@ def report_of(
 
 
 def header_of(
-    created: str,
-    left_out: Mapping[str, str] = MappingProxyType({}),
-    backends: Iterable[str] = (),
+    created: str, left_out: Mapping[str, str] = MappingProxyType({}), backends: Iterable[str] = ()
 ) -> Header:
     """Return the header of a report that this machine writes."""
     own, machine = version("asyncwait"), platform.platform()

@@ -371,10 +371,7 @@ def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
         InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
     """
     scenarios: tuple[Scenario, ...] = decoded(
-        data,
-        tuple[Scenario, ...],
-        "the scenarios break their schema",
-        "the scenarios are not JSON",
+        data, tuple[Scenario, ...], "the scenarios break their schema", "the scenarios are not JSON"
     )
     return scenarios
 
