@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
-from journals import find_all
+from journals import entries, fill, find_all, found
 
 from asyncwait.backends.journal import (
     Journal,
@@ -27,7 +27,7 @@ Mutation: TypeAlias = Callable[[Random, bytes, list[bytes]], bytes]
 
 
 @pytest.fixture
-def parts(on_disk: Journal, tmp_path: Path, entries: Any, fill: Any) -> tuple[Files, Files, Files]:
+def parts(on_disk: Journal, tmp_path: Path) -> tuple[Files, Files, Files]:
     """Files of a journal, of a second one of the same job, and of a foreign one."""
     fill(on_disk, entries(*range(12)), name="old")
     compact(on_disk.path)
@@ -143,7 +143,6 @@ MUTATIONS: tuple[Mutation, ...] = (
 def test_no_damage_makes_a_wrong_payload(
     on_disk: Journal,
     parts: tuple[Files, Files, Files],
-    entries: Any,
     monkeypatch: pytest.MonkeyPatch,
     mutate: Mutation,
     *,
@@ -197,7 +196,7 @@ def cuts(data: bytes) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("kind", ["old", "sealed", "killed"])
 def test_a_file_may_end_at_any_byte(
-    on_disk: Journal, parts: tuple[Files, Files, Files], entries: Any, found: Any, kind: str
+    on_disk: Journal, parts: tuple[Files, Files, Files], kind: str
 ) -> None:
     """All entries before that place are found, the one in which it lies is counted; no error."""
     files = parts[0]
@@ -217,7 +216,7 @@ def test_a_file_may_end_at_any_byte(
 
 
 def test_what_stands_behind_a_damaged_entry_is_dropped(
-    on_disk: Journal, parts: tuple[Files, Files, Files], entries: Any, found: Any
+    on_disk: Journal, parts: tuple[Files, Files, Files]
 ) -> None:
     """Of a file without an index; with one, the others are still found."""
     files = parts[0]
@@ -235,9 +234,7 @@ def test_what_stands_behind_a_damaged_entry_is_dropped(
         assert (told.entries, told.keys, told.torn) == (left, left, 1)
 
 
-def test_a_merged_file_with_a_damaged_index_loses_nothing(
-    on_disk: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_a_merged_file_with_a_damaged_index_loses_nothing(on_disk: Journal) -> None:
     """It is read through."""
     some = entries(*range(50))
     fill(on_disk, some)
@@ -254,9 +251,7 @@ def test_a_merged_file_with_a_damaged_index_loses_nothing(
     assert summary(on_disk.path).merged[0].name != name
 
 
-def test_a_file_without_a_header_is_refused_by_name(
-    on_disk: Journal, entries: Any, fill: Any
-) -> None:
+def test_a_file_without_a_header_is_refused_by_name(on_disk: Journal) -> None:
     """Nobody deletes by himself what may have cost much."""
     fill(on_disk, entries(1, 2, 3))
     ((name, data),) = files_of(on_disk).items()
@@ -268,9 +263,7 @@ def test_a_file_without_a_header_is_refused_by_name(
         assert str(caught.value).startswith(f"{on_disk.path}/{name} ")
 
 
-def test_a_file_that_ends_in_its_header_is_passed_over(
-    on_disk: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_a_file_that_ends_in_its_header_is_passed_over(on_disk: Journal) -> None:
     """It holds nothing; and it goes when files are merged."""
     some = entries(1, 2, 3)
     fill(on_disk, some)
@@ -284,9 +277,7 @@ def test_a_file_that_ends_in_its_header_is_passed_over(
     assert (compact(on_disk.path).files, summary(on_disk.path).torn) == (1, 0)
 
 
-def test_a_file_of_another_version_is_refused_by_name(
-    on_disk: Journal, entries: Any, fill: Any, tmp_path: Path
-) -> None:
+def test_a_file_of_another_version_is_refused_by_name(on_disk: Journal, tmp_path: Path) -> None:
     """Somebody has copied it here; one of other settings, too."""
     for number, (other, differs) in enumerate(
         [
@@ -308,9 +299,7 @@ def test_a_file_of_another_version_is_refused_by_name(
         assert caught.value.differs == differs
 
 
-def test_other_files_in_the_folder_are_left_alone(
-    on_disk: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_other_files_in_the_folder_are_left_alone(on_disk: Journal) -> None:
     """They are nobody's business here."""
     some = entries(1, 2, 3)
     fill(on_disk, some)
