@@ -258,21 +258,6 @@ def test_on_result_is_given_what_the_function_gives() -> None:
     assert (calls.count(3), seen.count({"twice": 6})) == (3, 2)
 
 
-def test_on_error_of_a_retry_is_asked_for_errors_alone() -> None:
-    """Classes or a function say which."""
-    calls: list[int] = []
-
-    async def fn(value: int) -> tuple[int]:
-        calls.append(value)
-        if calls.count(value) < 2:
-            raise LookupError
-        return (2 * value,)
-
-    assert enriched(fn, retry=Retry(initial=0.001, on_error=LookupError)) == EXPECTED
-    calls.clear()
-    assert enriched(fn, retry=Retry(initial=0.001, on_error=lambda _: True)) == EXPECTED
-
-
 def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
     """All NaN are one key, as they are to Spark, at any depth; and so is null."""
     running: list[str] = []
