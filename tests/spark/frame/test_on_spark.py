@@ -424,7 +424,7 @@ def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> Non
         ordered_wait(spark.session.range(1), twice, "n long", journal=str(tmp_path / "journal"))
 
 
-AS_TEXT = ("'1.5'", "1.5BD", "1.50BD", "1.5D", "float('1.5')", "1", "1L", "true", "x'00'")
+AS_TEXT = ("1.5BD", "1.50BD", "1.5D", "float('1.5')", "1", "1L", "true", "x'00'")
 AT = ("date'2026-01-02'", "timestamp_ntz'2026-01-02'", "timestamp'2026-01-02'", "'2026-01-02'")
 SPANS = ("interval '1' day", "'P1D'", "time'03:04:05'", "'03:04:05'")
 
@@ -449,7 +449,7 @@ def test_inputs_and_settings_that_differ_share_no_result(
         options |= {"columns": columns, "carry": [], "journal": journal}
         return ordered_wait(df, called, schema, **options).collect()
 
-    expressions = (*AS_TEXT, *AT, *SPANS)
+    expressions = (*AT, *SPANS, *AS_TEXT)  # none of the type of the one before it
     for number, expression in enumerate(expressions):
         shutil.rmtree(path, ignore_errors=True)
         first = run(expression)
