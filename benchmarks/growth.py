@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from _machine import machine
+from _page import markdown, shown
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from asyncwait.backends.pool import key_ordered_wait, open_operator, ordered_wait
 from asyncwait.conformance.harness import SpinWatch, run_virtual
@@ -161,7 +161,7 @@ def main() -> None:
     }
     peaks = [_peak(MEMORY_RECORDS * times, arguments.runs) for times in (1, 10)]
     rows = [_row(name, each) for name, each in costs.items()]
-    Console().print(_table(rows))
+    Console().print(shown(HEAD, rows))
     told = _memory(peaks)
     Console().print(told)
     if arguments.page:
@@ -200,13 +200,6 @@ def _row(name: str, costs: list[float]) -> tuple[str, ...]:
 HEAD = ("what grows", "x1 is", *(f"x{times}, us a record" for times in TIMES))
 
 
-def _table(rows: list[tuple[str, ...]]) -> Table:
-    table = Table(*HEAD)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
 def _memory(peaks: list[float]) -> str:
     less, more = peaks
     return (
@@ -216,16 +209,14 @@ def _memory(peaks: list[float]) -> str:
 
 
 def _page(rows: list[tuple[str, ...]], memory: str) -> str:
-    lines = [HEAD, ("---",) * len(HEAD), *rows]
-    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"""# What grows
 
 Measured by `python benchmarks/growth.py`; {machine()}.
 Processor time of the pool on a virtual clock, with Python's garbage collector off unless a row says
-otherwise: the collector visits every object that is in flight again and again, in any operator. With
-ten thousand calls in flight you may want to raise `gc.set_threshold()`.
+otherwise: the collector visits every object in flight again and again, in any operator. With ten
+thousand calls in flight you may want to raise `gc.set_threshold()`.
 
-{table}
+{markdown(HEAD, rows)}
 {memory}
 """
 

@@ -22,10 +22,21 @@ import uvloop
 from _bounds import in_order
 from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, tail
 from _machine import machine
-from _page import write
+from _page import shown, write
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
+
+PAGE = """# What a record costs
+
+Medians of {rounds} rounds of `python benchmarks/in_process.py`, which measures the pool beside
+floors and peers in one process; {machine}.
+
+W0: the call returns at once. W1: it lets the loop turn once. W2: it takes a millisecond. W3: the
+same, and one in a hundred fifty times as long. There are 100 calls at a time, or as many as the
+name says. For W0 and W1 it is processor time; a timeout is one of 10 s, which never passes.
+
+![What records cost]({picture})
+"""
 
 Costs = Mapping[str, float]
 """Microseconds a record, by flow, in one round."""
@@ -131,8 +142,10 @@ def main() -> None:
     rounds = [_round(flows, f"round {n + 1}") for n in range(arguments.runs)]
     costs = {name: [each[name] for each in rounds] for name in rounds[0]}
     figures = [_figure(row, rounds) for row in rows]
-    console.print(_costs(costs))
-    console.print(_figures(figures))
+    flows_head, flow_rows = ("flow", "us a record", "from", "to"), _costs(costs)
+    figures_head = ("figure", "is", "must", "aim", "reached")
+    console.print(shown(flows_head, flow_rows))
+    console.print(shown(figures_head, figures))
     if arguments.json:
         _write_json(arguments.json, rounds)
     if arguments.plot:
@@ -140,7 +153,9 @@ def main() -> None:
 
         draw({name: statistics.median(each) for name, each in costs.items()}, arguments.plot)
     if arguments.page:
-        write(arguments.page, arguments.plot.name, machine(), costs, figures)
+        told = {"rounds": len(rounds), "machine": machine(), "picture": arguments.plot.name}
+        tables = (figures_head, figures), (flows_head, flow_rows)
+        write(arguments.page, PAGE.format(**told), *tables)
 
 
 def _needed(rows: Iterable[Row]) -> dict[str, Flow]:
@@ -179,18 +194,11 @@ def _run(flow: Flow, count: int) -> None:
         run(flow.run(count))
 
 
-def _costs(costs: Mapping[str, list[float]]) -> Table:
-    table = Table("flow", "us a record", "from", "to")
-    for name, each in costs.items():
-        table.add_row(name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each))))
-    return table
-
-
-def _figures(figures: Iterable[Sequence[str]]) -> Table:
-    table = Table("figure", "is", "must", "aim", "")
-    for row in figures:
-        table.add_row(*row)
-    return table
+def _costs(costs: Mapping[str, list[float]]) -> list[tuple[str, ...]]:
+    return [
+        (name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each))))
+        for name, each in costs.items()
+    ]
 
 
 def _figure(row: Row, rounds: list[dict[str, float]]) -> Sequence[str]:

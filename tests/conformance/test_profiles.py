@@ -32,8 +32,8 @@ def core_with(mode: str) -> StreamBackend:
     return stream_backend(refusing(*lacked), profiles=[mode])
 
 
-# On real time a run takes as long as it says. No rule needs that capability, and the tests of the
-# threads play so; see `tests/threads/test_in_real_time.py`.
+# On real time a run takes as long as it says. No rule needs that capability, and the verdict on
+# threads plays so.
 PARTIAL: dict[str, Callable[[], StreamBackend]] = {
     **{name: each for name, each in family().items() if not name.endswith("-virtual-time")},
     "core-ordered": lambda: core_with("ordered"),

@@ -118,51 +118,91 @@ def test_without_timeouts_a_call_does_at_its_deadline_what_its_handler_would(
     assert Capability.TIMEOUTS.without(scenario) == Scenario(plans=(Plan("a", (step, answers)),))
 
 
-def test_without_timeouts_a_deadline_that_nobody_handles_is_an_error_of_the_call() -> None:
-    """It fails the operator in the same instant; the handler of the plan is none's."""
-    plan = Plan("a", (Step("never"),), Handler("reply", ("late",)))
+FAILING = (Step("raise", 40, error="ValueError"), Step("misreturn", error="none"))
+INSTEAD, LATE = Handler("reply", ("a?",)), Handler("reply", ("late",))
+AGAIN, RETRY = Step("raise", error="ValueError"), PlannedRetry(on_error="some")
+TWICE = Step(after=40, results=("a",), thread=True, twice=True)
+CARRIED = Timed(40, Snapshot(2, (Watermark(1),)))
+BARRIERS = (Timed(0, Barrier(1)), Timed(0, Snapshot(2)))
+ASKED = (SnapshotRequest(0, 1),)
+STORED = (Record("c"), Watermark(1))
 
-    without = Capability.TIMEOUTS.without(Scenario(timeout=80, plans=(plan,)))
-
-    assert without == Scenario(plans=(Plan("a", (Step("raise", 80),)),))
-
-
-def test_without_a_failure_handler_a_call_gives_what_that_would() -> None:
-    """At a deadline, too; what the handler lets fail, fails, and so does what is repeated."""
-    failing = (Step("raise", 40, error="ValueError"), Step("misreturn", error="none"))
-    instead, late = Handler("reply", ("a?",)), Handler("reply", ("late",))
-    scenario = Scenario(
-        timeout=80,
-        handled=True,
-        failures_handled=True,
-        plans=(
-            Plan("a", failing, Handler("none"), instead),
-            Plan("b", (Step("never"),), late, instead),
-            Plan("c", failing, failure=Handler("raise")),
+WITHOUT: dict[str, tuple[Capability, Scenario, Scenario]] = {
+    "a deadline that nobody handles is an error of the call": (
+        Capability.TIMEOUTS,
+        Scenario(timeout=80, plans=(Plan("a", (Step("never"),), LATE),)),
+        Scenario(plans=(Plan("a", (Step("raise", 80),)),)),
+    ),
+    "a call gives what its failure handler would; what that lets fail, fails": (
+        Capability.FAILURE_HANDLER,
+        Scenario(
+            timeout=80,
+            handled=True,
+            failures_handled=True,
+            plans=(
+                Plan("a", FAILING, Handler("none"), INSTEAD),
+                Plan("b", (Step("never"),), LATE, INSTEAD),
+                Plan("c", FAILING, failure=Handler("raise")),
+            ),
         ),
-    )
-
-    assert Capability.FAILURE_HANDLER.without(scenario) == Scenario(
-        timeout=80,
-        handled=True,
-        plans=(
-            Plan("a", (Step(after=40, results=("a?",)), Step(results=("a?",))), instead),
-            Plan("b", (Step("never"),), late),
-            Plan("c", failing),
+        Scenario(
+            timeout=80,
+            handled=True,
+            plans=(
+                Plan("a", (Step(after=40, results=("a?",)), Step(results=("a?",))), INSTEAD),
+                Plan("b", (Step("never"),), LATE),
+                Plan("c", FAILING),
+            ),
         ),
-    )
+    ),
+    "what is repeated is still repeated": (
+        Capability.FAILURE_HANDLER,
+        Scenario(
+            retry=RETRY,
+            failures_handled=True,
+            plans=(Plan("a", (AGAIN, Step("raise")), failure=INSTEAD),),
+        ),
+        Scenario(retry=RETRY, plans=(Plan("a", (AGAIN, Step(results=("a?",)))),)),
+    ),
+    "a function without callbacks answers once, from a thread or not": (
+        Capability.CALLBACKS,
+        Scenario(form="callback", plans=(Plan("a", (TWICE,)),)),
+        Scenario(plans=(Plan("a", (replace(TWICE, twice=False),)),)),
+    ),
+    "records and barriers are left, also of what is stored; what is carried along stays": (
+        Capability.EVENT_TIME,
+        Scenario(inputs=(A, *FENCES, CARRIED), restore=Snapshot(1, STORED)),
+        Scenario(inputs=(A, CARRIED), restore=Snapshot(1, STORED[:1])),
+    ),
+    "nobody asks for a snapshot, and a crash goes on from the beginning": (
+        Capability.SNAPSHOTS,
+        Scenario(inputs=(A, *BARRIERS, B), requests=ASKED, crashes=(Crash(5),)),
+        Scenario(inputs=(A, B), crashes=(Crash(5),)),
+    ),
+    "what was stored is read first, and the run is not torn down": (
+        Capability.RESTORE,
+        Scenario(inputs=(B,), crashes=(Crash(5),), restore=Snapshot(1, STORED)),
+        Scenario(inputs=(*(Timed(0, each) for each in STORED), B)),
+    ),
+    "everything is there at once, and so is the end": (
+        Capability.TIMED_INPUT,
+        Scenario(inputs=(A, B), source_ends_at=120),
+        Scenario(inputs=(A, Timed(0, Record("b")))),
+    ),
+    "only what is on demand goes": (
+        Capability.ON_DEMAND_SNAPSHOT,
+        Scenario(inputs=BARRIERS, requests=ASKED),
+        Scenario(inputs=BARRIERS),
+    ),
+}
 
 
-def test_without_a_failure_handler_what_is_repeated_is_still_repeated() -> None:
-    """Only the last word of a record is spoken by its handler."""
-    retry, failing = PlannedRetry(on_error="some"), Step("raise", error="ValueError")
-    plan = Plan("a", (failing, Step("raise")), failure=Handler("reply", ("a?",)))
-    scenario = Scenario(retry=retry, failures_handled=True, plans=(plan,))
+@pytest.mark.parametrize("what", WITHOUT)
+def test_without_a_capability_a_scenario_is_as_telling_as_it_was(what: str) -> None:
+    """As far as that goes."""
+    capability, scenario, without = WITHOUT[what]
 
-    without = Capability.FAILURE_HANDLER.without(scenario)
-
-    answers = (failing, Step(results=("a?",)))
-    assert without == Scenario(retry=retry, plans=(Plan("a", answers),))
+    assert capability.without(scenario) == without
 
 
 def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
@@ -205,63 +245,6 @@ def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
         without = Capability(name).without(scenario)
         assert without == Scenario(retry=retry, plans=(Plan("a", kept),))
         assert Capability(name).without(without) is without
-
-
-def test_without_callbacks_a_function_answers_once() -> None:
-    """As a coroutine function, from a thread or not."""
-    step = Step(after=40, results=("a",), thread=True, twice=True)
-    scenario = Scenario(form="callback", plans=(Plan("a", (step,)),))
-
-    without = Capability.CALLBACKS.without(scenario)
-
-    assert without == Scenario(plans=(Plan("a", (replace(step, twice=False),)),))
-
-
-def test_without_event_time_records_and_barriers_are_left() -> None:
-    """Also of what is stored; what a barrier carries along is nobody's to change."""
-    carried = Timed(40, Snapshot(2, (Watermark(1),)))
-    scenario = Scenario(
-        inputs=(A, *FENCES, carried), restore=Snapshot(1, (Record("c"), Watermark(1)))
-    )
-
-    without = Capability.EVENT_TIME.without(scenario)
-
-    assert without == Scenario(inputs=(A, carried), restore=Snapshot(1, (Record("c"),)))
-
-
-def test_without_snapshots_nobody_asks_for_one() -> None:
-    """A crash goes on from the beginning."""
-    barriers = (Timed(0, Barrier(1)), Timed(0, Snapshot(2)))
-    scenario = Scenario(
-        inputs=(A, *barriers, B), requests=(SnapshotRequest(0, 1),), crashes=(Crash(5),)
-    )
-
-    assert Capability.SNAPSHOTS.without(scenario) == Scenario(inputs=(A, B), crashes=(Crash(5),))
-
-
-def test_without_restore_what_was_stored_is_read_first() -> None:
-    """And the run is not torn down."""
-    stored = (Record("c"), Watermark(1))
-    scenario = Scenario(inputs=(B,), crashes=(Crash(5),), restore=Snapshot(1, stored))
-
-    without = Capability.RESTORE.without(scenario)
-
-    assert without == Scenario(inputs=(Timed(0, stored[0]), Timed(0, stored[1]), B))
-
-
-def test_without_timed_input_everything_is_there_at_once() -> None:
-    """And so is the end."""
-    without = Capability.TIMED_INPUT.without(Scenario(inputs=(A, B), source_ends_at=120))
-
-    assert without == Scenario(inputs=(A, Timed(0, Record("b"))))
-
-
-def test_without_requests_barriers_are_left() -> None:
-    """Only what is on demand goes."""
-    inputs = (Timed(0, Barrier(1)),)
-    scenario = Scenario(inputs=inputs, requests=(SnapshotRequest(0, 1),))
-
-    assert Capability.ON_DEMAND_SNAPSHOT.without(scenario) == Scenario(inputs=inputs)
 
 
 def test_who_declares_nothing_has_everything() -> None:

@@ -28,15 +28,8 @@ def records_of(elements: tuple[Stored, ...]) -> Counter[int]:
     return Counter(element.value for element in elements if isinstance(element, Record))
 
 
-def test_records_are_dealt_in_turn() -> None:
-    """Each part gets its share, in input order."""
-    parts = split_snapshot(Snapshot(3, records("a", "b", "c", "d", "e")), 2)
-
-    assert parts == (Snapshot(3, records("a", "c", "e")), Snapshot(3, records("b", "d")))
-
-
-def test_fences_go_to_every_part_and_stay_in_their_places() -> None:
-    """In each part a fence still separates the records that it separated."""
+def test_records_are_dealt_in_turn_and_fences_to_every_part() -> None:
+    """Each part gets its share in input order, and fences separate what they separated."""
     before, after = Watermark(5), WatermarkStatus(True)
     snapshot = Snapshot(3, (*records("a", "b"), before, *records("c"), after, *records("d")))
 
@@ -66,16 +59,11 @@ def test_what_speaks_of_one_operator_is_left_out() -> None:
     assert merge_snapshots([snapshot]) == Snapshot(3, records("a"))
 
 
-@pytest.mark.parametrize(
-    ("parts", "shown"),
-    [(0, "0 (int)"), (-2, "-2 (int)"), (1.0, "1.0 (float)"), (True, "True (bool)")],
-)
-def test_a_wrong_number_of_parts_is_refused(parts: Any, shown: str) -> None:
+@pytest.mark.parametrize("parts", [0, -2, 1.0, True])
+def test_a_wrong_number_of_parts_is_refused(parts: Any) -> None:
     """There is no snapshot for no operator."""
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=f"^parts must be .* got {parts} "):
         split_snapshot(Snapshot(3), parts)
-
-    assert str(caught.value) == f"parts must be a whole number >= 1, got {shown}"
 
 
 def test_joining_takes_the_minimum_watermark() -> None:
@@ -97,40 +85,22 @@ def test_joining_takes_the_minimum_watermark() -> None:
     )
 
 
-def test_a_watermark_that_a_part_has_not_reached_is_left_out() -> None:
-    """A later one will say it, and this one would be a lie."""
+def test_what_is_for_no_part_to_say_is_left_out_when_joining() -> None:
+    """A watermark that another one has not reached, and whether the stream is idle."""
     ahead = Snapshot(3, (*records("a"), Watermark(5), *records("b")))
-
-    assert merge_snapshots([ahead, Snapshot(3)]).in_flight == records("a", "b")
-
-
-def test_equal_watermarks_become_one() -> None:
-    """Each part has its own copy of what was one watermark."""
-    snapshot = Snapshot(3, (*records("a", "b"), Watermark(5), *records("c", "d")))
-
-    merged = merge_snapshots(split_snapshot(snapshot, 2))
-
-    assert merged == snapshot
-
-
-def test_statuses_are_left_out_when_joining() -> None:
-    """Whether the joined stream is idle is not for one part to say."""
     idle = Snapshot(3, (*records("a"), WatermarkStatus(True), Watermark(5)))
 
+    assert merge_snapshots([ahead, Snapshot(3)]).in_flight == records("a", "b")
     assert merge_snapshots([idle]).in_flight == (*records("a"), Watermark(5))
 
 
 @pytest.mark.parametrize(
-    ("snapshots", "shown"), [([], "[]"), ([Snapshot(3), Snapshot(4)], "[3, 4]")]
+    ("snapshots", "shown"), [([], r"\[\]"), ([Snapshot(3), Snapshot(4)], r"\[3, 4\]")]
 )
 def test_only_snapshots_of_one_checkpoint_are_joined(snapshots: list[Snapshot], shown: str) -> None:
     """Anything else would mix two moments."""
-    with pytest.raises(InvalidConfig) as caught:
+    with pytest.raises(InvalidConfig, match=f"^snapshots must be .* got {shown} "):
         merge_snapshots(snapshots)
-
-    assert str(caught.value) == (
-        f"snapshots must be one or more of a single checkpoint, got {shown} (list)"
-    )
 
 
 @given(IN_FLIGHT, st.integers(1, 4))

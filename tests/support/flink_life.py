@@ -19,7 +19,7 @@ from asyncwait.backends.flink._operator import FlinkOperator, Settings
 from asyncwait.backends.flink._state import written_state
 from asyncwait.backends.flink._surroundings import proxy
 from asyncwait.backends.flink._turns import Turns
-from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Barrier, Element, Record, Stored, Watermark, WatermarkStatus
 
 _BY_A_TIMER = "Caught exception while processing timer."
 
@@ -53,6 +53,21 @@ class FlinkLife:
         return self._turns.waits_for == "mail" and not self.has_failed
 
     @property
+    def blocked_on(self) -> str | None:
+        """What it is blocked on, if it is."""
+        return self.busy_with if self.is_blocked else None
+
+    @property
+    def takes_input(self) -> bool:
+        """Whether nothing has to be held upstream."""
+        return not self.is_blocked
+
+    @property
+    def left(self) -> Entry:
+        """What else is noted at the end."""
+        return {"mails": self.mails, "timers": len(self.clock)}
+
+    @property
     def mails(self) -> int:
         """How many mails wait."""
         return int(self._operator.mailbox.size())
@@ -67,7 +82,7 @@ class FlinkLife:
 
     # What is done to it
 
-    def begin(self, stored: tuple[Stored, ...] | None = None) -> bool:
+    async def begin(self, stored: tuple[Stored, ...] | None = None) -> bool:
         """Make the operator, and open it; return whether it could be made."""
 
         def begin() -> None:
@@ -95,14 +110,13 @@ class FlinkLife:
             written_state(stored, self._token) if stored else None,  # type: ignore[arg-type]
         )
 
-    def process(self, element: Record | Watermark | WatermarkStatus) -> None:
-        """Have it process an element of the input."""
-        self._do("put", lambda: self._operator.process(element, self._token))
-
-    def snapshot(self) -> None:
-        """Have it take a snapshot."""
-        meaning = self._records.__getitem__
-        self._do("put", lambda: self._notes.snapshot(self._operator.snapshot(meaning)))
+    def give(self, element: Element) -> None:
+        """Have it process an element of the input, or take a snapshot at a barrier."""
+        if isinstance(element, Barrier):
+            meaning = self._records.__getitem__
+            self._do("put", lambda: self._notes.snapshot(self._operator.snapshot(meaning)))
+        else:
+            self._do("put", lambda: self._operator.process(element, self._token))
 
     def end_input(self) -> None:
         """Tell it that the input has ended."""
@@ -127,7 +141,7 @@ class FlinkLife:
         except java("java.lang.RuntimeException") as error:
             self._notes.add("rejected", error=said(error))
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """Close it, also where it is blocked."""
         self._turns.end(self._close)
 

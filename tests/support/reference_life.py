@@ -1,7 +1,7 @@
 """One operator of the reference's, from its opening to its end, for a player of known scenarios."""
 
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 from known_traces import Entry, Notes, Scenario, scripted, token_of
@@ -67,7 +67,7 @@ class ReferenceLife:
     # What it is asked
 
     @property
-    def is_asking(self) -> bool:
+    def takes_input(self) -> bool:
         """Whether the source is being asked for an element."""
         return self._source.statistics().tasks_waiting_receive > 0
 
@@ -87,6 +87,9 @@ class ReferenceLife:
         if self._results.statistics().waiting:
             return "put"
         return "drain" if self.has_ended else None
+
+    left: ClassVar[Entry] = {}
+    """What else is noted at the end: mails and timers are not compared."""
 
     # What is done to it
 
@@ -114,7 +117,7 @@ class ReferenceLife:
 
     def look(self) -> None:
         """Note if all that was stored has found room."""
-        if self._is_restoring and self.is_asking:
+        if self._is_restoring and self.takes_input:
             self._is_restoring = False
             self._notes.add("restored")
 

@@ -20,118 +20,30 @@ Not compared: how many mails and timers are left at the end; the classes of Java
 Flink reports a failure through; the words of a refusal.
 """
 
-from collections import deque
-from typing import Any
-
-from known_traces import INPUTS, Entry, Event, Notes, Scenario, outcome_in
-from msgspec.structs import replace
+from known_player import Player
+from known_traces import Entry, Scenario
 from reference_life import ReferenceLife
 from standing_clock import all_others_wait, pass_millisecond, run_standing
-
-from asyncwait.spec import Barrier, Element, Record, Watermark, WatermarkStatus
 
 
 def play_on_reference(scenario: Scenario, loop: str) -> list[Entry]:
     """Return the trace of a scenario."""
-    return run_standing(loop, _play, scenario)
+    return run_standing(loop, lambda: _ReferencePlayer(scenario).play())
 
 
-async def _play(scenario: Scenario) -> list[Entry]:
-    player = ReferencePlayer(scenario)
-    try:
-        await player.play()
-    finally:
-        await player.life.end()
-    return player.notes.entries
-
-
-class ReferencePlayer:
-    """Has happen to operators what a scenario says.
-
-    Args:
-        scenario: which one.
-    """
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.notes = Notes()
-        self._events = scenario.events
-        self._held: deque[int] = deque()
-        self._barriers = 0
-        self.life = ReferenceLife(scenario, self.notes)
-
-    async def play(self) -> None:
-        """Play all events, and note how it ends."""
-        if not await self.life.begin():
-            return
-        await self._settle()
-        for number, event in enumerate(self._events):
-            self.notes.event = number
-            await self._play(event)
-            await self._settle()
-        self.notes.event = len(self._events)
-        if (on := self.life.blocked_on) is not None:
-            self.notes.add("stuck", on=on)
-        self.notes.add("end", in_queue=self.life.queued)
-
-    async def _play(self, event: Event) -> None:
-        if self.life.has_failed and event["op"] != "restore":
-            self.notes.add("ignored", why="task failed")
-        elif event["op"] not in INPUTS:
-            await self._happen(event)
-        elif self._held or not self.life.is_asking:
-            self.notes.add("held_upstream")
-            self._held.append(self.notes.event)
-        else:
-            self._give(event)
-
-    async def _happen(self, event: Event) -> None:
-        match event:
-            case {"op": "complete" | "fail", "value": value}:
-                self.life.complete(value, event.get("attempt", -1), outcome_in(event))
-            case {"op": "advance", "ms": ms}:
-                await self._advance(ms)
-            case {"op": "run_mail", "n": n}:
-                self.life.let_mails_in(n)
-            case {"op": "queue_size"}:
-                self.notes.add("queue_size", n=self.life.queued)
-            case {"op": "set", **changed}:
-                self.life.scenario = replace(self.life.scenario, **changed)
-            case {"op": "restore", **changed}:
-                await self._restore(**changed)
-            case _:
-                raise NotImplementedError(event)
-
-    def _give(self, event: Event) -> None:
-        self.notes.unblocked()
-        if event["op"] == "end_input":
-            self.life.end_input()
-        else:
-            self.life.give(self._element(event))
-
-    def _element(self, event: Event) -> Element:
-        match event:
-            case {"op": "record", "value": value, "ts": ts}:
-                return Record(value, ts)
-            case {"op": "watermark", "ts": ts}:
-                return Watermark(ts)
-            case {"op": "watermark_status", "idle": idle}:
-                return WatermarkStatus(idle)
-        self._barriers += 1
-        return Barrier(self._barriers)
+class _ReferencePlayer(Player):
+    kind = ReferenceLife
 
     async def _settle(self) -> None:
-        """Let the operator do what there is to do, and then what is held upstream come."""
         number = self.notes.event
         while True:
             await all_others_wait()
             self.life.look()
             if await self.life.take():
                 continue
-            if self._held and self.life.is_asking:
-                self.notes.event = self._held.popleft()
-                self._give(self._events[self.notes.event])
-                continue
-            break
+            if not (self._held and self.life.takes_input):
+                break
+            self._give_held()
         if (on := self.life.blocked_on) is not None:
             self.notes.blocked(on)
         self.notes.event = number
@@ -141,11 +53,5 @@ class ReferencePlayer:
             pass_millisecond()
             await self._settle()
 
-    async def _restore(self, snapshot: int = -1, **changed: Any) -> None:
-        snapshots, old = self.notes.snapshots, self.life
-        number = snapshot % len(snapshots)
-        await old.end()
-        self._held.clear()
-        self.notes.add("restoring", snapshot=number)
-        self.life = ReferenceLife(replace(old.scenario, **changed), self.notes, old)
-        await self.life.begin(snapshots[number])
+    def _run_mails(self, most: int) -> None:
+        self.life.let_mails_in(most)

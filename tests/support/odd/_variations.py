@@ -31,7 +31,6 @@ from odd.sound import (
     RunsOnCallbacks,
     SpeaksThroughChannels,
     WorksOnlyWhenAsked,
-    WorksThroughQueues,
 )
 
 TURNS = 10
@@ -183,7 +182,6 @@ ODD: tuple[Variation, ...] = (
     Variation(HandsKeysOnByMail),
     Variation(CountsTurns),
     Variation(GivesEachRecordATask),
-    Variation(WorksThroughQueues),
     Variation(RunsOnCallbacks),
     Variation(KeepsItsBooksInAThread),
     Variation(RoundsDeadlinesToTicks),
