@@ -212,8 +212,8 @@ def _page(rows: list[tuple[str, ...]], memory: str) -> str:
     return f"""# What grows
 
 Measured by `python benchmarks/growth.py`; {machine()}.
-Processor time of the pool on a virtual clock, with Python's garbage collector off unless a row says
-otherwise: the collector visits every object that is in flight again and again, in any operator. With
+Processor time of the pool on a virtual clock, with Python's garbage collector off unless a row
+says otherwise: the collector visits every object in flight again and again, in any operator. With
 ten thousand calls in flight you may want to raise `gc.set_threshold()`.
 
 {markdown(HEAD, rows)}
