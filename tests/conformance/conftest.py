@@ -6,7 +6,9 @@ import pytest
 from outside import Folder
 
 from asyncwait.conformance.generation import QUICK, generate
-from asyncwait.spec.scenario import Scenario
+from asyncwait.conformance.harness import play
+from asyncwait.reference import open_operator
+from asyncwait.spec.scenario import Scenario, Trace
 
 
 @pytest.fixture
@@ -19,6 +21,12 @@ def outside(tmp_path: Path) -> Folder:
 def quick_scenarios() -> tuple[Scenario, ...]:
     """The generated scenarios of a quick verification."""
     return generate(QUICK, 0)
+
+
+@pytest.fixture(scope="session")
+def quick_runs(quick_scenarios: tuple[Scenario, ...]) -> list[tuple[Scenario, Trace]]:
+    """What the reference does in them."""
+    return [(scenario, play(open_operator, scenario)) for scenario in quick_scenarios]
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,9 @@ def known():
     return stream_backend(open_operator, expected_failures={"ORD-1": "six are out of order"})
 """
 
+SIX = ("--count", "4", "--seed", "49")
+"""The last of these scenarios has that capacity."""
+
 DIES = """
 import os
 from pathlib import Path
@@ -48,7 +51,7 @@ def backend():
 
 def test_two_sound_operators_differ_in_ties_only(outside: Folder) -> None:
     """The pool and the reference share no code."""
-    done = outside.asyncwait("compare", "pool-asyncio", "reference-asyncio", "--count", "60")
+    done = outside.here("compare", "pool-asyncio", "reference-asyncio", "--count", "1")
 
     line = done.out.splitlines()[-1]
     assert line.startswith("pool-asyncio, reference-asyncio: ")
@@ -60,7 +63,7 @@ def test_a_difference_that_nothing_explains_is_drawn_as_two_timelines(outside: F
     """With the rule that is broken, and where the two first differ."""
     outside.write("gate.py", HASTY)
 
-    done = outside.asyncwait("compare", "gate:backend", "reference-asyncio", "--count", "200")
+    done = outside.here("compare", "gate:backend", "reference-asyncio", *SIX)
 
     assert done.code == 1, done.err
     assert "unexplained: shrunk (" in done.out
@@ -76,7 +79,7 @@ def test_a_known_departure_explains_what_differs(outside: Folder) -> None:
     """Its reason stands in a table, with the scenarios in which it may be that."""
     outside.write("gate.py", HASTY)
 
-    done = outside.asyncwait("compare", "gate:known", "reference-asyncio", "--count", "200")
+    done = outside.here("compare", "gate:known", "reference-asyncio", *SIX)
 
     assert "six are out of order" in done.out
     assert ", 0 unexplained (" in done.out.splitlines()[-1]
@@ -87,7 +90,7 @@ def test_a_run_that_came_to_no_end_of_its_own_is_an_error(outside: Folder) -> No
     """Nothing can be said of how it differs: it is no difference that nobody explains."""
     outside.write("gate.py", DIES)
 
-    done = outside.asyncwait(
+    done = outside.here(
         "compare", "gate:backend", "reference-asyncio", "--count", "1", "--jobs", "1"
     )
 

@@ -33,7 +33,6 @@ from asyncwait.conformance.mailbox import (
     MailboxVerdict,
 )
 from asyncwait.conformance.mailbox._verify import MailboxCase, MailboxFailure
-from asyncwait.conformance.mailbox.checks import MailboxViolation
 from asyncwait.conformance.report import (
     Report,
     merged,
@@ -288,7 +287,7 @@ def shown_mailbox(texts: Texts) -> None:
     )
     trace = msgspec.structs.replace(trace, events=events, ending=next(texts))
     case = MailboxCase(next(texts), MAILBOX_EXAMPLES[0].program, "asyncio")
-    failure = MailboxFailure(case, trace, MailboxViolation(next(texts), 1))
+    failure = MailboxFailure(case, trace, Violation(next(texts), 1))
     results = (
         MailboxResult(rule, "fail", 1, 1, failure),
         MailboxResult(other, "error", note=next(texts)),

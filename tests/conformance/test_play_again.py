@@ -12,7 +12,7 @@ from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec.scenario import Scenario, id_of, scenarios_from_json
 
-# No example has this capacity, so only generated scenarios find out.
+# No example has this capacity; the last of four scenarios that the seed 49 draws does.
 GATE = """
 from contextlib import asynccontextmanager
 
@@ -34,7 +34,7 @@ async def open_operator(config, fn, elements, restore=None):
 def backend():
     return stream_backend(open_operator)
 """
-VERIFY = ("verify", "gate:backend", "--count", "300", "--seed", "1", "--rule", "ORD-1")
+VERIFY = ("verify", "gate:backend", "--count", "4", "--seed", "49", "--rule", "ORD-1")
 
 
 @pytest.fixture
@@ -55,18 +55,17 @@ def said(out: str, word: str) -> list[str]:
     return shlex.split(command)
 
 
-@pytest.mark.parametrize("word", ["again", "anywhere"])
-def test_the_command_that_stands_with_a_failure_shows_it_again(gate: Folder, word: str) -> None:
+def test_the_commands_that_stand_with_a_failure_show_it_again(gate: Folder) -> None:
     """By the id where it was verified; with the JSON in any folder."""
-    verified = gate.asyncwait(*VERIFY)
+    verified = gate.here(*VERIFY)
     (violation,) = re.findall(r"^  shrunk \(\w+\): (.*) \(at \d+ ms\)$", verified.out, re.MULTILINE)
-    if word == "anywhere":
-        (gate.path / ".asyncwait").rename(gate.path / "elsewhere")
 
-    done = gate.asyncwait(*said(verified.out, word))
+    again = gate.here(*said(verified.out, "again"))
+    (gate.path / ".asyncwait").rename(gate.path / "elsewhere")
+    anywhere = gate.here(*said(verified.out, "anywhere"))
 
-    assert verified.code == done.code == 1
-    assert f">>> {violation}" in done.out
+    assert [done.code for done in (verified, again, anywhere)] == [1, 1, 1]
+    assert all(f">>> {violation}" in done.out for done in (again, anywhere))
 
 
 def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(gate: Folder) -> None:

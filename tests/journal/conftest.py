@@ -1,15 +1,12 @@
 """Journals on a disk and behind fsspec, and what the tests put in them."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from journals import add_all, find_all, prepared
+from journals import prepared
 
-from asyncwait.backends.journal import Journal, key_of
+from asyncwait.backends.journal import Journal
 
 KINDS = ("disk", "memory", "file")
 
@@ -68,46 +65,3 @@ def old(tmp_path: Path) -> Journal:
     for name, data in OLD.items():
         Path(journal.path, name).write_bytes(bytes.fromhex(data))
     return journal
-
-
-@pytest.fixture
-def entries() -> Callable[..., dict[bytes, bytes]]:
-    """Makes entries: payloads by their keys, of which each is another."""
-
-    def make(*numbers: int, size: int = 20) -> dict[bytes, bytes]:
-        return {key_of(n): (b"%d/" % n).ljust(size + n % 7, b".") for n in numbers}
-
-    return make
-
-
-@pytest.fixture
-def fill() -> Callable[..., None]:
-    """Adds entries in an attempt, which is closed; or else left as a killed process leaves it."""
-
-    def add(
-        journal: Journal, entries: dict[bytes, bytes], *, name: str = "part", is_closed: bool = True
-    ) -> None:
-        attempt = journal.attempt(name)
-        add_all(attempt, entries)
-        if is_closed:
-            attempt.close()
-        else:
-            let_go(attempt)
-
-    return add
-
-
-def let_go(attempt: Any) -> None:
-    """Close the file of an attempt as the system does when it kills the process."""
-    os.close(attempt._writer._file)
-
-
-@pytest.fixture
-def found() -> Callable[..., dict[bytes, bytes]]:
-    """Looks for keys in an attempt of its own; gives what is found, payloads by their keys."""
-
-    def find(journal: Journal, keys: Any) -> dict[bytes, bytes]:
-        with journal.attempt("reader") as attempt:
-            return find_all(attempt, keys)
-
-    return find

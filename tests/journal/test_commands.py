@@ -1,11 +1,11 @@
 """What `asyncwait journal` knows of a journal; `tests/golden/journal.txt` is what it says."""
 
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from click.testing import CliRunner
 from golden_journal import mixed, numbered
+from journals import entries, fill
 
 from asyncwait.backends.journal import FileSummary, Journal, JournalSummary, summary
 from asyncwait.backends.journal._commands import journal as command
@@ -28,7 +28,7 @@ def test_a_summary_says_of_each_file_what_is_in_it(tmp_path: Path) -> None:
     assert there.merged == (FileSummary(f"all-{early}.merged", 1200, 90106, "whole"),)
     assert there.loose == (
         FileSummary(f"late-{late}.loose", 3, 334, "whole"),
-        FileSummary(f"torn-{torn}.loose", 9, 544, "torn"),
+        FileSummary(f"torn-{torn}.loose", 9, 571, "torn"),
         FileSummary(f"worse-{worse}.loose", 0, 500, "corrupt"),
     )
     assert f"worse-{worse}.loose" in run("compact", path)
@@ -44,9 +44,7 @@ def test_settings_are_shown_and_that_there_were_none_yet(tmp_path: Path, old: Jo
     assert "format: 1" in run("show", old.path)
 
 
-def test_a_file_of_another_job_is_told_from_a_damaged_one(
-    on_disk: Journal, tmp_path: Path, entries: Any, fill: Any
-) -> None:
+def test_a_file_of_another_job_is_told_from_a_damaged_one(on_disk: Journal, tmp_path: Path) -> None:
     """It is whole, and somebody may want it."""
     other = Journal(f"{tmp_path}/other", "other", "1")
     other.prepare()

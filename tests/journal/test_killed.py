@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from journals import add_all, find_all
+from journals import add_all, entries, fill, find_all, found
 
 from asyncwait.backends.journal import (
     Journal,
@@ -116,9 +116,7 @@ def test_a_writer_that_is_killed_loses_nothing_that_it_was_told_is_there(
     assert compact(journal.path).keys >= told
 
 
-def test_merging_may_be_killed_at_each_step(
-    on_disk: Journal, entries: Any, fill: Any, found: Any, with_os: Any
-) -> None:
+def test_merging_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -> None:
     """Everything is found then, and the next one merges what is left."""
     right: dict[bytes, bytes] = {}
     steps, is_done = 0, False
@@ -141,7 +139,7 @@ def test_merging_may_be_killed_at_each_step(
 
 
 def test_whoever_reads_at_any_step_of_merging_misses_nothing(
-    on_disk: Journal, entries: Any, fill: Any, found: Any, with_os: Any
+    on_disk: Journal, with_os: Any
 ) -> None:
     """An attempt that was opened before, and one that is opened at that step."""
     right = entries(*range(40))
@@ -175,7 +173,7 @@ class Looking(FailingOs):
 
 
 def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
-    journal: Journal, entries: Any, fill: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it held has come in a merged one."""
     right = entries(*range(30))
@@ -196,9 +194,7 @@ def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
     assert len(opened) > 2
 
 
-def test_an_attempt_may_be_killed_at_each_step(
-    on_disk: Journal, entries: Any, found: Any, with_os: Any
-) -> None:
+def test_an_attempt_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -> None:
     """What it had added is there, and nothing stands in the way of the next one."""
     right: dict[bytes, bytes] = {}
     added: dict[bytes, bytes] = {}
@@ -242,9 +238,7 @@ def test_preparing_may_be_killed_at_each_step(tmp_path: Path, with_os: Any) -> N
     assert steps > 4
 
 
-def test_a_file_that_is_being_written_is_not_merged(
-    on_disk: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_a_file_that_is_being_written_is_not_merged(on_disk: Journal) -> None:
     """Its writer would go on in a file that is gone."""
     some, others = entries(*range(10)), entries(*range(10, 20))
     fill(on_disk, some)
@@ -260,7 +254,7 @@ def test_a_file_that_is_being_written_is_not_merged(
 
 
 def test_a_write_that_fails_leaves_what_was_there(
-    on_disk: Journal, entries: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half an entry is taken away again, so what is added then is read."""
     some = entries(*range(20))
@@ -285,7 +279,7 @@ def test_a_write_that_fails_leaves_what_was_there(
 
 
 def test_a_file_that_can_not_be_mended_is_left(
-    on_disk: Journal, entries: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is added then goes into another one."""
     some, others = entries(*range(5)), entries(*range(5, 10))
@@ -305,7 +299,7 @@ def test_a_file_that_can_not_be_mended_is_left(
 
 
 def test_a_file_that_is_taken_for_a_dead_ones_is_begun_again(
-    on_disk: Journal, found: Any, monkeypatch: pytest.MonkeyPatch
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its making and its locking nobody can know better."""
     begun = []

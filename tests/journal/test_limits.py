@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from journals import prepared
+from journals import entries, fill, found, prepared
 
 from asyncwait.backends.journal import (
     Attempt,
@@ -101,7 +101,7 @@ def test_another_owner_is_refused(journal: Journal, job: str, version: str) -> N
 SETTINGS = (("schema", "n bigint"), ("zone", "UTC"))
 
 
-def test_other_settings_are_refused_by_name(path: str, fill: Any, entries: Any, found: Any) -> None:
+def test_other_settings_are_refused_by_name(path: str) -> None:
     """Those that differ, with both; in another order they are the same."""
     journal = prepared(path, settings=SETTINGS)
     right = entries(1, 2)
@@ -128,7 +128,7 @@ def test_other_settings_are_refused_by_name(path: str, fill: Any, entries: Any, 
     assert summary(path).settings == dict(SETTINGS)
 
 
-def test_settings_are_set_where_nothing_is_kept_yet(path: str, fill: Any, entries: Any) -> None:
+def test_settings_are_set_where_nothing_is_kept_yet(path: str) -> None:
     """And refused where something is: it was kept without."""
     journal = Journal(path, "job", "1", settings=SETTINGS)
     for _ in range(2):
@@ -142,9 +142,7 @@ def test_settings_are_set_where_nothing_is_kept_yet(path: str, fill: Any, entrie
     assert caught.value.differs == {name: (None, text) for name, text in SETTINGS}
 
 
-def test_an_old_journal_is_read_where_its_keys_are_the_users_own(
-    old: Journal, fill: Any, entries: Any, found: Any
-) -> None:
+def test_an_old_journal_is_read_where_its_keys_are_the_users_own(old: Journal) -> None:
     """With settings it is refused: no key proves what they were when it was written."""
     old.prepare()
     fill(old, entries(2))
@@ -161,9 +159,7 @@ def test_an_old_journal_is_read_where_its_keys_are_the_users_own(
 
 
 @pytest.mark.parametrize("kind", ["identity", "loose", "merged"])
-def test_a_newer_format_is_named_as_such(
-    on_disk: Journal, fill: Any, entries: Any, kind: str
-) -> None:
+def test_a_newer_format_is_named_as_such(on_disk: Journal, kind: str) -> None:
     """It is not damaged, and nobody is told to delete it."""
     fill(on_disk, entries(1))
     if kind == "merged":
@@ -258,7 +254,7 @@ def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flush_rows", [1, 7, 1000])
-def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int, found: Any) -> None:
+def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int) -> None:
     """The entry that would pass the bound is refused; all before it are there."""
     most = 5000
     journal = prepared(path, flush_rows=flush_rows, max_bytes=most)
@@ -283,7 +279,7 @@ def add_for_ever(*attempts: Attempt) -> None:
             each.add(key_of(number, attempts.index(each)), b"x" * 50)
 
 
-def test_what_others_write_counts_too(on_disk: Journal, entries: Any) -> None:
+def test_what_others_write_counts_too(on_disk: Journal) -> None:
     """It is looked at before an entry is refused, and from time to time."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=300_000)
     first, second = journal.attempt("first"), journal.attempt("second")
@@ -308,9 +304,7 @@ def test_room_that_is_made_is_used(on_disk: Journal) -> None:
         attempt.add(key_of(2), bytes(1000))
 
 
-def test_many_loose_files_are_merged_when_a_job_begins(
-    journal: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_many_loose_files_are_merged_when_a_job_begins(journal: Journal) -> None:
     """Of few, each is opened."""
     right = entries(*range(130))
     for number in range(64):

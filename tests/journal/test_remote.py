@@ -7,7 +7,7 @@ import pytest
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
-from journals import add_all, find_all, prepared
+from journals import add_all, entries, fill, find_all, found, prepared
 
 from asyncwait.backends.journal import (
     Journal,
@@ -44,7 +44,7 @@ def failing_half_way(pipe_file: Any, failing: dict[str, int]) -> Any:
     return write
 
 
-def test_a_part_is_written_when_enough_has_come(url: str, entries: Any, broken: Any) -> None:
+def test_a_part_is_written_when_enough_has_come(url: str, broken: Any) -> None:
     """Or when it is asked for, or the attempt is closed."""
     journal = prepared(url, flush_rows=10)
     sent = broken["sent"]
@@ -62,7 +62,7 @@ def test_a_part_is_written_when_enough_has_come(url: str, entries: Any, broken: 
 
 
 def test_entries_that_were_added_together_are_read_together(
-    url: str, entries: Any, fill: Any, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request takes long: one brings many of them."""
     journal = prepared(url)
@@ -96,7 +96,7 @@ def test_long_entries_are_not_kept_for_long(
     assert broken["sent"] - sent == 5
 
 
-def test_a_key_that_is_added_again_is_written_once(url: str, found: Any) -> None:
+def test_a_key_that_is_added_again_is_written_once(url: str) -> None:
     """If it was not written yet."""
     journal = prepared(url, flush_rows=2)
     with journal.attempt("part") as attempt:
@@ -108,9 +108,7 @@ def test_a_key_that_is_added_again_is_written_once(url: str, found: Any) -> None
 
 
 @pytest.mark.parametrize("failures", [1, 2, 3])
-def test_a_write_that_fails_loses_nothing(
-    url: str, entries: Any, found: Any, broken: Any, failures: int
-) -> None:
+def test_a_write_that_fails_loses_nothing(url: str, broken: Any, failures: int) -> None:
     """Earlier parts can be read; what was not written is found, and written with the next ones."""
     journal = prepared(url, flush_rows=10)
     right = entries(*range(40))
@@ -133,9 +131,7 @@ def test_a_write_that_fails_loses_nothing(
     assert (there.files, there.entries, there.torn) == (1, 40, 0)
 
 
-def test_an_attempt_that_can_not_be_closed_can_be_closed_again(
-    url: str, entries: Any, found: Any, broken: Any
-) -> None:
+def test_an_attempt_that_can_not_be_closed_can_be_closed_again(url: str, broken: Any) -> None:
     """It still has what is to be written."""
     journal = prepared(url)
     right = entries(*range(5))
@@ -150,7 +146,7 @@ def test_an_attempt_that_can_not_be_closed_can_be_closed_again(
     assert found(journal, right) == right
 
 
-def test_a_folder_that_is_deleted_is_an_error_at_the_next_write(url: str, entries: Any) -> None:
+def test_a_folder_that_is_deleted_is_an_error_at_the_next_write(url: str) -> None:
     """Nobody would find the parts that were there."""
     journal = prepared(url, flush_rows=2)
     attempt = journal.attempt("part")
@@ -177,7 +173,7 @@ def test_an_error_of_the_body_is_not_hidden_by_one_in_closing(url: str, broken: 
 
 
 def test_merging_that_can_not_write_changes_nothing(
-    url: str, entries: Any, fill: Any, found: Any, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does half a merged file harm; the next one mends it."""
     journal = prepared(url)

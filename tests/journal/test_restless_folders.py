@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from journals import find_all
+from journals import entries, fill, find_all
 
 from asyncwait.backends.journal import (
     Journal,
@@ -40,8 +40,6 @@ def gone(*_: Any) -> Any:
 )
 def test_files_that_always_go_are_an_error(
     on_disk: Journal,
-    entries: Any,
-    fill: Any,
     monkeypatch: pytest.MonkeyPatch,
     *,
     module: Any,
@@ -67,7 +65,7 @@ def test_a_folder_that_always_changes_is_an_error(
 
 
 def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(
-    on_disk: Journal, entries: Any, fill: Any, monkeypatch: pytest.MonkeyPatch
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network file system says so in its own way."""
     right = entries(*range(10))
@@ -89,7 +87,7 @@ def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(
 
 
 def test_an_error_in_reading_passes_as_it_is(
-    on_disk: Journal, entries: Any, fill: Any, monkeypatch: pytest.MonkeyPatch
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that fails is not a call that was never made."""
     fill(on_disk, entries(1))
@@ -104,9 +102,7 @@ def test_an_error_in_reading_passes_as_it_is(
         monkeypatch.undo()
 
 
-def test_more_files_are_read_than_may_be_open(
-    on_disk: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_more_files_are_read_than_may_be_open(on_disk: Journal) -> None:
     """Few are open at a time."""
     right = entries(*range(60))
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0  # noqa: PTH208

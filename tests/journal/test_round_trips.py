@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import add_all, find_all, prepared
+from journals import add_all, entries, fill, find_all, found, prepared
 
 from asyncwait.backends.journal import (
     Journal,
@@ -39,9 +39,7 @@ def test_what_was_added_is_found_by_the_same_attempt(journal: Journal) -> None:
         assert (attempt.found, attempt.added, attempt.redone) == (2, 1, 0)
 
 
-def test_what_was_added_is_found_by_the_next_attempt_and_after_merging(
-    journal: Journal, entries: Any, fill: Any, found: Any
-) -> None:
+def test_what_was_added_is_found_by_the_next_attempt_and_after_merging(journal: Journal) -> None:
     """Whatever its name is; in one file, and when that is merged once more."""
     some, others = entries(*range(100)), entries(*range(50, 150))
     for name, added in (("part", some), ("other", others)):
@@ -57,9 +55,6 @@ def test_what_was_added_is_found_by_the_next_attempt_and_after_merging(
 @pytest.mark.parametrize("is_merged", [False, True])
 def test_a_long_index_is_searched_where_it_is(
     journal: Journal,
-    entries: Any,
-    fill: Any,
-    found: Any,
     monkeypatch: pytest.MonkeyPatch,
     *,
     is_merged: bool,
@@ -74,9 +69,7 @@ def test_a_long_index_is_searched_where_it_is(
     assert found(journal, [*some, *others]) == some
 
 
-def test_an_attempt_finds_what_is_merged_after_it_was_opened(
-    journal: Journal, entries: Any, fill: Any
-) -> None:
+def test_an_attempt_finds_what_is_merged_after_it_was_opened(journal: Journal) -> None:
     """The files it knew have gone; it looks again."""
     some, own = entries(*range(100)), entries(*range(100, 120))
     fill(journal, some)
@@ -89,7 +82,7 @@ def test_an_attempt_finds_what_is_merged_after_it_was_opened(
         assert attempt.redone == 0
 
 
-def test_the_payload_that_was_added_last_counts(journal: Journal, found: Any) -> None:
+def test_the_payload_that_was_added_last_counts(journal: Journal) -> None:
     """In the attempt, and behind it."""
     with journal.attempt("part") as attempt:
         for payload in (b"one", b"two", b"three"):
@@ -102,7 +95,7 @@ def test_the_payload_that_was_added_last_counts(journal: Journal, found: Any) ->
 
 
 @pytest.mark.parametrize("size", [0, 1, 4067, 4068, 4069, 5000, 3_000_000])
-def test_a_payload_may_have_any_size(journal: Journal, found: Any, size: int) -> None:
+def test_a_payload_may_have_any_size(journal: Journal, size: int) -> None:
     """Nothing, up to one reading of a file, and more."""
     fine = {key_of(n): bytes([n]) * size for n in range(3)}
     with journal.attempt("part") as attempt:
@@ -122,7 +115,7 @@ def test_no_file_is_made_before_the_first_entry(on_disk: Journal) -> None:
     assert summary(on_disk.path).files == 0
 
 
-def test_an_attempt_may_be_left_open(on_disk: Journal, entries: Any, fill: Any, found: Any) -> None:
+def test_an_attempt_may_be_left_open(on_disk: Journal) -> None:
     """A killed process has closed nothing: each entry is there all the same."""
     some = entries(*range(100))
     fill(on_disk, some, is_closed=False)

@@ -1,14 +1,13 @@
 """Threads that share an attempt, and attempts that write while files are merged."""
 
 import threading
-from typing import Any
 
-from journals import prepared
+from journals import entries, found, prepared
 
 from asyncwait.backends.journal import Journal, compact
 
 
-def test_many_threads_use_one_attempt(journal: Journal, entries: Any, found: Any) -> None:
+def test_many_threads_use_one_attempt(journal: Journal) -> None:
     """Each adds and finds its own, and what the others have."""
     parts = [entries(*range(begin, begin + 200)) for begin in range(0, 1600, 200)]
     everything = {key: payload for part in parts for key, payload in part.items()}
@@ -35,7 +34,7 @@ def test_many_threads_use_one_attempt(journal: Journal, entries: Any, found: Any
     assert found(journal, everything) == everything
 
 
-def test_many_attempts_write_while_files_are_merged(path: str, entries: Any, found: Any) -> None:
+def test_many_attempts_write_while_files_are_merged(path: str) -> None:
     """In threads; each finds its own at any time, and in the end all is there."""
     journal = prepared(path, flush_rows=10)
     parts = [entries(*range(begin, begin + 150)) for begin in range(0, 600, 150)]

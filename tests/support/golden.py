@@ -18,12 +18,16 @@ from tempfile import TemporaryDirectory
 from click.testing import CliRunner
 from golden_journal import told as journal
 from golden_progress import told as progress
-from golden_runs import MODULES, PLAYED, USAGE, VERIFIED
+from golden_runs import DRAWN, MODULES, PLAYED, USAGE, VERIFIED
 from golden_verdicts import told, verdicts
 from rich.console import Console
 
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance.report import FORMS, print_report
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.report import FORMS, describe_scenario, draw, print_report
+from asyncwait.conformance.timeline import draw_lanes
+from asyncwait.reference import open_operator
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"
 WIDTH = 100
@@ -113,11 +117,23 @@ def page() -> str:
     return steadied("\n".join(filter(None, lines)))
 
 
+def timelines() -> str:
+    """Return what is planned and what the reference does, in both forms of text."""
+    lines: list[str] = []
+    for title, scenario in DRAWN.items():
+        trace, wrong = play(open_operator, scenario), Violation("it is wrong", 40)
+        drawn = (draw(scenario, trace, wrong), draw_lanes(scenario, trace, wrong, width=90))
+        lines += [f"# {title}", "", *describe_scenario(scenario), ""]
+        lines += [line for each in drawn for line in (*each, "")]
+    return "\n".join(lines)
+
+
 GOLDEN: Mapping[str, Callable[[], str]] = {
     "help.txt": help_texts,
     "usage.txt": lambda: commands(USAGE),
     "played.txt": lambda: commands(PLAYED),
     "verified.txt": lambda: commands(VERIFIED),
+    "timelines.txt": timelines,
     "verdicts.txt": terminal,
     "page.txt": page,
     "junit.xml": lambda: form("junit.xml"),

@@ -8,8 +8,9 @@ from unittest.mock import patch
 from uuid import UUID
 
 from click.testing import CliRunner
+from journals import entries, fill, prepared
 
-from asyncwait.backends.journal import Journal, _compact, _local_writer, compact, key_of
+from asyncwait.backends.journal import _compact, _local_writer, compact
 from asyncwait.backends.journal._commands import journal
 
 
@@ -26,24 +27,16 @@ def numbered() -> Iterator[None]:
 
 def mixed(path: str) -> Path:
     """Make a journal with files of each kind."""
-    made = Journal(path, "job", "1")
-    made.prepare()
-    _fill(made, "early", range(1200))
+    made = prepared(path)
+    fill(made, entries(*range(1200)), name="early")
     compact(path)
-    _fill(made, "late", (0, 1, 2000))
-    _fill(made, "torn", range(10))
+    fill(made, entries(0, 1, 2000), name="late")
+    fill(made, entries(*range(10)), name="torn", is_closed=False)
     (torn,) = Path(path).glob("torn-*")
-    end = torn.read_bytes().index(b"9/") + 2
-    torn.write_bytes(torn.read_bytes()[:end])
+    torn.write_bytes(torn.read_bytes()[:-1])
     worse = Path(path, f"worse-{UUID(int=0).hex}.loose")
     worse.write_bytes(b"x" * 500)
     return worse
-
-
-def _fill(made: Journal, name: str, numbers: Iterator[int] | range | tuple[int, ...]) -> None:
-    with made.attempt(name) as attempt:
-        for number in numbers:
-            attempt.add(key_of(number), (b"%d/" % number).ljust(20 + number % 7, b"."))
 
 
 def told() -> str:
@@ -51,7 +44,7 @@ def told() -> str:
     with TemporaryDirectory() as folder, numbered():
         path, empty = f"{folder}/mixed", f"{folder}/empty"
         worse = mixed(path)
-        Journal(empty, "job", "1", settings=(("zone", "UTC\n"),)).prepare()
+        prepared(empty, settings=(("zone", "UTC\n"),))
         steps: list[tuple[str, Callable[[], object]]] = [
             (f"show {path}", str),
             (f"show {path} --json", str),

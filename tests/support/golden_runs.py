@@ -1,6 +1,20 @@
 """The commands whose words are recorded, and the modules and files that they name."""
 
+from collections.abc import Mapping
+
 from outside import SOUND
+
+from asyncwait.conformance.evidence import at, never, replies
+from asyncwait.spec import Barrier, Record, Snapshot, Watermark
+from asyncwait.spec.scenario import (
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+)
 
 SCENARIO = (
     '[{"capacity": 4, "inputs": [{"at": 0, "element": {"type": "record", "value": "a"}},'
@@ -171,3 +185,41 @@ VERIFIED = tuple(
     )
 )
 """Verdicts with files of expected failures."""
+
+A, B = Record("a"), Record("b")
+FAILING = Step("raise", 40, error="ValueError")
+
+DRAWN: Mapping[str, Scenario] = {
+    "a lane for each record, and signals strike through all": Scenario(
+        capacity=2,
+        timeout=80,
+        handled=True,
+        inputs=at(0, Record("a", 1), Barrier(1)) + at(40, B, Watermark(5), Record("c")),
+        plans=(replies("a", 40, "x", "y"), never("b", "late")),
+        hooks="plain",
+    ),
+    "a crash ends a leg, and the next one begins with its snapshot": Scenario(
+        inputs=at(0, A, Barrier(1)),
+        plans=(replies("a", 80, "x"),),
+        crashes=(Crash(40, capacity=1),),
+    ),
+    "all that is planned and can't be seen": Scenario(
+        "unordered",
+        3,
+        80,
+        handled=True,
+        plans=(
+            Plan("a", (Step(), FAILING), Handler("raise", error="ValueError")),
+            Plan(1, (Step("misreturn", error="text"), Step("never", swallow=True, clean_up=40))),
+            Plan("c", (Step(results=("x",), thread=True, twice=True),), Handler("reply", ("y",))),
+        ),
+        form="callback",
+        restore=Snapshot(9, (A, Watermark(1))),
+        sink=(SinkStep("read", 2), SinkStep("pause", 40), SinkStep("leave")),
+        crashes=(Crash(40), Crash(80, 1, "ordered")),
+        requests=(SnapshotRequest(40, 100),),
+        cancel_at=120,
+        source_error="own",
+    ),
+}
+"""Scenarios that are described, played and drawn."""

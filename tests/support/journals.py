@@ -1,8 +1,9 @@
 """Journals for tests, and what goes into them."""
 
+import os
 from typing import Any
 
-from asyncwait.backends.journal import Attempt, Journal
+from asyncwait.backends.journal import Attempt, Journal, key_of
 
 
 def prepared(path: str, **options: Any) -> Journal:
@@ -22,3 +23,27 @@ def find_all(attempt: Attempt, keys: Any) -> dict[bytes, bytes]:
     """Return what an attempt finds, payloads by their keys."""
     found = {key: attempt.find(key) for key in keys}
     return {key: payload for key, payload in found.items() if payload is not None}
+
+
+def entries(*numbers: int, size: int = 20) -> dict[bytes, bytes]:
+    """Make entries: payloads by their keys, of which each is another."""
+    return {key_of(n): (b"%d/" % n).ljust(size + n % 7, b".") for n in numbers}
+
+
+def fill(
+    journal: Journal, added: dict[bytes, bytes], *, name: str = "part", is_closed: bool = True
+) -> None:
+    """Add entries in an attempt, which is closed; or else left as a killed process leaves it."""
+    attempt = journal.attempt(name)
+    add_all(attempt, added)
+    if is_closed:
+        attempt.close()
+    else:
+        writer: Any = attempt._writer
+        os.close(writer._file)
+
+
+def found(journal: Journal, keys: Any) -> dict[bytes, bytes]:
+    """Return what an attempt of its own finds, payloads by their keys."""
+    with journal.attempt("reader") as attempt:
+        return find_all(attempt, keys)

@@ -134,6 +134,9 @@ def _restructure(chance: Random, data: bytes) -> bytes:
     return json.dumps(document).encode()
 
 
+OF_BYTES: tuple[Mutation, ...] = (_cut, _flip, _insert, _lose, _repeat)
+"""Small accidents, whatever the bytes say: most of them stay where they are."""
+
 MUTATIONS: tuple[Mutation, ...] = (
     _cut,
     _flip,

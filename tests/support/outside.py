@@ -102,15 +102,15 @@ class Folder:
 
     def here(self, *arguments: str) -> Done:
         """Run the command in this process, which starts in no time; its children play."""
-        known = set(sys.modules)
-        sys.path.insert(0, str(self.path))
+        known, folder = set(sys.modules), str(self.search or self.path)
+        sys.path.insert(0, folder)
         try:
             with chdir(self.path):
                 done = CliRunner(env=self._environment).invoke(asyncwait, arguments)
         finally:
-            sys.path.remove(str(self.path))
+            sys.path.remove(folder)
             for name in set(sys.modules) - known:
-                if str(self.path) in str(getattr(sys.modules[name], "__file__", "")):
+                if folder in str(getattr(sys.modules[name], "__file__", "")):
                     del sys.modules[name]
         return Done(done.exit_code, done.stdout, done.stderr)
 

@@ -122,7 +122,6 @@ def test_help_tells_of_every_argument() -> None:
 
     assert list(signature.parameters)[:3] == ["source", "fn", "timeout"]
     assert all(f"    {name}: " in doc for name in signature.parameters)
-    assert "which may block, in threads" in doc
     assert "coroutine" not in doc
 
 

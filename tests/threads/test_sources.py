@@ -97,29 +97,31 @@ def test_what_a_source_raises_comes_last(mode: str, error: BaseException) -> Non
             assert caught.value is error
 
 
-def test_a_source_does_not_end_like_an_async_one() -> None:
+class Values:
+    """A source that can't be begun, or ends as an async one does."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    def __iter__(self) -> Iterator[int]:
+        if self._error is not None:
+            raise self._error
+        return self  # type: ignore[return-value]
+
+    def __next__(self) -> int:
+        raise StopAsyncIteration
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "said"),
+    [(Values(), RuntimeError, "StopAsync"), (Values(OSError("no")), OSError, "^no$")],
+)
+def test_a_source_that_can_not_be_begun_or_read_has_failed(
+    source: Any, error: type[Exception], said: str
+) -> None:
     """Somebody's slip there is not taken for the end."""
-
-    class Values:
-        def __iter__(self) -> Iterator[int]:
-            return self
-
-        def __next__(self) -> int:
-            raise StopAsyncIteration
-
-    with pytest.raises(RuntimeError, match="StopAsync"):
-        list(ordered_wait(Values(), int))
-
-
-def test_a_source_that_can_not_be_begun_has_failed() -> None:
-    """As one that fails later."""
-
-    class Values:
-        def __iter__(self) -> Iterator[int]:
-            raise OSError("no")
-
-    with pytest.raises(OSError, match=r"^no$"):
-        list(ordered_wait(Values(), int))
+    with pytest.raises(error, match=said):
+        list(ordered_wait(source, int))
 
 
 def test_a_source_without_end_is_read_only_some_way_ahead(fn: Gated) -> None:

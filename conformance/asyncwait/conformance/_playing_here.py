@@ -50,11 +50,7 @@ _NOT_THEIRS = (
 
 
 def stack_lines(frame: FrameType | None = None) -> Iterator[str]:
-    """Yield lines on where everything stands that runs or waits, in the thread of a loop.
-
-    Args:
-        frame: where this thread stands; None if that is plain.
-    """
+    """Yield lines on where everything stands that runs or waits, in the thread of a loop."""
     told = False
     for name, places in (*_tasks(), *_threads(frame)):
         theirs = [place for place in places if not _is_ours(place[0])]

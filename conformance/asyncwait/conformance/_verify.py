@@ -25,13 +25,7 @@ from asyncwait.conformance.running import (
     lost,
     open_backend,
 )
-from asyncwait.conformance.verdict import (
-    Case,
-    Tally,
-    Verdict,
-    causes_of,
-    conclude,
-)
+from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, areas, rules
 from asyncwait.spec.rules import rules as all_rules
@@ -124,11 +118,7 @@ class Coverage(Struct, frozen=True):
 
 
 def verify(
-    name: str,
-    plan: Coverage,
-    progress: Progress = lambda *_: None,
-    *,
-    terms: Terms | None = None,
+    name: str, plan: Coverage, progress: Progress = lambda *_: None, *, terms: Terms | None = None
 ) -> Verdict:
     """Hold a backend to the specification.
 

@@ -22,18 +22,8 @@ from asyncwait.spec._errors import (
     OperatorError,
     TooManyAbandonedCalls,
 )
-from asyncwait.spec._function import (
-    AsyncFunction,
-    CallbackFunction,
-    FailureHandler,
-    ResultFuture,
-)
-from asyncwait.spec._operator import (
-    OpenOperator,
-    OperatorResults,
-    SnapshotOnDemand,
-    Statistics,
-)
+from asyncwait.spec._function import AsyncFunction, CallbackFunction, FailureHandler, ResultFuture
+from asyncwait.spec._operator import OpenOperator, OperatorResults, SnapshotOnDemand, Statistics
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

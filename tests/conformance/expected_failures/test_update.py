@@ -133,33 +133,39 @@ reason = "with 3.0"
 """
 
 
-def test_entries_that_are_needed_keep_their_text_and_their_comments() -> None:
+ALL = ("ORD-1", "CAP-1", "END-4")
+WITHOUT_BEGINNING = OLD.removeprefix("# Our expected failures.\n\n")
+OF_THEIRS = OLD.replace("rule = 'ORD-1'", "rule = 'ORD-1'\nbackend = 'theirs'")
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        # Entries that are needed keep their text and their comments, to the letter;
+        (OLD, ALL),
+        # a comment on the first line belongs to the entry below it: a file has its beginning;
+        (WITHOUT_BEGINNING, ALL),
+        # a rule that does not bind needs no entry: it does not decide without one either;
+        (OLD, (*ALL, "CAP-5")),
+        # of a backend that was not played nothing is known.
+        (OF_THEIRS, ("CAP-1", "END-4")),
+    ],
+)
+def test_what_is_right_stays_as_it_is(text: str, broken: tuple[str, ...]) -> None:
     """To the letter."""
-    assert update(OLD, "ORD-1", "CAP-1", "END-4") == Update(OLD, ())
-
-
-def test_a_comment_on_the_first_line_belongs_to_the_entry_below_it() -> None:
-    """A file that is there has its beginning already."""
-    text = OLD.removeprefix("# Our expected failures.\n\n")
-
-    assert update(text, "ORD-1", "CAP-1", "END-4") == Update(text, ())
+    assert rules()["CAP-5"].level == "SHOULD"
+    assert update(text, *broken) == Update(text, ())
 
 
 def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
-    """Those directly above it, and in it; what stands around it stays."""
-    found = update(OLD, "ORD-1", "END-4")
+    """Those directly above it, and in it; what stands around it stays. A new one comes last."""
+    fewer, more = update(OLD, "ORD-1", "END-4"), update(OLD, *ALL, "SNAP-4")
 
     begin, end = OLD.index("# To be mended"), OLD.index('[[expected-failure]]\nrule = "END-4"')
-    assert found.text == OLD[:begin] + OLD[end:]
-    assert told(found) == ["CAP-1 dropped"]
-
-
-def test_a_new_entry_comes_last() -> None:
-    """Behind whatever stands there."""
-    found = update(OLD, "ORD-1", "CAP-1", "END-4", "SNAP-4")
-
-    assert found.text.startswith(OLD)
-    assert entries_of(found.text, "file.toml")[-1].rule == "SNAP-4"
+    assert fewer.text == OLD[:begin] + OLD[end:]
+    assert told(fewer) == ["CAP-1 dropped"]
+    assert more.text.startswith(OLD)
+    assert entries_of(more.text, "file.toml")[-1].rule == "SNAP-4"
 
 
 def test_an_entry_whose_rule_was_not_judged_stays() -> None:
@@ -228,12 +234,6 @@ def test_an_entry_that_has_expired_is_left_to_its_author() -> None:
     assert (left.text, told(left)) == (text, ["ORD-1 left"])
 
 
-def test_a_rule_that_does_not_bind_needs_no_entry() -> None:
-    """It does not decide without one either."""
-    assert rules()["CAP-5"].level == "SHOULD"
-    assert update(OLD, "ORD-1", "CAP-1", "END-4", "CAP-5") == Update(OLD, ())
-
-
 def of_two(text: str, **broken: tuple[str, ...]) -> Update:
     """What becomes of a file after a run of several backends."""
     each = [played(text, *ids, backend=name) for name, ids in broken.items()]
@@ -264,13 +264,6 @@ def test_an_entry_that_only_some_need_becomes_theirs() -> None:
     assert backends_of(found) == {"ORD-1": ["mine"], "CAP-1": [""], "END-4": ["yours"]}
     assert '# The queue, again.\n[[expected-failure]]   # first\nbackend = "mine"\n' in found.text
     assert told(found) == ["ORD-1 kept", "END-4 kept"]
-
-
-def test_entries_of_a_backend_that_was_not_played_stay() -> None:
-    """Nothing is known of them."""
-    text = OLD.replace("rule = 'ORD-1'", "rule = 'ORD-1'\nbackend = 'theirs'")
-
-    assert update(text, "CAP-1", "END-4") == Update(text, ())
 
 
 def test_entries_in_another_form_are_not_touched() -> None:

@@ -2,23 +2,24 @@
 
 import asyncio
 import math
-from collections import deque
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
 import anyio
 import pytest
 from judged import OPERATORS, broken_rules, each_loop
 from msgspec.structs import replace
+from odd import ODD, sound
 from sample import some
 
+from asyncwait.backends.faulty import Variation
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.evidence import Run, at, replies
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import PATIENCE, LoopName, play
 from asyncwait.reference import open_operator
-from asyncwait.spec import OpenOperator, Record, Statistics
+from asyncwait.spec import OpenOperator, Record
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -32,125 +33,52 @@ from asyncwait.spec.scenario import (
     SinkStep,
     SinkTook,
     Step,
-    Timed,
 )
-from asyncwait.toolkit import call_failed, collect_results
+
+PLAIN = [
+    odd for odd in ODD if odd.change.__module__.startswith(sound.__name__) and odd.loop == "asyncio"
+]
+"""Operators that know no anyio; one has its tasks in a group, the others keep them themselves."""
+
+each_plain_operator = pytest.mark.parametrize("operator", PLAIN, ids=lambda each: each.name)
 
 
-class Plain:
-    """An ordered operator in plain asyncio: a task reads, and one more runs for each call."""
+class Changed:
+    """The results of the reference, changed by a test."""
 
-    def __init__(self, config: Any, fn: Any, elements: Any, restore: Any = None) -> None:
-        assert restore is None
-        self._fn = fn
-        self._elements = elements
-        self._room = asyncio.Semaphore(config.capacity)
-        self._changed = asyncio.Event()
-        self._slots: deque[tuple[Record, list[Any] | None]] = deque()
-        self._ended = False
-        self._error: BaseException | None = None
-
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        self._start(self._read())
-        return self
+    def __init__(self, results: Any) -> None:
+        self._results = results
+        self.statistics = results.statistics
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Record:
-        while True:
-            if self._error is not None:
-                raise self._error
-            if self._slots and (results := self._slots[0][1]) is not None:
-                record = self._slots[0][0]
-                value = results.pop(0)
-                if not results:
-                    self._slots.popleft()
-                    self._room.release()
-                return Record(value, record.timestamp, record.key)
-            if self._ended and not self._slots:
-                raise StopAsyncIteration
-            self._changed.clear()
-            await self._changed.wait()
-
-    async def _read(self) -> None:
-        async for record in self._elements:
-            await self._room.acquire()
-            slot = [record, None]
-            self._slots.append(slot)  # type: ignore[arg-type]
-            self._start(self._call(slot))
-        self._ended = True
-        self._changed.set()
-
-    async def _call(self, slot: list[Any]) -> None:
-        try:
-            slot[1] = list(collect_results(slot[0], await self._fn(slot[0].value)))
-        except Exception as error:
-            self._error = call_failed(slot[0], error)
-            self._error.__cause__ = error
-        self._changed.set()
-
-    def _stop(self) -> None:
-        self._slots.clear()
-        self._ended = True
-
-    def statistics(self) -> Statistics:
-        """Nothing is counted."""
-        return Statistics()
+    async def __anext__(self) -> Any:
+        return await self._results.__anext__()
 
 
-class InATaskGroup(Plain):
-    """Its tasks are in an `asyncio.TaskGroup`."""
+def changed(
+    leaving: Callable[[], Awaitable[Any]] | None = None, results: Any = Changed
+) -> OpenOperator:
+    """The reference, which does something else when it has been left."""
 
-    async def __aenter__(self) -> Self:
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._group = asyncio.TaskGroup()
-        await self._group.__aenter__()
-        return await super().__aenter__()
+    @asynccontextmanager
+    async def opened(*arguments: Any) -> AsyncIterator[Any]:
+        async with open_operator(*arguments) as given:
+            yield results(given)
+        if leaving is not None:
+            await leaving()
 
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        self._tasks.add(self._group.create_task(coroutine))
+    return opened
 
-    async def __aexit__(self, *exc: object) -> None:
-        self._stop()
-        for task in self._tasks:
-            task.cancel()
-        try:
-            await self._group.__aexit__(*exc)
-        finally:
-            await self._elements.aclose()
-
-
-class WithTasks(Plain):
-    """It keeps its tasks itself, and gathers them in the end."""
-
-    async def __aenter__(self) -> Self:
-        self._tasks: set[asyncio.Task[None]] = set()
-        return await super().__aenter__()
-
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        self._tasks.add(asyncio.create_task(coroutine))
-
-    async def __aexit__(self, *_: object) -> None:
-        self._stop()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._elements.aclose()
-
-
-each_plain_operator = pytest.mark.parametrize("operator", [InATaskGroup, WithTasks])
 
 # The second call cleans up for 80 ms when it is cancelled.
 CALM = Scenario(
-    inputs=(Timed(0, Record("a")), Timed(0, Record("b")), Timed(40, Record("c"))),
+    inputs=at(0, Record("a"), Record("b")) + at(40, Record("c")),
     plans=(
-        Plan("a", (Step(after=40, results=("a1", "a2")),)),
+        replies("a", 40, "a1", "a2"),
         Plan("b", (Step(after=400, results=("b1",), clean_up=80),)),
-        Plan("c", (Step(after=120, results=("c1",)),)),
+        replies("c", 120, "c1"),
     ),
 )
 SCENARIOS = {
@@ -180,18 +108,18 @@ def times(leg: Leg, kind: type) -> list[float]:
 @each_plain_operator
 @each_scenario
 def test_an_operator_in_plain_asyncio_breaks_no_rule(
-    operator: OpenOperator, scenario: Scenario
+    operator: Variation, scenario: Scenario
 ) -> None:
     """However its consumer leaves; what is cancelled may take its time, and the clock moves."""
-    last_leg(operator, scenario)
+    last_leg(operator.open_operator, scenario)
 
 
 @pytest.mark.parametrize("cancel", ["once", "scope"])
-@pytest.mark.parametrize("name", ["task group", "pool", "reference", "emitter"])
+@pytest.mark.parametrize("name", ["gives-each-record-a-task", *OPERATORS])
 def test_clean_up_takes_its_time_after_a_cancellation(name: str, cancel: Any) -> None:
     """Also while a scope cancels the one who waits for it again and again."""
-    operator = OPERATORS.get(name, InATaskGroup)
-    leg = last_leg(operator, replace(SCENARIOS["cancelled"], cancel=cancel))
+    plain = {odd.name: odd.open_operator for odd in PLAIN}
+    leg = last_leg((OPERATORS | plain)[name], replace(SCENARIOS["cancelled"], cancel=cancel))
 
     assert (leg.ending.how, leg.ending.at, leg.ending.after) == ("left", 80, "stop")
     assert times(leg, SinkLeft) == [80]
@@ -214,7 +142,7 @@ def cancellations_seen_by(cancel: Any) -> int:
     """How often a consumer's read that goes on waiting is cancelled, until it has waited 3 s."""
     seen = 0
 
-    class Stubborn(InATaskGroup):
+    class Stubborn(Changed):
         async def __anext__(self) -> Record:
             nonlocal seen
             loop = asyncio.get_running_loop()
@@ -226,7 +154,7 @@ def cancellations_seen_by(cancel: Any) -> int:
                     seen += 1
             raise StopAsyncIteration
 
-    play(Stubborn, replace(CALM, cancel_at=40, cancel=cancel))
+    play(changed(results=Stubborn), replace(CALM, cancel_at=40, cancel=cancel))
     return seen
 
 
@@ -240,62 +168,71 @@ def test_the_operator_is_in_no_scope_of_the_harness() -> None:
     """It sees what it sees in any program on asyncio: no deadline that nobody set."""
     deadlines: list[float] = []
 
-    class Looking(WithTasks):
-        async def __aenter__(self) -> Self:
-            deadlines.append(anyio.current_effective_deadline())
-            return await super().__aenter__()
+    @asynccontextmanager
+    async def looking(*arguments: Any) -> AsyncIterator[Any]:
+        deadlines.append(anyio.current_effective_deadline())
+        async with open_operator(*arguments) as results:
+            yield results
 
-    last_leg(Looking, CALM)
+    last_leg(looking, CALM)
 
     assert deadlines == [math.inf]
 
 
 def test_a_call_that_is_cancelled_twice_cleans_up_once() -> None:
     """An operator may cancel a call at its deadline, and all that run when it is left."""
+    calls: list[asyncio.Task[Any]] = []
 
-    class Impatient(WithTasks):
-        async def __aexit__(self, *exc: object) -> None:
-            for _ in range(3):
-                for task in self._tasks:
-                    task.cancel()
-                await asyncio.sleep(0.02)
-            await super().__aexit__(*exc)
+    @asynccontextmanager
+    async def impatient(config: Any, fn: Any, *others: Any) -> AsyncIterator[Any]:
+        async def called(value: Any) -> Any:
+            calls.append(asyncio.ensure_future(fn(value)))
+            return await asyncio.shield(calls[-1])
 
-    leg = last_leg(Impatient, SCENARIOS["cancelled"])
+        async with open_operator(config, called, *others) as results:
+            try:
+                yield results
+            finally:
+                for _ in range(3):
+                    for call in calls:
+                        call.cancel()
+                    await asyncio.sleep(0.02)
+                await asyncio.wait(calls)
+
+    leg = play(impatient, replace(CALM, sink=(SinkStep("pause", 80), SinkStep("leave")))).legs[-1]
 
     assert times(leg, CallCancelled) == [80, 80]
     assert times(leg, CallEnded)[-1] == 160
 
 
-def test_an_operator_that_refuses_to_end_is_left_alone() -> None:
-    """It hangs; neither the harness nor the end of its loop waits for it any longer."""
-
-    class Deaf(WithTasks):
-        async def __aexit__(self, *exc: object) -> None:
-            while True:
-                with suppress(asyncio.CancelledError):
-                    await asyncio.Event().wait()
-
-    scenario = replace(CALM, sink=(SinkStep("leave"),))
-    (leg,) = play(Deaf, scenario).legs
-
-    limit = PATIENCE * scenario.horizon + 1_000
-    assert (leg.ending.how, leg.ending.at) == ("hung", limit)
-    assert leg.ending.detail == "while it is left"
+async def deaf() -> None:
+    """Wait for ever, whoever cancels it."""
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
 
 
-def test_an_operator_that_spins_for_ever_is_left_alone() -> None:
+async def spinning() -> None:
     """Neither a cancellation nor time can end it."""
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
 
-    class Spinning(WithTasks):
-        async def __aexit__(self, *exc: object) -> None:
-            while True:
-                with suppress(asyncio.CancelledError):
-                    await asyncio.sleep(0)
 
-    (leg,) = play(Spinning, replace(CALM, sink=(SinkStep("leave"),))).legs
+LIMIT = PATIENCE * CALM.horizon + 1_000
 
-    assert leg.ending.how == "livelock"
+
+@pytest.mark.parametrize(
+    ("leaving", "how", "at"), [(deaf, "hung", LIMIT), (spinning, "livelock", None)]
+)
+def test_an_operator_that_refuses_to_end_is_left_alone(
+    leaving: Callable[[], Awaitable[None]], how: str, at: float | None
+) -> None:
+    """It hangs; neither the harness nor the end of its loop waits for it any longer."""
+    (leg,) = play(changed(leaving), replace(CALM, sink=(SinkStep("leave"),))).legs
+
+    assert leg.ending.how == how
+    assert at is None or (leg.ending.at, leg.ending.detail) == (at, "while it is left")
 
 
 @pytest.mark.sampled

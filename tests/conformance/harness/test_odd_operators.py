@@ -11,7 +11,7 @@ import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.evidence import Run, at, replies
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import CallFailed, OpenOperator, Record, Statistics, Watermark
@@ -20,17 +20,14 @@ from asyncwait.spec.scenario import (
     Ending,
     HandlerAsked,
     Leg,
-    Plan,
     Scenario,
     SinkTook,
-    Step,
-    Timed,
     trace_from_json,
 )
 
 SCENARIO = Scenario(
-    inputs=(Timed(0, Record("a", 1)), Timed(0, Record("b", 2))),
-    plans=(Plan("a", (Step(results=("a1",)),)), Plan("b", (Step(after=40, results=("b1",)),))),
+    inputs=at(0, Record("a", 1), Record("b", 2)),
+    plans=(replies("a", 0, "a1"), replies("b", 40, "b1")),
 )
 
 
@@ -195,6 +192,17 @@ def test_what_can_not_be_entered_is_said_in_a_line(operator: Any, text: str) -> 
     assert text + "see contextlib.asynccontextmanager" in ending.detail
 
 
+def with_figures(figures: Any) -> OpenOperator:
+    """An operator whose statistics are these."""
+
+    class WithFigures(Changed):
+        def statistics(self) -> Any:
+            """Return something else than numbers."""
+            return figures
+
+    return giving(WithFigures)
+
+
 class NoIterator(Changed):
     """Results that `async for` can't read."""
 
@@ -208,26 +216,21 @@ class WithoutFigures(Changed):
     statistics = None
 
 
-class WithOddFigures(Changed):
-    """Results whose figures are none."""
-
-    def statistics(self) -> Any:
-        """Return no number."""
-        return Statistics(abandoned="many")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
-    ("change", "detail"),
+    ("operator", "detail"),
     [
-        (WithoutFigures, "'NoneType' object is not callable"),
-        (WithOddFigures, "statistics().abandoned is 'many' (str), expected a whole number"),
-        (lambda _: 7, "'int' object is not an async iterable"),
-        (NoIterator, "aiter() returned not an async iterator of type 'NoneType'"),
+        (giving(WithoutFigures), "'NoneType' object is not callable"),
+        (giving(lambda _: 7), "'int' object is not an async iterable"),
+        (giving(NoIterator), "aiter() returned not an async iterator of type 'NoneType'"),
+        (
+            with_figures(Statistics(abandoned="many")),  # type: ignore[arg-type]
+            "statistics().abandoned is 'many' (str), expected a whole number",
+        ),
     ],
 )
-def test_results_that_are_none_fail_the_leg(change: Any, detail: str) -> None:
+def test_results_that_are_none_fail_the_leg(operator: OpenOperator, detail: str) -> None:
     """Each in a line that says what is missing."""
-    ending = ending_of(giving(change))
+    ending = ending_of(operator)
 
     assert (ending.how, ending.detail) == ("failed", detail)
 
@@ -244,14 +247,10 @@ def test_figures_that_are_none_fail_the_leg_in_which_they_are_read(
     figures: dict[str, Any], detail: str
 ) -> None:
     """As soon as they are read; where they are not, only the one counts that all have."""
+    operator = with_figures(Statistics(**figures))
 
-    class WithWrongFigures(Changed):
-        def statistics(self) -> Any:
-            """Return something else than numbers."""
-            return Statistics(**figures)
-
-    read = leg_of(giving(WithWrongFigures), replace(SCENARIO, figures_at=(20,))).ending
-    unread = ending_of(giving(WithWrongFigures))
+    read = leg_of(operator, replace(SCENARIO, figures_at=(20,))).ending
+    unread = ending_of(operator)
 
     assert (read.how, read.at, read.detail) == ("failed", 20, detail)
     assert unread.how == "finished"
@@ -295,27 +294,40 @@ def test_the_traceback_of_an_operators_own_error_begins_where_it_was_raised() ->
     assert len(lines) == 5
 
 
-def test_errors_of_the_contract_come_without_a_traceback() -> None:
-    """They are results of a plan; where they were raised says nothing."""
-    ending = ending_of(raising(CallFailed(Record("b", 2), "of this test")))
+def chained(error: BaseException, **links: BaseException) -> BaseException:
+    """An error with a cause or a context."""
+    for name, link in links.items():
+        setattr(error, f"__{name}__", link)
+    return error
 
-    assert (ending.error, ending.traceback) == ("CallFailed", "")
+
+ROUND = chained(LookupError("round"), cause=ValueError("and"))
+chained(ROUND.__cause__ or ROUND, context=ROUND)
 
 
-def test_what_comes_before_an_error_stands_before_it() -> None:
-    """Its cause, or what was being handled; but not the end of an iteration."""
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        # Errors of the contract are results of a plan; where they were raised says nothing.
+        (CallFailed(Record("b", 2), "of this test"), []),
+        # What comes before an error stands before it, but not the end of an iteration.
+        (
+            chained(LookupError("second"), context=ValueError("first")),
+            ["ValueError: first", "LookupError: second"],
+        ),
+        (
+            chained(LookupError("second"), context=StopAsyncIteration()),
+            ["LookupError: second"],
+        ),
+        # Each error of a chain that contains itself is told once.
+        (ROUND, ["ValueError: and", "LookupError: round"]),
+    ],
+)
+def test_what_comes_before_an_error_stands_before_it(error: BaseException, told: list[str]) -> None:
+    """Its cause, or what was being handled."""
+    lines = ending_of(raising(error)).traceback.splitlines()
 
-    def chained(before: BaseException) -> list[str]:
-        error = LookupError("second")
-        error.__context__ = before
-        return ending_of(raising(error)).traceback.splitlines()
-
-    first = chained(ValueError("first"))
-    assert [line for line in first if not line.startswith(" ")] == [
-        "ValueError: first",
-        "LookupError: second",
-    ]
-    assert chained(StopAsyncIteration())[0] == "LookupError: second"
+    assert [line for line in lines if not line.startswith(" ")] == told
 
 
 @pytest.mark.parametrize("text", ["x" * 10**6, "\udcff"])
@@ -327,29 +339,16 @@ def test_a_text_of_an_error_is_bounded_and_can_be_told(text: str) -> None:
     assert len(ending.traceback) <= 6_003
 
 
-def test_an_error_that_contains_itself_is_told() -> None:
-    """Each error of a chain is told once."""
-    error = LookupError("round")
-    error.__cause__ = ValueError("and")
-    error.__cause__.__context__ = error
+class Mute(Exception):
+    """An error whose text raises."""
 
-    told = ending_of(raising(error)).traceback
-
-    assert told.startswith("ValueError: and\nLookupError: round\n")
+    def __str__(self) -> str:
+        raise LookupError("no words")
 
 
-def test_an_error_whose_text_raises_is_told() -> None:
-    """As far as there is something to tell."""
-
-    class Mute(Exception):
-        def __str__(self) -> str:
-            raise LookupError("no words")
+def test_an_error_that_tells_nothing_is_told() -> None:
+    """As far as there is something to tell; what stands in the place of its record is none."""
+    nameless = CallFailed("b", "of this test")  # type: ignore[arg-type]
 
     assert ending_of(raising(Mute())).detail == "<its text raised LookupError>"
-
-
-def test_an_error_that_names_no_record_by_its_record_is_told() -> None:
-    """What stands in the place of its record is none."""
-    error = CallFailed("b", "of this test")  # type: ignore[arg-type]
-
-    assert ending_of(raising(error)).record is None
+    assert ending_of(raising(nameless)).record is None

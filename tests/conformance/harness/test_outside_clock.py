@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import pytest
@@ -15,23 +16,31 @@ from asyncwait.conformance.harness import OutsideRealLoop, OutsideVirtualLoop
 Ask: TypeAlias = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
-@pytest.fixture
-def loop() -> Iterator[OutsideVirtualLoop]:
-    """A loop that runs in a thread of its own."""
-    loop = OutsideVirtualLoop()
+@contextmanager
+def running(loop: OutsideVirtualLoop | OutsideRealLoop) -> Iterator[Ask]:
+    """Run a loop in a thread of its own; what is asked runs on it, and is waited for outside."""
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    yield loop
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    assert loop.awaited == ()
-    loop.close()
+    try:
+        yield lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @pytest.fixture
-def ask(loop: OutsideVirtualLoop) -> Ask:
+def loop() -> OutsideVirtualLoop:
+    """A virtual clock."""
+    return OutsideVirtualLoop()
+
+
+@pytest.fixture
+def ask(loop: OutsideVirtualLoop) -> Iterator[Ask]:
     """Run a coroutine on the loop, and wait for its answer outside."""
-    return lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)
+    with running(loop) as ask:
+        yield ask
+    assert loop.awaited == ()
 
 
 async def now() -> float:
@@ -130,13 +139,8 @@ def test_a_request_that_has_not_begun_can_be_cancelled(turns: int) -> None:
             loop.call_soon(cancel_after, left - 1)
 
     loop = OutsideVirtualLoop(lambda: cancel_after(turns))
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    with pytest.raises(CancelledError):
-        asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    with running(loop) as ask, pytest.raises(CancelledError):
+        ask(begin())
     assert begun == []
 
 
@@ -171,18 +175,14 @@ def test_each_submission_is_announced() -> None:
     """`on_submit` runs on the loop before each coroutine from outside, and for nothing else."""
     seen: list[int] = []
     loop = OutsideVirtualLoop(lambda: seen.append(len(asyncio.all_tasks(loop))))
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
+    left: list[asyncio.Task[None]] = []
 
     async def leave_a_task() -> None:
         left.append(asyncio.create_task(asyncio.sleep(60)))
 
-    left: list[asyncio.Task[None]] = []
-    asyncio.run_coroutine_threadsafe(leave_a_task(), loop).result(30)
-    asyncio.run_coroutine_threadsafe(asyncio.sleep(61), loop).result(30)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    with running(loop) as ask:
+        ask(leave_a_task())
+        ask(asyncio.sleep(61))
     assert seen == [0, 1]
 
 
@@ -260,28 +260,23 @@ def play_shaken(seed: int, jitter: random.Random) -> list[tuple[object, ...]]:
         if jitter.random() < 0.3:
             time.sleep(jitter.choice([1e-5, 1e-4, 5e-4]))
 
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-
-    def ask(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        shake()
-        note("asks")
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)
-
     operator = LittleOperator(plan, note, shake)
-    ask(operator.open())
-    rounds = plan.randrange(1, 2 * operator.count)
-    for _ in range(rounds):
-        taken = ask(operator.take())
-        note("got", *taken)
-        if taken[-1] is None:
-            break
-        if plan.random() < 0.4:
-            ask(asyncio.sleep(plan.choice([0, 0.02, 0.3])))
-    ask(operator.close())
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    with running(loop) as on_loop:
+
+        def ask(coroutine: Coroutine[Any, Any, Any]) -> Any:
+            shake()
+            note("asks")
+            return on_loop(coroutine)
+
+        ask(operator.open())
+        for _ in range(plan.randrange(1, 2 * operator.count)):
+            taken = ask(operator.take())
+            note("got", *taken)
+            if taken[-1] is None:
+                break
+            if plan.random() < 0.4:
+                ask(asyncio.sleep(plan.choice([0, 0.02, 0.3])))
+        ask(operator.close())
     return events
 
 
@@ -296,22 +291,16 @@ def test_a_run_is_deterministic_down_to_the_order_of_events(seed: int) -> None:
 def test_a_real_loop_tells_when_it_was_asked_and_has_answered() -> None:
     """A span for each request from outside, there when the answer is; none for other tasks."""
     loop = OutsideRealLoop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
 
     async def busy() -> float:
         began = loop.time()
         await asyncio.gather(*(asyncio.sleep(0) for _ in range(3)))
         return began
 
-    try:
+    with running(loop) as ask:
         asked = loop.time()
         for number in (1, 2):
-            began = asyncio.run_coroutine_threadsafe(busy(), loop).result(30)
+            began = ask(busy())
             assert len(loop.spans) == number
             came, answered = loop.spans[-1]
             assert asked <= came <= began <= answered <= loop.time()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()

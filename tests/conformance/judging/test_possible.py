@@ -301,10 +301,9 @@ def test_an_operator_may_invent_what_it_likes() -> None:
     assert impossible(SCENARIO, Trace((strange(SOUND.legs[0]),))) is None
 
 
-def test_all_generated_traces_are_possible(quick_scenarios: tuple[Scenario, ...]) -> None:
+def test_all_generated_traces_are_possible(quick_runs: list[tuple[Scenario, Trace]]) -> None:
     """No honest run is taken for a forgery."""
-    for scenario in quick_scenarios[:200]:
-        assert impossible(scenario, play(open_operator, scenario)) is None
+    assert [run for run in quick_runs if impossible(*run) is not None] == []
 
 
 EQUAL = Scenario(

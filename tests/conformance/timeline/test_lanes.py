@@ -8,12 +8,10 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.timeline import Lane, draw_lanes, lay_out
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Record, Watermark
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallEnded,
-    Crash,
     Ending,
-    Handler,
     Leg,
     Plan,
     PlannedRetry,
@@ -23,56 +21,6 @@ from asyncwait.spec.scenario import (
     Timed,
     Trace,
 )
-
-SCENARIO = Scenario(
-    capacity=2,
-    timeout=80,
-    handled=True,
-    inputs=(
-        Timed(0, Record("a", 1)),
-        Timed(0, Barrier(1)),
-        Timed(40, Record("b")),
-        Timed(40, Watermark(5)),
-        Timed(40, Record("c")),
-    ),
-    plans=(
-        Plan("a", (Step(after=40, results=("x", "y")),)),
-        Plan("b", (Step("never"),), Handler("reply", ("late",))),
-    ),
-)
-
-
-def lines(text: str) -> list[str]:
-    """The lines of a text in the test."""
-    return [line[4:] for line in text.splitlines()[1:-1]]
-
-
-def test_each_record_has_a_lane_and_each_signal_strikes_through_all() -> None:
-    """What waits, runs, is held and comes out; when a signal comes in, and when it goes out."""
-    wrong = Violation("it is wrong", 120)
-
-    drawn = draw_lanes(SCENARIO, play(open_operator, SCENARIO), wrong, width=90)
-
-    assert drawn == lines(
-        """
-    ordered, capacity 2
-    ms                      0       40        120
-    'a'@1                   t.1=:=|=g###:#*#*       |     :
-    barrier 1                   t-*     :           |     :
-    'b'                         : | t.1=:=====T#x#*_|_x   :
-    watermark 5                 : |     t-----------*     :
-    'c'                         : |     :   t.......|.1=g#:###*
-    source                      : |     :   %%%%%%%%|%%%  E c
-    in flight, of 2         0 1 1 1 1 2 2 2 1 1 1 0 0 1 1 1 1 0
-                                              ^^^^^^^^^^^^^^^^^^
-    >>> at 120 ms: it is wrong
-    finished at 120 ms
-    . waits for its call; = its call runs; # decided and held; _ runs on though decided; - on
-      its way; % source not read; t comes in; 1 its call begins, 2: the next attempt; g gives
-      results; * comes out; x cancelled; T deadline; E end of input; c source closed; : a
-      signal comes in; | it goes out
-    """
-    )
 
 
 def test_attempts_are_told_from_the_back_off_between_them() -> None:
@@ -100,36 +48,6 @@ def test_attempts_are_told_from_the_back_off_between_them() -> None:
         ("2", 80),
         ("n", 120),
     ]
-
-
-def test_each_leg_is_drawn_below_the_one_before() -> None:
-    """A crash ends a leg; what was stored is there at once in the next."""
-    scenario = Scenario(
-        inputs=(Timed(0, Record("a")), Timed(0, Barrier(1))),
-        plans=(Plan("a", (Step(after=80, results=("x",)),)),),
-        crashes=(Crash(40, capacity=1),),
-    )
-
-    drawn = draw_lanes(scenario, play(open_operator, scenario), width=90)
-
-    assert drawn[:-4] == lines(
-        """
-    leg 1: ordered, capacity 4
-    ms                      0           40
-    'a'                     t.1=:=|=:===|=x=x
-    barrier 1                   t-* :   |
-    source                      : | E c |
-    consumer                    : | :   L
-    in flight, of 4         0 1 1 1 1 1 1 1 0
-    crashed at 40 ms
-    leg 2: ordered, capacity 1
-    ms                      0       80
-    'a'                     r.1=:===g#*
-    source                      E c
-    in flight, of 1         0 1 1 1 1 0
-    finished at 80 ms
-    """
-    )
 
 
 def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
@@ -193,7 +111,7 @@ def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
     trace = Trace((Leg(Ending("finished"), (CallEnded(0, 7),)),))
 
     with pytest.raises(ValueError, match=r"^call 7 was cancelled or ended, and never started$"):
-        draw_lanes(SCENARIO, trace)
+        draw_lanes(Scenario(), trace)
 
 
 @pytest.mark.parametrize("witness", WITNESSES, ids=[w.rule for w in WITNESSES])

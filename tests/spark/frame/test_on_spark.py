@@ -78,27 +78,18 @@ def test_rows_stay_in_their_partitions(cities: DataFrame) -> None:
 
 
 @dataclass
-class Answer:
-    """What a service says."""
-
-    name: str
-    score: float | None
-    tags: list[str]
-
-
-@dataclass
 class Place:
     """Where something is."""
 
-    lat: float
+    lat: float | None
     names: dict[str, int]
 
 
 class Spot(msgspec.Struct):
-    """The same; a class that can't travel with a script, but be imported."""
+    """Where it is, too; a class that can't travel with a script, but be imported."""
 
     lat: float
-    names: dict[str, int]
+    tags: list[str]
 
 
 class Both(TypedDict):
@@ -111,28 +102,24 @@ class Both(TypedDict):
 def test_the_schema_may_be_what_the_function_says_that_it_returns(cities: DataFrame) -> None:
     """A dataclass, a Struct or a TypedDict, nested or not; with `many`, a list of one."""
 
-    async def ask(row: Row) -> Answer:
-        return Answer(row.city, None, ["a"])
+    async def place(row: Row) -> Place:
+        return Place(None, {row.city: row.id})
 
     async def spot(row: Row) -> Spot:
-        return Spot(row.id, {})
+        return Spot(row.id, [])
 
-    assert ordered_wait(cities, spot, carry=[]).schema.simpleString() == (
-        "struct<lat:double,names:map<string,bigint>>"
-    )
-
-    async def ask_both(row: Row) -> list[Both]:
+    async def both(row: Row) -> list[Both]:
         return [{"place": Place(1.5, {"x": row.id}), "seen": datetime(2026, 1, 1, tzinfo=UTC)}]
 
-    out = ordered_wait(cities.limit(1), ask)
-    assert out.schema.simpleString() == (
-        "struct<id:bigint,city:string,name:string,score:double,tags:array<string>>"
-    )
-    assert out.collect() == [Row(id=0, city="c0", name="c0", score=None, tags=["a"])]
-    out = ordered_wait(cities.limit(1), ask_both, many=True, carry=[])
-    assert out.schema.simpleString() == (
-        "struct<place:struct<lat:double,names:map<string,bigint>>,seen:timestamp>"
-    )
+    of_a_place = "lat:double,names:map<string,bigint>"
+    first = cities.limit(1)
+    out = ordered_wait(first, place)
+    assert out.schema.simpleString() == f"struct<id:bigint,city:string,{of_a_place}>"
+    assert out.collect() == [Row(id=0, city="c0", lat=None, names={"c0": 0})]
+    out = ordered_wait(first, spot, carry=[])
+    assert out.schema.simpleString() == "struct<lat:double,tags:array<string>>"
+    out = ordered_wait(first, both, many=True, carry=[])
+    assert out.schema.simpleString() == f"struct<place:struct<{of_a_place}>,seen:timestamp>"
     assert out.collect()[0].place == Row(lat=1.5, names={"x": 0})
 
 
@@ -169,12 +156,8 @@ def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark, zone
 
 def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
     """Upper and lower case are one, as Spark has it."""
-
-    async def upper(row: Row) -> tuple[str]:
-        return (row.city.upper(),)
-
-    out = ordered_wait(cities.limit(2), upper, "CITY string")
-    assert out.collect() == [Row(id=0, CITY="C0"), Row(id=1, CITY="C1")]
+    out = ordered_wait(cities.limit(1), lambda row: (row.city.upper(),), "CITY string")
+    assert out.collect() == [Row(id=0, CITY="C0")]
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -183,13 +166,9 @@ def test_odd_names_of_columns_are_fine(
 ) -> None:
     """With dots, blanks and quotes."""
     df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c d`, 3L AS `e``f`, 4L AS unused")
-
-    async def add(row: Row) -> tuple[int]:
-        return (row["a.b"] + row["c d"] + row["e`f"],)
-
     options: dict[str, Any] = {"columns": ["a.b", "c d", "e`f"], "carry": ["e`f"]}
     journal = str(tmp_path / "journal") if keeps else None
-    out = ordered_wait(df, add, "`the sum` long", journal=journal, **options)
+    out = ordered_wait(df, lambda row: (sum(row),), "`the sum` long", journal=journal, **options)
     assert out.collect()[0].asDict() == {"e`f": 3, "the sum": 6}
 
 
@@ -223,14 +202,10 @@ async def echo(row: Row) -> Row:
 
 
 class Needy:
-    """Can't be made without knowing more.
-
-    Args:
-        what: whatever.
-    """
+    """Can't be made without knowing more."""
 
     def __init__(self, what: str) -> None:
-        self.what = what
+        raise NotImplementedError(what)
 
     async def __call__(self, row: Row) -> Row:
         """Answer with the row."""
@@ -242,16 +217,6 @@ class Callback:
 
     def async_invoke(self, value: Any, result: Any) -> None:
         """Answer."""
-        result.complete([value])
-
-
-LOCK = threading.Lock()
-
-
-async def locked(row: Row) -> Row:
-    """Hold on to what can't travel."""
-    with LOCK:
-        return row
 
 
 def nested_lock() -> Any:
@@ -459,7 +424,7 @@ def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> Non
         ordered_wait(spark.session.range(1), twice, "n long", journal=str(tmp_path / "journal"))
 
 
-AS_TEXT = ("'1.5'", "1.5BD", "1.50BD", "1.5D", "float('1.5')", "1", "1L", "true", "x'00'")
+AS_TEXT = ("1.5BD", "1.50BD", "1.5D", "float('1.5')", "1", "1L", "true", "x'00'")
 AT = ("date'2026-01-02'", "timestamp_ntz'2026-01-02'", "timestamp'2026-01-02'", "'2026-01-02'")
 SPANS = ("interval '1' day", "'P1D'", "time'03:04:05'", "'03:04:05'")
 
@@ -484,7 +449,7 @@ def test_inputs_and_settings_that_differ_share_no_result(
         options |= {"columns": columns, "carry": [], "journal": journal}
         return ordered_wait(df, called, schema, **options).collect()
 
-    expressions = (*AS_TEXT, *AT, *SPANS)
+    expressions = (*AT, *SPANS, *AS_TEXT)  # none of the type of the one before it
     for number, expression in enumerate(expressions):
         shutil.rmtree(path, ignore_errors=True)
         first = run(expression)
@@ -514,8 +479,10 @@ def in_zone(session: Any, name: str | None) -> Iterator[None]:
     """Have a session another time zone for a while."""
     before = session.conf.get("spark.sql.session.timeZone")
     session.conf.set("spark.sql.session.timeZone", name or before)
-    yield
-    session.conf.set("spark.sql.session.timeZone", before)
+    try:
+        yield
+    finally:
+        session.conf.set("spark.sql.session.timeZone", before)
 
 
 def test_a_zone_that_changes_before_the_action_is_another_call(

@@ -98,6 +98,13 @@ def test_the_function_is_given_rows_like_those_of_pyspark() -> None:
         row.id = 8
 
 
+def test_unordered_results_bring_their_own_rows_along() -> None:
+    """However the batches are mixed."""
+    rows = enriched(double, mode="unordered", capacity=10, batch_size=3)
+    assert rows != EXPECTED
+    assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
+
+
 def test_what_is_carried_is_what_came() -> None:
     """All columns, in the order that is asked for; none is fine, too."""
     rows = enriched(double, carried=["load", "city"])
@@ -191,15 +198,18 @@ def test_a_row_that_fails_is_left_out_replaced_or_told_of(on_error: Any, result:
         assert [row["error"] for row in rows if row["id"] != 3] == [None] * 9
 
 
-def test_a_deadline_names_its_row() -> None:
-    """As any other error does."""
+def test_a_deadline_names_its_row_and_asks_its_handler() -> None:
+    """Without one, the row has failed."""
 
-    async def hang(_: int) -> tuple[int]:
-        await asyncio.sleep(9)
-        return (0,)
+    async def hang(value: int) -> tuple[int]:
+        await asyncio.sleep(9 if value == 3 else 0)
+        return (2 * value,)
 
-    with pytest.raises(CallTimedOut, match=r"^row 0 of partition 7: "):
+    with pytest.raises(CallTimedOut, match=r"^row 3 of partition 7: "):
         enriched(hang, timeout=0.02)
+    with_handler: Any = hang
+    with_handler.timeout = lambda value: (-value,)
+    assert enriched(with_handler, timeout=0.02)[3] == {"id": 3, "twice": -3}
 
 
 @pytest.mark.parametrize(
@@ -256,21 +266,6 @@ def test_on_result_is_given_what_the_function_gives() -> None:
     retry = Retry(max_attempts=3, initial=0.001, on_result=again)
     assert enriched(fn, retry=retry, on_error="skip") == EXPECTED
     assert (calls.count(3), seen.count({"twice": 6})) == (3, 2)
-
-
-def test_on_error_of_a_retry_is_asked_for_errors_alone() -> None:
-    """Classes or a function say which."""
-    calls: list[int] = []
-
-    async def fn(value: int) -> tuple[int]:
-        calls.append(value)
-        if calls.count(value) < 2:
-            raise LookupError
-        return (2 * value,)
-
-    assert enriched(fn, retry=Retry(initial=0.001, on_error=LookupError)) == EXPECTED
-    calls.clear()
-    assert enriched(fn, retry=Retry(initial=0.001, on_error=lambda _: True)) == EXPECTED
 
 
 def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:

@@ -89,16 +89,16 @@ def test_the_active_session_is_found(
     context: Any, session: Any, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If PySpark was imported at all, and there is one."""
-    spark_context = SimpleNamespace(_active_spark_context=context)
-    spark_session = SimpleNamespace(getActiveSession=lambda: session)
-    modules = {
-        "pyspark": SimpleNamespace(SparkContext=spark_context),
-        "pyspark.sql.connect.session": SimpleNamespace(SparkSession=spark_session),
+    modules: dict[str, Any] = {
+        "pyspark": {"SparkContext": SimpleNamespace(_active_spark_context=context)},
+        "pyspark.sql.connect.session": {
+            "SparkSession": SimpleNamespace(getActiveSession=lambda: session)
+        },
     }
-    for name, module in modules.items():
-        monkeypatch.setitem(sys.modules, name, module)  # type: ignore[arg-type]
-
+    for name, content in modules.items():
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**content))  # type: ignore[arg-type]
     assert reach_of(None) == reach
+
     for name in modules:
         monkeypatch.delitem(sys.modules, name)
     assert reach_of(None) == Reach()

@@ -42,9 +42,7 @@ def plain_wait(
 
 @overload
 def plain_wait(
-    open_operator: OpenOperator,
-    mode: Literal["key-ordered"],
-    open_plain: OpenPlain | None = None,
+    open_operator: OpenOperator, mode: Literal["key-ordered"], open_plain: OpenPlain | None = None
 ) -> KeyedWait: ...
 
 

@@ -6,14 +6,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import (
-    AsyncWaitOperator,
-    Entry,
-    Outcome,
-    Output,
-    ResultHandler,
-    StreamTask,
-)
+from asyncwait.reference import AsyncWaitOperator, Entry, Outcome, Output, ResultHandler, StreamTask
 from asyncwait.spec import Element, LatencyMarker, Record, Stored
 
 

@@ -456,10 +456,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         LosesCallsThatCancelThemselves,
         rule="FAIL-5",
-        consequence_of=(
-            "FAIL-12",
-            "a call that somebody else cancels hangs the operator as well",
-        ),
+        consequence_of=("FAIL-12", "a call that somebody else cancels hangs the operator as well"),
     ),
     Faulty(SendsErrorsAsPickles, rule="FAIL-5"),
     Faulty(FailsOnceOnly, rule="FAIL-6"),

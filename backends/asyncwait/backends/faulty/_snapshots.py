@@ -8,13 +8,7 @@ import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import Faulty
-from asyncwait.reference import (
-    FenceEntry,
-    OrderedQueue,
-    Output,
-    StreamTask,
-    UnorderedQueue,
-)
+from asyncwait.reference import FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored
 
 

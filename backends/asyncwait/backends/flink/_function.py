@@ -8,13 +8,7 @@ from typing import Any, TypeAlias
 from asyncwait.backends.flink._jvm import java
 from asyncwait.backends.flink._surroundings import proxy
 from asyncwait.backends.flink._turns import Turns
-from asyncwait.backends.flink._values import (
-    Collection,
-    Result,
-    Tokens,
-    java_collection,
-    java_null,
-)
+from asyncwait.backends.flink._values import Collection, Result, Tokens, java_collection, java_null
 from asyncwait.spec import Record
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -91,13 +85,7 @@ class CalledFunction:
     """Calls the user's function for Flink, which has its own thread: the calls are on the loop."""
 
     def __init__(
-        self,
-        parts: FunctionParts,
-        tokens: Tokens,
-        turns: Turns,
-        spawn: Spawn,
-        *,
-        forgets: bool,
+        self, parts: FunctionParts, tokens: Tokens, turns: Turns, spawn: Spawn, *, forgets: bool
     ) -> None:
         self.parts = parts
         self._forgets = forgets

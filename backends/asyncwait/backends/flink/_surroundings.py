@@ -86,10 +86,7 @@ def _shared() -> dict[str, Callable[..., Any]]:
     loader = java("java.lang.ClassLoader").getSystemClassLoader()
     writer = "runtime.io.network.api.writer.ResultPartitionWriter"
     gate = "runtime.io.network.partition.consumer.IndexedInputGate"
-    manager = {
-        "getConfiguration": config,
-        "getTmpDirectories": JArray(JString)(["."]),
-    }
+    manager = {"getConfiguration": config, "getTmpDirectories": JArray(JString)(["."])}
     things = {
         "getExecutionConfig": flink("api.common.ExecutionConfig")(),
         "getJobID": job,

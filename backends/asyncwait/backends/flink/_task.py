@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterable, Callable
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -42,12 +42,99 @@ class Given:
         return element
 
 
-class FlinkTask(StreamTask):
+class ForeignTask(StreamTask):
+    """The task of an operator of somebody else's, which is run, cancelled and ended like another.
+
+    Nothing else of the reference's operator is made. Whoever derives from it makes `side`, which
+    holds the foreign operator, and `function`, the user's, and connects them.
+    """
+
+    def __init__(self, parts: Parts, config: OperatorConfig, stored: tuple[Stored, ...]) -> None:
+        self.loop = loop = running_loop()
+        self.clock, self.config, self.stored = loop.time, config, stored
+        self.life = anyio.CancelScope()
+        self.tasks = anyio.create_task_group()
+        self.timers = parts.timers(loop, lambda run: run(), self.spawn)
+        self.backlog: deque[Element] = deque()
+        self.ended: End | None = None
+        self._news = anyio.Event()
+
+    def connect(
+        self, parts: Parts, elements: AsyncIterable[Element], side: Any, function: Any
+    ) -> None:
+        """Put the two sides together, with a source and an output."""
+        self.side, self.function = side, function
+        self.given = Given(side.given, self.look)
+        self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
+        self.source = parts.source(elements, self.on_element, self.on_end)
+        self.operator = self  # type: ignore[assignment]  # of hooks, to whoever opens it
+
+    async def close(self) -> Exception | None:
+        """Run the function's own `close`; return what that raised."""
+        try:
+            await run_hook(self.function.parts.close)
+        except Exception as error:
+            return error
+        return None
+
+    def stop(self) -> None:
+        """Leave nothing running: no thread, no timer, no call, no reader."""
+        self.timers.close()
+        self.source.stop()
+        self.function.cancel()
+        self.tasks.cancel_scope.cancel()
+
+    # The loop
+
+    async def work(self) -> None:
+        """Go on until the end is told, and then for as long as somebody may ask for more."""
+        while not (self.side.is_finished and not self.side.given):
+            await checkpoint()
+            if not self.go_on():
+                await self.wait_for_news()
+        self.output.finish(None if self.ended is None else self.ended.error)
+        await anyio.sleep_forever()
+
+    def go_on(self) -> bool:
+        """Have the operator do what there is to do; return whether there was anything."""
+        raise NotImplementedError
+
+    def look(self) -> None:
+        """Look again what there is to do."""
+        self._news.set()
+
+    async def wait_for_news(self) -> None:
+        """Wait until there may be something to do."""
+        await self._news.wait()
+        self._news = anyio.Event()
+
+    # Input
+
+    def on_element(self, element: Element) -> None:
+        """Take in an element of the source."""
+        self.backlog.append(element)
+        self.look()
+
+    def on_end(self, end: End) -> None:
+        """Take note that the input has ended."""
+        self.ended = end
+        self.look()
+
+    # Figures
+
+    def statistics(self) -> Statistics:
+        """Return what was counted here; neither Flink nor PyFlink counts anything (MT-1)."""
+        function = self.function
+        return Statistics(
+            calls=function.calls, retries=function.retries, timeouts=function.timeouts
+        )
+
+
+class FlinkTask(ForeignTask):
     """Gives Flink's operator its turns: for mails, for input, for the end.
 
     One thing at a time: mails first, then input, if what came out was taken. Where the operator
-    blocks in that, it goes on when there is a mail, or when its output was taken. How it is run,
-    cancelled and ended is the reference's; nothing else of that one is made.
+    blocks in that, it goes on when there is a mail, or when its output was taken.
     """
 
     def __init__(
@@ -58,28 +145,12 @@ class FlinkTask(StreamTask):
         elements: AsyncIterable[Element],
         stored: tuple[Stored, ...],
     ) -> None:
-        loop = running_loop()
-        self.clock, self.config, self.stored = loop.time, config, stored
-        self._loop = loop
-        self.life = anyio.CancelScope()
-        self.tasks = anyio.create_task_group()
-        self.timers = parts.timers(loop, lambda run: run(), self.spawn)
+        super().__init__(parts, config, stored)
         self._flink = FlinkSide(
-            config,
-            function,
-            loop,
-            timers=self.timers,
-            spawn=self.spawn,
-            look=self.look,
+            config, function, self.loop, timers=self.timers, spawn=self.spawn, look=self.look
         )
-        self.given = Given(self._flink.given, self.look)
-        self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
-        self.source = parts.source(elements, self.on_element, self.on_end)
-        self.operator = self  # type: ignore[assignment]  # of hooks, to whoever opens it
-        self._backlog: deque[Element] = deque()
-        self._end: End | None = None
         self._is_begun = False
-        self._news = anyio.Event()
+        self.connect(parts, elements, self._flink, self._flink.function)
 
     # What opens and leaves it
 
@@ -90,14 +161,6 @@ class FlinkTask(StreamTask):
         self._flink.context = opened = copy_context()
         function.parts = function.parts.within(opened)
 
-    async def close(self) -> Exception | None:
-        """Run the function's own `close`; return what that raised."""
-        try:
-            await run_hook(self._flink.function.parts.close)
-        except Exception as error:
-            return error
-        return None
-
     def fail(self, error: BaseException) -> None:
         """End the output at once, with an error of Python's."""
         self.output.cut(self._flink.failures.plain(error))
@@ -107,21 +170,12 @@ class FlinkTask(StreamTask):
         self.timers.close()
         self.source.stop()
         self._flink.turns.end(self._flink.close)
-        self._flink.function.cancel()
+        self.function.cancel()
         self.tasks.cancel_scope.cancel()
 
     # The loop
 
-    async def work(self) -> None:
-        """Go on until the end is told, and then for as long as somebody may ask for more."""
-        while not (self._flink.is_finished and not self._flink.given):
-            await checkpoint()
-            if not self._go_on():
-                await self._wait_for_news()
-        self.output.finish(None if self._end is None else self._end.error)
-        await anyio.sleep_forever()
-
-    def _go_on(self) -> bool:
+    def go_on(self) -> bool:
         """Have Flink do what there is to do; return whether there was anything."""
         goes_on = False
         try:
@@ -160,51 +214,26 @@ class FlinkTask(StreamTask):
             return side.run_mails
         if side.given or side.is_finished:
             return None
-        if self._backlog:
-            return partial(side.process, self._backlog.popleft())
-        return None if self._end is None else side.end_input
+        if self.backlog:
+            return partial(side.process, self.backlog.popleft())
+        return None if self.ended is None else side.end_input
 
     def _begin(self) -> Callable[[], object]:
         """Make the operator; what it can't be restored from is read as the first of its input."""
         self._is_begun = True
         stored, rest = kind_of(self.config.mode).restorable(self.stored)
         self.stored = ()
-        self._backlog.extendleft(reversed(rest))
+        self.backlog.extendleft(reversed(rest))
         return partial(self._flink.begin, stored)
 
     def _let_read(self) -> None:
         """Let the next element be taken, when the last one has found room."""
         side = self._flink
         is_idle = side.turns.waits_for == "work" and side.is_open
-        if is_idle and not self._backlog and not side.given:
+        if is_idle and not self.backlog and not side.given:
             self.source.proceed()
 
-    def look(self) -> None:
-        """Look again what there is to do."""
-        self._news.set()
-
-    async def _wait_for_news(self) -> None:
-        await self._news.wait()
-        self._news = anyio.Event()
+    async def wait_for_news(self) -> None:
+        """Wait until there may be something to do; the source may be read meanwhile."""
+        await super().wait_for_news()
         self._let_read()
-
-    # Input
-
-    def on_element(self, element: Element) -> None:
-        """Take in an element of the source."""
-        self._backlog.append(element)
-        self.look()
-
-    def on_end(self, end: End) -> None:
-        """Take note that the input has ended."""
-        self._end = end
-        self.look()
-
-    # Figures
-
-    def statistics(self) -> Statistics:
-        """Return what was counted here; Flink counts nothing (MT-1)."""
-        function = self._flink.function
-        return Statistics(
-            calls=function.calls, retries=function.retries, timeouts=function.timeouts
-        )

@@ -7,7 +7,6 @@ where it waits; so nobody is seen in the middle of anything.
 import threading
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 
 from asyncwait.backends.pyflink._stage import Actor, Alarm, here
 
@@ -27,12 +26,7 @@ class Lock:
             self._owner = me
         self._depth += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._depth -= 1
         if self._depth <= 0:
             self._owner = None
@@ -58,13 +52,8 @@ class Condition:
     def __enter__(self) -> None:
         self._lock.__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lock.__exit__(kind, error, traceback)
+    def __exit__(self, *error: object) -> None:
+        self._lock.__exit__(*error)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait to be notified; whoever waits no longer than so many seconds waits again then."""

@@ -16,6 +16,7 @@ from asyncwait.conformance._commands._shared import (
     console,
     jobs_option,
     patience_option,
+    told_by_quarters,
     usage_errors,
 )
 from asyncwait.conformance._commands._verify import MOST_GENERATED
@@ -92,15 +93,11 @@ def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
             return comparing.run(
                 count, seed, lambda done, of: bar.update(task, completed=done, total=of)
             )
-    said = -1
 
     def tell(done: int, of: int) -> None:
-        nonlocal said
-        if 4 * done // of > said:
-            said = 4 * done // of
-            say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
+        say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
 
-    return comparing.run(count, seed, tell)
+    return comparing.run(count, seed, told_by_quarters(tell))
 
 
 def _print(compared: Comparison, out: Console) -> None:

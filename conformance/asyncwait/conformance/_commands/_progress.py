@@ -1,7 +1,6 @@
 """Says how far a verification is: areas by backend and a bar on a terminal, lines in a log."""
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -18,6 +17,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from asyncwait.conformance._commands._shared import told_by_quarters
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, Stage, verify_to_tell
@@ -54,12 +54,7 @@ class Board:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take it away."""
         self._live.stop()
 
@@ -134,15 +129,15 @@ def _word(known: Tally | Verdict | None) -> Text:
 
 def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
     """Say something now and then where there is no terminal to draw on."""
-    name, said = name_of(backend.name), -1
+    name = name_of(backend.name)
+    judged = told_by_quarters(
+        lambda done, of: say(f"{name}: {done:,} of {counted(of, 'scenario')} judged", err=True)
+    )
 
     def tell(stage: Stage, done: int, of: int) -> None:
-        nonlocal said
-        quarter = 4 * done // of if of else 4
-        if stage == "judged" and quarter > said:
-            said = quarter
-            say(f"{name}: {done:,} of {counted(of, 'scenario')} judged", err=True)
-        elif stage == "shrunk" and of and not done:
+        if stage == "judged":
+            judged(done, of)
+        elif of and not done:
             say(f"{name}: {SHRINKING}: of {counted(of, 'rule')}", err=True)
 
     return verify_to_tell(backend, plan, tell, terms=terms)

@@ -1,7 +1,7 @@
 """What several subcommands do alike."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,6 +49,20 @@ def refuse_contradictions(**given: bool) -> None:
     found = [name for name, is_given in given.items() if is_given]
     if len(found) > 1:
         raise click.UsageError(f"{' and '.join(found)} contradict each other: give one of them")
+
+
+def told_by_quarters(tell: Callable[[int, int], object]) -> Callable[[int, int], None]:
+    """Return what tells how much is done, of how much, four times: not of each."""
+    said = -1
+
+    def tell_now_and_then(done: int, of: int) -> None:
+        nonlocal said
+        quarter = 4 * done // of if of else 4
+        if quarter > said:
+            said = quarter
+            tell(done, of)
+
+    return tell_now_and_then
 
 
 def console() -> Console:

@@ -40,11 +40,7 @@ from asyncwait.conformance.report import (
     report_of,
     write_report,
 )
-from asyncwait.conformance.running import (
-    exec_name,
-    open_backend,
-    shipped_backends,
-)
+from asyncwait.conformance.running import exec_name, open_backend, shipped_backends
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.rules import rules as all_rules

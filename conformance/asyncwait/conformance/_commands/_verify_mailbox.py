@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from asyncwait.conformance._commands._shared import console, usage_errors
+from asyncwait.conformance._commands._shared import console, told_by_quarters, usage_errors
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.mailbox import (
@@ -47,16 +47,9 @@ def verify_one(
 
 def _teller(name: str) -> Callable[[int, int], None]:
     """Return what says now and then how far it is."""
-    said = -1
-
-    def tell(done: int, of: int) -> None:
-        nonlocal said
-        quarter = 4 * done // of if of else 4
-        if quarter > said:
-            said = quarter
-            say(f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged", err=True)
-
-    return tell
+    return told_by_quarters(
+        lambda done, of: say(f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged", err=True)
+    )
 
 
 def _report(verdict: MailboxVerdict) -> None:

@@ -47,7 +47,7 @@ class Difference(Struct, frozen=True):
 
     Args:
         at: ms since it began.
-        second: what only the second one has.
+        first, second: what only the one of them has there, in words.
     """
 
     leg: int
@@ -182,11 +182,7 @@ Kind: TypeAlias = Literal["equal", "tie", "explained", "unexplained", "in error"
 
 
 class Pair(Struct, frozen=True):
-    """Two runs of one scenario.
-
-    Args:
-        second: the run of the other one.
-    """
+    """Two runs of one scenario."""
 
     case: Case
     first: Trace

@@ -20,11 +20,7 @@ Progress = Callable[[int, int], None]
 
 
 class Comparing:
-    """Compares two backends.
-
-    Args:
-        second: the other.
-    """
+    """Compares two backends."""
 
     def __init__(self, first: Served, second: Served) -> None:
         self.backends = (first, second)

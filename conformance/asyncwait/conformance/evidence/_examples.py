@@ -21,9 +21,7 @@ class Example(Struct, frozen=True):
     scenario: Scenario
 
 
-def examples_of(
-    make: Callable[P, Scenario],
-) -> Callable[Concatenate[str, str, P], Example]:
+def examples_of(make: Callable[P, Scenario]) -> Callable[Concatenate[str, str, P], Example]:
     """Return what makes an example of "name: RULE-1, RULE-2", a sentence, and what `make` takes."""
 
     def example(about: str, sentence: str, /, *args: P.args, **fields: P.kwargs) -> Example:

@@ -2,7 +2,7 @@
 
 from asyncwait.conformance.generation._exhaustive import small_scenarios
 from asyncwait.conformance.generation._generate import FULL, QUICK, generate
-from asyncwait.conformance.generation._random import TICK, VALUES
+from asyncwait.conformance.generation._random import TICK
 from asyncwait.conformance.generation._shapes import LARGEST, SHAPES, shape, shapes
 from asyncwait.spec.exports import claim_exports
 
@@ -12,7 +12,6 @@ __all__ = [
     "QUICK",
     "SHAPES",
     "TICK",
-    "VALUES",
     "generate",
     "shape",
     "shapes",

@@ -240,8 +240,7 @@ def _flaky(rng: Random, size: int) -> Scenario:
     values = max(1, size // 8)
     plans = tuple(
         msgspec.structs.replace(
-            plan,
-            steps=(*(_slip(rng, limit) for _ in range(rng.randint(1, 4))), plan.steps[0]),
+            plan, steps=(*(_slip(rng, limit) for _ in range(rng.randint(1, 4))), plan.steps[0])
         )
         for plan in _plans(rng, values, lambda r: r.choice([0, 1, 2]), steps=1)
     )

@@ -37,9 +37,7 @@ class CallTasks:
     """Looks at the task of each call."""
 
     def __init__(
-        self,
-        misused: Callable[[MisuseKind, str], object],
-        is_for_all: Callable[[], bool],
+        self, misused: Callable[[MisuseKind, str], object], is_for_all: Callable[[], bool]
     ) -> None:
         self._misused = misused
         self._is_for_all = is_for_all

@@ -24,13 +24,7 @@ async def _records() -> AsyncIterator[Record]:
 
 
 async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: float) -> str:
-    """Run an operator beside the one that is judged; return what was wrong with it, or nothing.
-
-    Args:
-        open_operator: opens it.
-        kind: configuration of the one that is judged.
-        takes: seconds of each call.
-    """
+    """Run an operator beside the one that is judged; return what was wrong with it, or nothing."""
     config = OperatorConfig(kind.mode, 2, None if kind.timeout is None else 1.0)
 
     async def squared(value: int) -> list[int]:

@@ -12,14 +12,7 @@ import anyio.lowlevel
 from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import loop_door
-from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
-    InvalidConfig,
-    Record,
-    ResultFuture,
-    RetryAfter,
-)
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Record, ResultFuture, RetryAfter
 from asyncwait.spec.scenario import Handler, HookRun, Scenario, Step
 from asyncwait.spec.texts import shown
 

@@ -37,10 +37,7 @@ class _OutsideLoop(asyncio.BaseEventLoop):
     """A loop that knows which tasks are made of coroutines from outside."""
 
     def call_soon_threadsafe(
-        self,
-        callback: Callable[[Unpack[Ts]], object],
-        *args: *Ts,
-        context: Context | None = None,
+        self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Schedule a callback from any thread."""
         if getattr(callback, "__code__", None) in _SUBMISSION_CODE:

@@ -327,12 +327,7 @@ class Recorder:
         return value
 
     def failure_asked(self, value: Any, error: BaseException) -> Any:
-        """Note that the failure handler is asked about `value`; return that as the scenario has it.
-
-        Args:
-            value: as the handler is given it.
-            error: likewise.
-        """
+        """Note that the failure handler is asked; return the value as the scenario has it."""
         value, record = self.tracker.called(value, "handler-shares")
         seen = describe_failure(error, 0, self.raised, named=self.tracker.named)
         attempts = max(1, seen.attempts)

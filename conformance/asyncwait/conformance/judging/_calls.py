@@ -48,11 +48,7 @@ class Outcome(NamedTuple):
 
 
 class Course(Struct, frozen=True, eq=False):
-    """The attempts of one record.
-
-    Args:
-        attempts: its calls, in order, as far as there was a reason for each.
-    """
+    """The attempts of one record."""
 
     attempts: tuple[Call, ...]
     outcomes: tuple[Outcome, ...]
@@ -208,11 +204,7 @@ _Span: TypeAlias = tuple[float, float]
 
 
 def running_at(times: Iterable[_Span]) -> Iterator[tuple[float, int]]:
-    """Yield each time at which something begins, in order, and how many things run then.
-
-    Args:
-        times: from when and until when each of them runs, in ms.
-    """
+    """Yield each time at which something begins, in order, and how many things run then."""
     spans = list(times)
     begun = sorted(since for since, _ in spans)
     over = sorted(max(since, until) for since, until in spans)

@@ -118,10 +118,7 @@ class _Weigh:
     """Settles ties by what speaks for their records."""
 
     def __init__(
-        self,
-        facts: Facts,
-        either: Mapping[int, _Either],
-        came_out: Mapping[int, Candidate],
+        self, facts: Facts, either: Mapping[int, _Either], came_out: Mapping[int, Candidate]
     ) -> None:
         self._facts = facts
         self._either = either

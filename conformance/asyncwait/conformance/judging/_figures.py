@@ -72,11 +72,7 @@ def figures_at_the_end(leg: LegHistory) -> list[FiguresRead]:
 
 
 class _Line:
-    """Moments, in order, and from which of them on something is known.
-
-    Args:
-        ats: when they are, in ms.
-    """
+    """Moments, in order, and from which of them on something is known."""
 
     def __init__(self, facts: Facts, ats: Sequence[float]) -> None:
         self._facts = facts

@@ -24,14 +24,7 @@ from asyncwait.conformance.judging._observe import (
 )
 from asyncwait.conformance.judging._rest import Rest, rests
 from asyncwait.spec import InvalidConfig, Record, Snapshot
-from asyncwait.spec.scenario import (
-    Ending,
-    Event,
-    Scenario,
-    SourceEnded,
-    Trace,
-    identity,
-)
+from asyncwait.spec.scenario import Ending, Event, Scenario, SourceEnded, Trace, identity
 
 _T = TypeVar("_T")
 

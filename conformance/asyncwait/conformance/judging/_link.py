@@ -216,10 +216,7 @@ class Linker:
     """Goes through the outputs once, in order, and keeps what is still to come."""
 
     def __init__(
-        self,
-        facts: Facts,
-        candidates: Iterable[Candidate],
-        preferred: Callable[[Candidate], Rank],
+        self, facts: Facts, candidates: Iterable[Candidate], preferred: Callable[[Candidate], Rank]
     ) -> None:
         self.settled: dict[int, Candidate] = {}
         self._facts = facts

@@ -162,11 +162,7 @@ def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Sta
 
 
 class Slots(NamedTuple):
-    """What has a slot at one moment, but for records that are not called.
-
-    Args:
-        finished: how many others must have one still.
-    """
+    """What has a slot at one moment, but for records that are not called."""
 
     undecided: int
     finished: int

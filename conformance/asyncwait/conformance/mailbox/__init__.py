@@ -5,7 +5,6 @@ An operator need not have a mailbox; this suite is for those that do, and for th
 
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._history import MailboxHistory
-from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
 from asyncwait.conformance.mailbox._notation import (
     MailboxExample,
     mailbox_trace,
@@ -20,8 +19,10 @@ from asyncwait.conformance.mailbox._verify import (
     GENERATED,
     MailboxCase,
     MailboxFailure,
+    MailboxJudged,
     MailboxResult,
     MailboxVerdict,
+    judge_mailbox,
     mailbox_cases,
     verify_mailbox,
 )

@@ -6,7 +6,6 @@ Whatever the mailbox does, it does here. What it prints goes to standard error.
 import asyncio
 import os
 import sys
-from types import TracebackType
 from typing import Any, Self, cast
 
 import msgspec
@@ -158,12 +157,7 @@ class ServedMailbox:
         self._start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end()
 
     def play(self, program: Program, stage: Stage) -> MailboxTrace:

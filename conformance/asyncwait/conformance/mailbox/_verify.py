@@ -6,16 +6,48 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance._words import counted, runs_in_error
+from asyncwait.conformance.judging import Judgement, Violation
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
-from asyncwait.conformance.mailbox._judge import MailboxJudged, judge_mailbox
+from asyncwait.conformance.mailbox._history import MailboxHistory
 from asyncwait.conformance.mailbox._player import STAGES, Stage
 from asyncwait.conformance.mailbox._random import random_programs
 from asyncwait.conformance.mailbox._served import MOST_BLOCKED, ServedMailbox
-from asyncwait.conformance.mailbox.checks import MailboxViolation
+from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS, MailboxCheck
 from asyncwait.conformance.verdict import Status, Word
 from asyncwait.spec.mailbox.program import MailboxTrace, Program, program_id
 from asyncwait.spec.rules import Rule, mailbox_rules
 from asyncwait.spec.texts import name_of
+
+
+class MailboxJudged(Struct, frozen=True):
+    """What the checks say of one trace.
+
+    Args:
+        error: why nothing can be judged; empty if it was.
+    """
+
+    by_rule: Mapping[str, Judgement] = {}
+    error: str = ""
+
+    @property
+    def broken(self) -> dict[str, Judgement]:
+        """The judgements of the rules that are broken."""
+        return {rule: found for rule, found in self.by_rule.items() if found.violations}
+
+
+def judge_mailbox(
+    trace: MailboxTrace, checks: Mapping[str, MailboxCheck] = MAILBOX_CHECKS
+) -> MailboxJudged:
+    """Judge `trace` by all `checks`; never raise, whatever is in it.
+
+    What was seen counts also if the program did not come to its end: what was broken is broken.
+    """
+    try:
+        history = MailboxHistory(trace)
+    except Exception as error:
+        return MailboxJudged(error=f"reading the trace failed: {type(error).__name__}: {error}")
+    return MailboxJudged({rule: check(history) for rule, check in checks.items()})
+
 
 GENERATED = 1_000
 """Programs that are drawn for each stage."""
@@ -51,7 +83,7 @@ class MailboxFailure(Struct, frozen=True):
 
     case: MailboxCase
     trace: MailboxTrace
-    violation: MailboxViolation
+    violation: Violation
 
 
 class MailboxResult(Struct, frozen=True):

@@ -1,10 +1,6 @@
 """Reports: what a verification found, as data, for people, and in forms that other tools read."""
 
-from asyncwait.conformance.report._json_lines import (
-    read_lines,
-    report_to_lines,
-    write_lines,
-)
+from asyncwait.conformance.report._json_lines import read_lines, report_to_lines, write_lines
 from asyncwait.conformance.report._merge import (
     NOT_THERE,
     Changed,
@@ -15,7 +11,6 @@ from asyncwait.conformance.report._merge import (
     titles,
 )
 from asyncwait.conformance.report._model import (
-    FORMAT,
     Evidence,
     Footer,
     Header,
@@ -27,36 +22,23 @@ from asyncwait.conformance.report._model import (
     RunFooter,
     RunHeader,
 )
-from asyncwait.conformance.report._of_verdicts import (
-    header_of,
-    report_of,
-)
+from asyncwait.conformance.report._of_verdicts import header_of, report_of
 from asyncwait.conformance.report._terminal import (
     STYLES,
     area_cell,
     area_table,
     backend_table,
-    failure_lines,
     print_report,
     rule_lines,
 )
-from asyncwait.conformance.report._timeline import (
-    HEAD,
-    describe_scenario,
-    draw,
-    event_line,
-)
+from asyncwait.conformance.report._timeline import HEAD, describe_scenario, draw, event_line
 from asyncwait.conformance.report._words import (
-    again_anywhere,
-    again_here,
     besides,
     besides_lines,
     change_lines,
-    evidence_lines,
     excerpt,
     printed,
     result_lines,
-    rule_text_lines,
     timeline_lines,
 )
 from asyncwait.conformance.report._write import (
@@ -69,7 +51,6 @@ from asyncwait.conformance.report._write import (
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "FORMAT",
     "FORMS",
     "HEAD",
     "NOT_THERE",
@@ -86,8 +67,6 @@ __all__ = [
     "RunFooter",
     "RunHeader",
     "add_step_summary",
-    "again_anywhere",
-    "again_here",
     "area_cell",
     "area_table",
     "backend_table",
@@ -100,9 +79,7 @@ __all__ = [
     "describe_scenario",
     "draw",
     "event_line",
-    "evidence_lines",
     "excerpt",
-    "failure_lines",
     "header_of",
     "merged",
     "now",
@@ -114,7 +91,6 @@ __all__ = [
     "report_to_lines",
     "result_lines",
     "rule_lines",
-    "rule_text_lines",
     "timeline_lines",
     "titles",
     "write_lines",

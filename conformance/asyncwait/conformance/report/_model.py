@@ -268,9 +268,6 @@ class Run(Struct, frozen=True, dict=True):
         """Return what is told of the first failures, and what is named besides.
 
         What one of the former explains is named there.
-
-        Args:
-            most: so many at most are told of.
         """
         told = tuple(r for r in self.failed[:most] if not r.explained_by)
         known = {rule for r in told for rule in (r.rule, *r.explains)}

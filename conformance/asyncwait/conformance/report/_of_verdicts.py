@@ -24,13 +24,7 @@ from asyncwait.conformance.report._model import (
 )
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.report._words import again_anywhere, again_here, besides, excerpt
-from asyncwait.conformance.verdict import (
-    EXIT_CODES,
-    Failure,
-    RuleResult,
-    Status,
-    Verdict,
-)
+from asyncwait.conformance.verdict import EXIT_CODES, Failure, RuleResult, Status, Verdict
 from asyncwait.spec.rules import Rule, areas, rules, spec_version
 from asyncwait.spec.scenario import profiles_of
 from asyncwait.spec.texts import shortened
@@ -64,9 +58,7 @@ def report_of(
 
 
 def header_of(
-    created: str,
-    left_out: Mapping[str, str] = MappingProxyType({}),
-    backends: Iterable[str] = (),
+    created: str, left_out: Mapping[str, str] = MappingProxyType({}), backends: Iterable[str] = ()
 ) -> Header:
     """Return the header of a report that this machine writes."""
     own, machine = version("asyncwait"), platform.platform()

@@ -197,14 +197,7 @@ def change_lines(changed: Changed) -> Iterator[str]:
 
 
 def rule_text_lines(level: Level, sentence: str, why: str, hint: str) -> Iterator[str]:
-    """Yield what a rule says to somebody whose operator breaks it.
-
-    Args:
-        level: how binding it is.
-        sentence: what holds.
-        why: the reason.
-        hint: what to look for in the operator; may be empty.
-    """
+    """Yield what a rule says to somebody whose operator breaks it."""
     yield f"{level}: {sentence}"
     yield f"why it matters: {' '.join(why.split())}"
     if hint:

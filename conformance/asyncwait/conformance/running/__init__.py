@@ -29,7 +29,6 @@ from asyncwait.conformance.running._backend import (
 from asyncwait.conformance.running._names import (
     Fault,
     UnknownBackend,
-    broken_families,
     imported,
     known_backends,
     load_backend,
@@ -73,7 +72,6 @@ __all__ = [
     "StreamBackend",
     "UnknownBackend",
     "adapted",
-    "broken_families",
     "checked",
     "exec_name",
     "gives_one",

@@ -15,14 +15,7 @@ from msgspec.structs import replace
 from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.running._backend import require_trio
 from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, OperatorError, Record, Retry
-from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
-    Capability,
-    Handler,
-    Scenario,
-    Step,
-    Trace,
-)
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Handler, Scenario, Step, Trace
 from asyncwait.toolkit import FunctionParts, is_collection
 
 OF_ELEMENTS = frozenset(
@@ -125,11 +118,7 @@ def _of_records(retry: Retry, *, single: bool) -> Retry:
 
 
 class OfRecords:
-    """A function of values as one whose values are records, and so are its results.
-
-    Args:
-        single: it is to give the one result instead.
-    """
+    """A function of values as one whose values are records, and so are its results."""
 
     def __init__(self, fn: Any, *, single: bool) -> None:
         parts = FunctionParts.of(fn)

@@ -39,11 +39,7 @@ from asyncwait.spec.texts import one_line
 
 
 class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
-    """What a backend says of itself.
-
-    Args:
-        spec: the version of the specification that it claims; empty for the newest.
-    """
+    """What a backend says of itself."""
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     expected_failures: ExpectedFailures = {}
@@ -121,11 +117,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class InPython(Struct, frozen=True):
-    """A backend that a factory in Python makes, served by our own child; see `_child`.
-
-    Args:
-        name: registered, or "module:callable".
-    """
+    """A backend that a factory in Python makes, served by our own child; see `_child`."""
 
     name: str
     folder: str = ""

@@ -1,46 +1,19 @@
 """Timelines: a lane for each record, as data, as text, and as a picture."""
 
-from asyncwait.conformance.timeline._chart import (
-    Chart,
-    Column,
-    Lane,
-    LaneKind,
-    Mark,
-    MarkKind,
-    Span,
-    SpanKind,
-    Timeline,
-    Vertical,
-    VerticalKind,
-)
+from asyncwait.conformance.timeline._chart import Lane, Timeline
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import draw_svg, svg_of, write_svg
 from asyncwait.conformance.timeline._svg_style import PATTERNS, STYLE
-from asyncwait.conformance.timeline._text import draw_lanes, text_of
-from asyncwait.conformance.timeline._words import (
-    MARK,
-    ending_of,
-    how_ended,
-    show,
-    values,
-)
+from asyncwait.conformance.timeline._text import draw_lanes
+from asyncwait.conformance.timeline._words import MARK, ending_of, how_ended, show, values
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "MARK",
     "PATTERNS",
     "STYLE",
-    "Chart",
-    "Column",
     "Lane",
-    "LaneKind",
-    "Mark",
-    "MarkKind",
-    "Span",
-    "SpanKind",
     "Timeline",
-    "Vertical",
-    "VerticalKind",
     "draw_lanes",
     "draw_svg",
     "ending_of",
@@ -48,7 +21,6 @@ __all__ = [
     "lay_out",
     "show",
     "svg_of",
-    "text_of",
     "values",
     "write_svg",
 ]

@@ -110,11 +110,7 @@ SIGNS: dict[MarkKind, str] = {
 
 
 class Columns:
-    """The columns of a leg.
-
-    Args:
-        moments: ms; each needs a column, whether there is a point or not.
-    """
+    """The columns of a leg."""
 
     def __init__(self, points: Iterable[Point], moments: Iterable[float]) -> None:
         self.ats: list[float] = []

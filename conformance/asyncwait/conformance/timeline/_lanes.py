@@ -9,14 +9,7 @@ from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
 from asyncwait.conformance.timeline._chart import MarkKind, VerticalKind
 from asyncwait.conformance.timeline._draft import DraftLane, Point
 from asyncwait.conformance.timeline._words import how_ended, show, values
-from asyncwait.spec import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-)
+from asyncwait.spec import Barrier, Element, LatencyMarker, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,

@@ -19,12 +19,7 @@ from asyncwait.spec.rules._registry import RULE_ID, rules
 MODULES = ("_operator", "_function", "_config", "_elements", "_errors")
 """Where the contract is written, in the order in which one reads it."""
 
-APART = frozenset(
-    {
-        "InvalidConfig",
-        "MissingExtra",
-    }
-)
+APART = frozenset({"InvalidConfig", "MissingExtra"})
 """Public classes of these modules that say nothing of what an operator does."""
 
 HEAD = """\

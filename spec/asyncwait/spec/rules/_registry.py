@@ -14,12 +14,7 @@ from asyncwait.spec.scenario import Capability
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 """How binding a rule is: an operator that breaks a MUST does not conform."""
 
-_NO_CHAPTERS = {
-    "00-introduction.md",
-    "departures.md",
-    "sources.md",
-    "retired.txt",
-}
+_NO_CHAPTERS = {"00-introduction.md", "departures.md", "sources.md", "retired.txt"}
 _CHAPTER = re.compile(r"\d\d-(?P<folder>[a-z]+(?:_[a-z]+)*)\.md")
 _TITLE = re.compile(r"# (?P<title>\S.*) \((?P<area>[A-Z]+)\)")
 _HEADING = re.compile(r"## (?P<id>(?P<area>[A-Z]+)-(?P<number>[1-9]\d*)) (?P<title>\S.*)")

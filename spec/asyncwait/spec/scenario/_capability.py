@@ -133,10 +133,7 @@ class Capability(StrEnum):
         "on-demand-snapshot", "`request_snapshot` is there", without_requests, "snapshots"
     )
     ATTEMPT_TIMEOUT = _Definition(
-        "attempt-timeout",
-        "a limit for each attempt at a record",
-        without_attempt_timeout,
-        "retry",
+        "attempt-timeout", "a limit for each attempt at a record", without_attempt_timeout, "retry"
     )
     RETRY_AFTER = _Definition(
         "retry-after",

@@ -14,14 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Number,
-    Record,
-    Snapshot,
-)
+from asyncwait.spec._elements import Barrier, Element, LatencyMarker, Number, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._limits import (
     LIMITS,
@@ -378,10 +371,7 @@ def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
         InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
     """
     scenarios: tuple[Scenario, ...] = decoded(
-        data,
-        tuple[Scenario, ...],
-        "the scenarios break their schema",
-        "the scenarios are not JSON",
+        data, tuple[Scenario, ...], "the scenarios break their schema", "the scenarios are not JSON"
     )
     return scenarios
 

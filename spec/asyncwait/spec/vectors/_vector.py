@@ -11,13 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from asyncwait.spec._elements import (
-    LatencyMarker,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-)
+from asyncwait.spec._elements import LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario import Scenario, SinkTook, Trace
 from asyncwait.spec.scenario._limits import decoded

@@ -63,11 +63,7 @@ def not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
 
 
 class Waits:
-    """Finds when time moved on for a waiting consumer; as a rest ends, no later one ends earlier.
-
-    Args:
-        leg: of whom.
-    """
+    """Finds when time moved on for a waiting consumer; rests end in their order."""
 
     def __init__(self, leg: LegHistory) -> None:
         self._over_at = leg.over_at

@@ -17,8 +17,6 @@ from asyncwait.conformance.expected_failures.file._terms import (
     Held,
     Settled,
     Terms,
-    newer_than,
-    require_spec,
     settle,
     settled_results,
 )
@@ -36,9 +34,7 @@ __all__ = [
     "Update",
     "entries_of",
     "needed",
-    "newer_than",
     "read_entries",
-    "require_spec",
     "settle",
     "settled_results",
     "updated",

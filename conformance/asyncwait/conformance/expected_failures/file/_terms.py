@@ -68,7 +68,7 @@ class Settled(Struct, frozen=True):
     """What a verification goes by.
 
     Args:
-        spec: that version; empty for the newest.
+        spec: the version that the backend is held to; empty for the newest.
     """
 
     expected_failures: ExpectedFailures

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.mailbox._history import (
-    Execution,
-    MailboxHistory,
-    sees,
-)
-from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.conformance.judging import Finding
+from asyncwait.conformance.mailbox._history import Execution, MailboxHistory, sees
+from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import OWNER
 
 
 @check("MBX-28")
-def the_count_is_right(history: MailboxHistory) -> Iterator[Spot]:
+def the_count_is_right(history: MailboxHistory) -> Iterator[Finding]:
     """Batch and queue together are counted."""
     for asked in history.of("count"):
         fewest, most = len(history.inside(asked.begin)), len(history.maybe_inside(asked))
@@ -24,7 +21,7 @@ def the_count_is_right(history: MailboxHistory) -> Iterator[Spot]:
         yield (f"{value} were counted; {fewest} are inside", asked.end) if wrong else None
 
 
-def _tells(history: MailboxHistory, asked: Execution, what: str) -> Spot | str:
+def _tells(history: MailboxHistory, asked: Execution, what: str) -> Finding | str:
     """Say whether it is told rightly that there is mail; a text if nobody can say."""
     value = asked.seen.value
     inside = history.inside(asked.begin)
@@ -37,7 +34,7 @@ def _tells(history: MailboxHistory, asked: Execution, what: str) -> Spot | str:
 
 
 @check("MBX-29")
-def mail_is_told(history: MailboxHistory) -> Iterator[Spot]:
+def mail_is_told(history: MailboxHistory) -> Iterator[Finding]:
     """`has_mail` is true while anything waits, seen or unseen, and else false."""
     for asked in history.of("has_mail"):
         found = _tells(history, asked, "that there is mail")
@@ -46,7 +43,7 @@ def mail_is_told(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-30")
-def long_work_makes_way(history: MailboxHistory) -> Iterator[Spot]:
+def long_work_makes_way(history: MailboxHistory) -> Iterator[Finding]:
     """`should_interrupt` is true while anything waits, also what this executor does not see."""
     for asked in history.of("should_interrupt"):
         found = _tells(history, asked, "that there is mail")
@@ -55,7 +52,7 @@ def long_work_makes_way(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-31")
-def asking_takes_no_lock(history: MailboxHistory) -> Iterator[Spot]:
+def asking_takes_no_lock(history: MailboxHistory) -> Iterator[Finding]:
     """Whether there is mail is told while another thread has the mailbox for itself."""
     for section in history.executions:
         if section.does != "exclusively" or section.by == OWNER:
@@ -85,7 +82,7 @@ def is_suspended(history: MailboxHistory, moment: float) -> bool | None:
 
 
 @check("MBX-32")
-def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Spot]:
+def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Finding]:
     """Idle: the action is suspended, nothing waits, and something could still come."""
     for asked in history.of("is_idle"):
         suspended = is_suspended(history, asked.begin)
@@ -107,7 +104,7 @@ def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-44")
-def trying_says_whether_it_ran_one(history: MailboxHistory) -> Iterator[Spot]:
+def trying_says_whether_it_ran_one(history: MailboxHistory) -> Iterator[Finding]:
     """`try_run_one` is true if it ran a mail, else false."""
     for tried in history.of("try_run_one"):
         if not tried.is_well or tried.by != OWNER:

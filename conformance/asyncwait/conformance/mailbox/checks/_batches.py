@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
     FROM_BATCH,
     Execution,
@@ -10,14 +11,14 @@ from asyncwait.conformance.mailbox._history import (
     Run,
     sees,
 )
-from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.conformance.mailbox.checks._sending import gave_nothing, in_turn, unseen
 from asyncwait.spec.mailbox import MAIN
 from asyncwait.spec.mailbox.program import OWNER
 
 
 @check("MBX-15")
-def a_batch_holds_all(history: MailboxHistory) -> Iterator[Spot]:
+def a_batch_holds_all(history: MailboxHistory) -> Iterator[Finding]:
     """What waited when the batch was made is taken from it."""
     for taking in history.of("try_take_from_batch"):
         inside = [
@@ -29,7 +30,7 @@ def a_batch_holds_all(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-16")
-def a_batch_holds_no_more(history: MailboxHistory) -> Iterator[Spot]:
+def a_batch_holds_no_more(history: MailboxHistory) -> Iterator[Finding]:
     """A mail that came after the batch was made is not taken from it, unless it is urgent."""
     for taking in history.of("try_take_from_batch"):
         ran = {run.mail: run.at for run in history.runs_amid(taking)}
@@ -41,7 +42,7 @@ def a_batch_holds_no_more(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-17")
-def the_batch_comes_first(history: MailboxHistory) -> Iterator[Spot]:
+def the_batch_comes_first(history: MailboxHistory) -> Iterator[Finding]:
     """Whoever takes looks into the batch before the queue."""
 
     def is_in_batch(first: Letter, second: Letter, run: Run) -> bool:
@@ -53,7 +54,7 @@ def the_batch_comes_first(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-18")
-def making_a_batch_says_whether_it_holds_anything(history: MailboxHistory) -> Iterator[Spot]:
+def making_a_batch_says_whether_it_holds_anything(history: MailboxHistory) -> Iterator[Finding]:
     """`create_batch` says whether there is something to take."""
     for made in history.of("create_batch"):
         if not made.is_well:
@@ -80,7 +81,7 @@ def _ahead(history: MailboxHistory) -> Iterator[tuple[Letter, Letter, Run]]:
 
 
 @check("MBX-19")
-def urgent_mails_go_ahead(history: MailboxHistory) -> Iterator[Spot]:
+def urgent_mails_go_ahead(history: MailboxHistory) -> Iterator[Finding]:
     """An urgent mail is taken before all that are not urgent."""
     for urgent, plain, run in _ahead(history):
         if urgent.is_inside(run.looked) and urgent.is_inside(run.at):
@@ -90,7 +91,7 @@ def urgent_mails_go_ahead(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-20")
-def urgent_mails_go_ahead_of_the_batch(history: MailboxHistory) -> Iterator[Spot]:
+def urgent_mails_go_ahead_of_the_batch(history: MailboxHistory) -> Iterator[Finding]:
     """An urgent mail does not wait for what is left of the batch."""
     for urgent, plain, run in _ahead(history):
         if not history.batched(plain, urgent.sent.begin) and not _is_amid_loop(plain, urgent, run):
@@ -111,7 +112,7 @@ def _is_amid_loop(plain: Letter, urgent: Letter, run: Run) -> bool:
 
 
 @check("MBX-21")
-def urgent_mails_keep_their_order(history: MailboxHistory) -> Iterator[Spot]:
+def urgent_mails_keep_their_order(history: MailboxHistory) -> Iterator[Finding]:
     """Among urgent mails it is first sent, first taken."""
     return in_turn(
         history,
@@ -121,13 +122,13 @@ def urgent_mails_keep_their_order(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-22")
-def urgency_opens_no_eyes(history: MailboxHistory) -> Iterator[Spot]:
+def urgency_opens_no_eyes(history: MailboxHistory) -> Iterator[Finding]:
     """An urgent mail is seen by nobody else than before."""
     return unseen(history, lambda _, letter: letter.post.urgent and not letter.post.deferrable)
 
 
 @check("MBX-23")
-def an_urgent_mail_keeps_none_out_of_the_batch(history: MailboxHistory) -> Iterator[Spot]:
+def an_urgent_mail_keeps_none_out_of_the_batch(history: MailboxHistory) -> Iterator[Finding]:
     """A batch that is made while an urgent mail waits holds all the others, too."""
     for made in history.of("create_batch"):
         inside = history.inside(made.begin)
@@ -142,13 +143,13 @@ def an_urgent_mail_keeps_none_out_of_the_batch(history: MailboxHistory) -> Itera
 
 
 @check("MBX-24")
-def the_deferrable_is_for_the_main_loop(history: MailboxHistory) -> Iterator[Spot]:
+def the_deferrable_is_for_the_main_loop(history: MailboxHistory) -> Iterator[Finding]:
     """Nobody above the lowest priority sees a mail that can be deferred."""
     return unseen(history, lambda taking, each: each.post.deferrable and not _finishes(taking))
 
 
 @check("MBX-25")
-def the_deferrable_keeps_its_place(history: MailboxHistory) -> Iterator[Spot]:
+def the_deferrable_keeps_its_place(history: MailboxHistory) -> Iterator[Finding]:
     """For the main loop a mail that can be deferred is one like all others."""
 
     def is_deferrable(first: Letter, second: Letter, run: Run) -> bool:
@@ -161,7 +162,7 @@ def the_deferrable_keeps_its_place(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-26")
-def who_finishes_sees_the_deferred(history: MailboxHistory) -> Iterator[Spot]:
+def who_finishes_sees_the_deferred(history: MailboxHistory) -> Iterator[Finding]:
     """With deferred ones, whoever finishes leaves nothing of its own behind."""
     for taking in history.of("try_run_one"):
         if not _finishes(taking) or taking.by != OWNER or taking.seen.error:
@@ -174,7 +175,7 @@ def who_finishes_sees_the_deferred(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-27")
-def who_finishes_sees_no_more(history: MailboxHistory) -> Iterator[Spot]:
+def who_finishes_sees_no_more(history: MailboxHistory) -> Iterator[Finding]:
     """With deferred ones, the priority with which a mail was sent still counts."""
     return unseen(history, lambda taking, each: each.post.deferrable and _finishes(taking))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
     NEVER,
     RUNS_MAILS,
@@ -10,14 +11,14 @@ from asyncwait.conformance.mailbox._history import (
     Letter,
     MailboxHistory,
 )
-from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import OWNER
 
 _TAKING = ("try_take_from_batch", *sorted(TAKES))
 
 
 @check("MBX-33")
-def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Spot]:
+def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Finding]:
     """A mailbox that is quiesced or closed refuses mails."""
     for sent in history.of("execute", "submit"):
         if "open" not in (states := history.states(sent)):
@@ -27,7 +28,7 @@ def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Spot]
 
 
 @check("MBX-34")
-def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Spot]:
+def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Finding]:
     """Quiescing lets the mails inside come to their end."""
     for taking in history.of(*_TAKING):
         if taking.by == OWNER and history.states(taking) == {"quiesced"}:
@@ -37,7 +38,7 @@ def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-35")
-def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Spot]:
+def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Finding]:
     """A closed mailbox refuses whoever takes."""
     for taking in history.of(*_TAKING):
         if taking.by == OWNER and history.states(taking) == {"closed"}:
@@ -47,7 +48,7 @@ def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-36")
-def there_is_no_way_back(history: MailboxHistory) -> Iterator[Spot]:
+def there_is_no_way_back(history: MailboxHistory) -> Iterator[Finding]:
     """Open, quiesced, closed: in this order only."""
     for asked in (each for each in history.of("state") if each.is_well):
         states = history.states(asked)
@@ -56,7 +57,7 @@ def there_is_no_way_back(history: MailboxHistory) -> Iterator[Spot]:
         yield (text, asked.end) if wrong else None
 
 
-def _all_given(history: MailboxHistory, giving: Execution) -> Spot:
+def _all_given(history: MailboxHistory, giving: Execution) -> Finding:
     """Say whether everything was given back, in the order in which it would have been taken."""
     mails = giving.seen.mails
     inside = history.inside(giving.begin)
@@ -78,7 +79,7 @@ def _goes_before(one: Letter, other: Letter) -> bool:
 
 
 @check("MBX-37")
-def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Spot]:
+def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Finding]:
     """What is left is returned, in the order in which it would have been taken."""
     for closed in history.of("close"):
         was_open = "closed" not in history.states(closed)
@@ -87,7 +88,7 @@ def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Spo
 
 
 @check("MBX-38")
-def closing_again_does_nothing(history: MailboxHistory) -> Iterator[Spot]:
+def closing_again_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
     """A closed mailbox has nothing to give back, and no reason to complain."""
     for closed in history.of("close"):
         if closed.by == OWNER and history.states(closed) == {"closed"}:
@@ -96,7 +97,7 @@ def closing_again_does_nothing(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-39")
-def closing_cancels_futures(history: MailboxHistory) -> Iterator[Spot]:
+def closing_cancels_futures(history: MailboxHistory) -> Iterator[Finding]:
     """Nobody waits for what will never run."""
     states = {future.mail: future.state for future in history.trace.futures}
     for letter in history.accepted:
@@ -108,7 +109,7 @@ def closing_cancels_futures(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-40")
-def draining_gives_everything(history: MailboxHistory) -> Iterator[Spot]:
+def draining_gives_everything(history: MailboxHistory) -> Iterator[Finding]:
     """`drain` takes batch and queue, in the order in which they would have been taken."""
     for drained in history.of("drain"):
         if drained.is_well and history.inside(drained.begin):
@@ -116,7 +117,7 @@ def draining_gives_everything(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-41")
-def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Spot]:
+def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Finding]:
     """Until the section is over, no other thread puts or closes."""
     for section in history.executions:
         if section.does != "exclusively":
@@ -132,7 +133,7 @@ def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-42")
-def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator[Spot]:
+def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator[Finding]:
     """What runs exclusively returns what it always does, and may send."""
     for section in history.of("exclusively"):
         wrong = section.seen.value != "done"
@@ -141,7 +142,7 @@ def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator
 
 
 @check("MBX-43")
-def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Spot]:
+def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Finding]:
     """What a submitted mail returns, or raises, is in its future, and nowhere else."""
     states = {future.mail: future.state for future in history.trace.futures}
     for letter in history.accepted:
@@ -158,7 +159,7 @@ def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-45")
-def a_cancelled_future_is_left_alone(history: MailboxHistory) -> Iterator[Spot]:
+def a_cancelled_future_is_left_alone(history: MailboxHistory) -> Iterator[Finding]:
     """A mail whose future was cancelled does nothing."""
     for cancelled in history.of("cancel_future"):
         assert cancelled.step.mail is not None
@@ -170,7 +171,7 @@ def a_cancelled_future_is_left_alone(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-46")
-def the_error_of_a_mail_passes(history: MailboxHistory) -> Iterator[Spot]:
+def the_error_of_a_mail_passes(history: MailboxHistory) -> Iterator[Finding]:
     """What a mail raises is raised, as it is, where it is run."""
     for run in history.runs:
         letter, amid = history.letter_of(run), run.amid

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
     FROM_BATCH,
     GIVES_BACK,
@@ -13,7 +14,7 @@ from asyncwait.conformance.mailbox._history import (
     Run,
 )
 from asyncwait.conformance.mailbox.checks._asking import is_suspended
-from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import ANYBODYS, ASKING, OWNER, WAITING
 
 FEW_ROUNDS = 4
@@ -41,7 +42,7 @@ def _sender_run(history: MailboxHistory, run: Run) -> Run | None:
 
 
 @check("MBX-47")
-def one_batch_one_action(history: MailboxHistory) -> Iterator[Spot]:
+def one_batch_one_action(history: MailboxHistory) -> Iterator[Finding]:
     """What a mail sends waits for the next round."""
     for run in history.runs:
         letter, sender = history.letter_of(run), _sender_run(history, run)
@@ -57,7 +58,7 @@ def one_batch_one_action(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-48")
-def all_that_is_there_runs_first(history: MailboxHistory) -> Iterator[Spot]:
+def all_that_is_there_runs_first(history: MailboxHistory) -> Iterator[Finding]:
     """Mails that are there when a round begins run before its action."""
     for loop in _loops(history):
         start = loop.begin
@@ -89,7 +90,7 @@ def _suspensions(history: MailboxHistory) -> list[tuple[Execution, float]]:
 
 
 @check("MBX-49")
-def a_suspended_action_does_not_run(history: MailboxHistory) -> Iterator[Spot]:
+def a_suspended_action_does_not_run(history: MailboxHistory) -> Iterator[Finding]:
     """From its suspension on it waits for whoever resumes it."""
     for suspended, resumed in _suspensions(history):
         early = [at for at in history.actions if suspended.end < at < resumed]
@@ -97,7 +98,7 @@ def a_suspended_action_does_not_run(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-50")
-def a_resumed_action_runs(history: MailboxHistory) -> Iterator[Spot]:
+def a_resumed_action_runs(history: MailboxHistory) -> Iterator[Finding]:
     """The loop does not wait any longer."""
     for _, begun in _suspensions(history):
         resume = next((each for each in history.executions if each.begin == begun), None)
@@ -120,7 +121,7 @@ def _is_last(history: MailboxHistory, resume: Execution, moment: float) -> bool:
 
 
 @check("MBX-51")
-def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator[Spot]:
+def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator[Finding]:
     """A loop that waits has run everything."""
     for run in history.runs:
         amid = run.amid
@@ -133,7 +134,7 @@ def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator
 
 
 @check("MBX-52")
-def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Spot]:
+def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
     """Who resumes an earlier suspension does not resume the present one."""
     for number, (suspended, resumed) in enumerate(_suspensions(history)):
         stale = [
@@ -150,7 +151,7 @@ def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-53")
-def a_second_suspension_is_refused(history: MailboxHistory) -> Iterator[Spot]:
+def a_second_suspension_is_refused(history: MailboxHistory) -> Iterator[Finding]:
     """Nobody could say which of two has to be resumed."""
     for suspended in history.of("suspend_action"):
         if suspended.by == OWNER and is_suspended(history, suspended.begin) is True:
@@ -189,7 +190,7 @@ def _is_over_before(history: MailboxHistory, loop: Execution) -> bool:
     )
 
 
-def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Spot:
+def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Finding:
     """Say what the loop did that was not urgent, or that it is not over."""
     for at in _actions(history, loop):
         if at > since:
@@ -203,7 +204,7 @@ def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Spot:
 
 
 @check("MBX-54")
-def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Spot]:
+def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Finding]:
     """Suspending the loop goes ahead of what waits, and that stays for the next run."""
     for stop, loop in _stopped(history, "suspend"):
         if loop.seen.error != _RAISES:
@@ -211,7 +212,7 @@ def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Spot]:
     yield from _ended_untold(history)
 
 
-def _ended_untold(history: MailboxHistory) -> Iterator[Spot]:
+def _ended_untold(history: MailboxHistory) -> Iterator[Finding]:
     """Yield each run that is over, before all actions are completed: a suspension ends one run."""
     told = [each.begin for each in history.executions if each.does == "suspend"]
     completed = min((e.begin for e in history.executions if e.does == _COMPLETES), default=NEVER)
@@ -222,7 +223,7 @@ def _ended_untold(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-55")
-def a_completed_loop_never_runs_again(history: MailboxHistory) -> Iterator[Spot]:
+def a_completed_loop_never_runs_again(history: MailboxHistory) -> Iterator[Finding]:
     """When all is completed, the loop ends, and no later run of it does anything."""
     for stop, loop in _stopped(history, "all_actions_completed"):
         if loop.seen.error:
@@ -235,7 +236,7 @@ def a_completed_loop_never_runs_again(history: MailboxHistory) -> Iterator[Spot]
 
 
 @check("MBX-56")
-def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Spot]:
+def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Finding]:
     """Who steers a loop whose mailbox is not open has done nothing wrong."""
     for steered in history.of("suspend", "all_actions_completed", "resume"):
         if "open" not in history.states(steered):
@@ -246,7 +247,7 @@ def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Spot]
 
 
 @check("MBX-57")
-def a_reported_error_is_raised(history: MailboxHistory) -> Iterator[Spot]:
+def a_reported_error_is_raised(history: MailboxHistory) -> Iterator[Finding]:
     """The loop raises it, ahead of what waits."""
     for report, loop in _stopped(history, "report_error"):
         stops = {"suspend", "all_actions_completed"}
@@ -270,7 +271,7 @@ def _urgent_error_before(history: MailboxHistory, loop: Execution) -> bool:
 
 
 @check("MBX-58")
-def what_is_left_is_run(history: MailboxHistory) -> Iterator[Spot]:
+def what_is_left_is_run(history: MailboxHistory) -> Iterator[Finding]:
     """Draining the loop runs everything that is there; an error leaves the rest inside."""
     for drained in history.of("run_what_is_left"):
         if drained.by != OWNER or drained.amid is not None:
@@ -289,7 +290,7 @@ def what_is_left_is_run(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-59")
-def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Spot]:
+def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Finding]:
     """It says so instead of waiting for mails that can't come."""
     for loop in _loops(history):
         states = history.states_at(loop.begin, loop.begin)
@@ -301,7 +302,7 @@ def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-60")
-def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Spot]:
+def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Finding]:
     """Other tasks of the thread go on while the loop has always something to do."""
     for loop in _loops(history):
         actions = _actions(history, loop)
@@ -314,7 +315,7 @@ def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-61")
-def the_figures_are_right(history: MailboxHistory) -> Iterator[Spot]:
+def the_figures_are_right(history: MailboxHistory) -> Iterator[Finding]:
     """What the loop has run, and what waits."""
     cancelled = any(letter.cancelled < NEVER for letter in history.letters.values())
     for asked in history.of("metrics"):
@@ -340,7 +341,7 @@ _NEVER_REFUSED = ASKING | {"close", "close_processor", "suspend", "all_actions_c
 
 
 @check("MBX-63")
-def nothing_else_is_raised(history: MailboxHistory) -> Iterator[Spot]:
+def nothing_else_is_raised(history: MailboxHistory) -> Iterator[Finding]:
     """A step gives what it has to give, or raises what it may."""
     for done in history.executions:
         if done.end < NEVER:
@@ -364,7 +365,7 @@ def _may_raise(history: MailboxHistory, done: Execution, error: str) -> bool:
 
 
 @check("MBX-64")
-def the_error_of_the_action_passes(history: MailboxHistory) -> Iterator[Spot]:
+def the_error_of_the_action_passes(history: MailboxHistory) -> Iterator[Finding]:
     """What the default action raises is raised, as it is, by the run of its loop."""
     loops = [each for each in history.executions if each.does == "run"]
     for failed in history.failed:

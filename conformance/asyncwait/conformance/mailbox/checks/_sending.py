@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
     FROM_BATCH,
     NEVER,
@@ -12,7 +13,7 @@ from asyncwait.conformance.mailbox._history import (
     Run,
     sees,
 )
-from asyncwait.conformance.mailbox.checks._check import Spot, check
+from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import OWNER
 
 OWNERS_ALONE = frozenset(
@@ -31,7 +32,7 @@ OWNERS_ALONE = frozenset(
 
 
 @check("MBX-1")
-def once(history: MailboxHistory) -> Iterator[Spot]:
+def once(history: MailboxHistory) -> Iterator[Finding]:
     """A mail is run or given back once."""
     for letter in history.letters.values():
         known = [each for each in letter.given_back if each.does != "close_processor"]
@@ -43,7 +44,7 @@ def once(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-2")
-def none_lost(history: MailboxHistory) -> Iterator[Spot]:
+def none_lost(history: MailboxHistory) -> Iterator[Finding]:
     """What was accepted comes out, at the latest when the mailbox is closed."""
     if history.trace.ending != "whole":
         return
@@ -55,7 +56,7 @@ def none_lost(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-3")
-def accepted_while_open(history: MailboxHistory) -> Iterator[Spot]:
+def accepted_while_open(history: MailboxHistory) -> Iterator[Finding]:
     """An open mailbox takes in everything."""
     for sent in history.of("execute", "submit"):
         if history.states(sent) == {"open"}:
@@ -65,7 +66,7 @@ def accepted_while_open(history: MailboxHistory) -> Iterator[Spot]:
 
 def in_turn(
     history: MailboxHistory, concerns: Callable[[Letter, Letter, Run], bool], why: str
-) -> Iterator[Spot]:
+) -> Iterator[Finding]:
     """Yield for each two letters of which the first waited when the second was sent."""
     for run in history.runs:
         second = history.letter_of(run)
@@ -80,7 +81,7 @@ def in_turn(
 
 
 @check("MBX-4")
-def first_sent_first_taken(history: MailboxHistory) -> Iterator[Spot]:
+def first_sent_first_taken(history: MailboxHistory) -> Iterator[Finding]:
     """Mails of one kind come out in the order in which they were sent."""
 
     def are_alike(first: Letter, second: Letter, _: Run) -> bool:
@@ -92,7 +93,7 @@ def first_sent_first_taken(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-5")
-def priority_is_no_order(history: MailboxHistory) -> Iterator[Spot]:
+def priority_is_no_order(history: MailboxHistory) -> Iterator[Finding]:
     """A higher priority does not overtake."""
 
     def differ(first: Letter, second: Letter, _: Run) -> bool:
@@ -104,7 +105,7 @@ def priority_is_no_order(history: MailboxHistory) -> Iterator[Spot]:
 
 def unseen(
     history: MailboxHistory, concerns: Callable[[Execution, Letter], bool]
-) -> Iterator[Spot]:
+) -> Iterator[Finding]:
     """Yield for each letter that was inside while something took that must not see it."""
     for taking in history.executions:
         if taking.does not in TAKES:
@@ -125,7 +126,7 @@ def unseen(
 
 
 @check("MBX-6")
-def below_is_unseen(history: MailboxHistory) -> Iterator[Spot]:
+def below_is_unseen(history: MailboxHistory) -> Iterator[Finding]:
     """A taker does not see mails below its priority."""
     return unseen(history, lambda _, letter: not letter.post.urgent and not letter.post.deferrable)
 
@@ -137,7 +138,7 @@ def gave_nothing(history: MailboxHistory, taking: Execution) -> bool:
 
 
 @check("MBX-7")
-def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Spot]:
+def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Finding]:
     """Whoever tries gets a mail if there is one that it sees, whatever stands before it."""
     for taking in history.of("try_take", "try_run_one"):
         if taking.by != OWNER or taking.seen.error:
@@ -149,7 +150,7 @@ def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-8")
-def the_unseen_keep_their_places(history: MailboxHistory) -> Iterator[Spot]:
+def the_unseen_keep_their_places(history: MailboxHistory) -> Iterator[Finding]:
     """A mail that somebody did not see is still in its place for the next one who does."""
 
     def was_passed(first: Letter, _: Letter, run: Run) -> bool:
@@ -168,7 +169,7 @@ def the_unseen_keep_their_places(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-9")
-def the_refused_never_runs(history: MailboxHistory) -> Iterator[Spot]:
+def the_refused_never_runs(history: MailboxHistory) -> Iterator[Finding]:
     """A mail that was refused is not inside."""
     for letter in history.letters.values():
         if letter.sent.seen.error:
@@ -177,7 +178,7 @@ def the_refused_never_runs(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-10")
-def mails_run_when_taken(history: MailboxHistory) -> Iterator[Spot]:
+def mails_run_when_taken(history: MailboxHistory) -> Iterator[Finding]:
     """A mail runs in the owner's task, amid what took it."""
     for run in history.runs:
         amid = run.amid
@@ -190,7 +191,7 @@ def mails_run_when_taken(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-11")
-def a_mail_wakes_who_waits(history: MailboxHistory) -> Iterator[Spot]:
+def a_mail_wakes_who_waits(history: MailboxHistory) -> Iterator[Finding]:
     """Whoever waits for a mail is woken by each that it sees."""
     for run in history.runs:
         amid = run.amid
@@ -205,7 +206,7 @@ def a_mail_wakes_who_waits(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-12")
-def only_the_owner_takes(history: MailboxHistory) -> Iterator[Spot]:
+def only_the_owner_takes(history: MailboxHistory) -> Iterator[Finding]:
     """What is the owner's is refused to all other threads."""
     for tried in history.executions:
         if tried.by != OWNER and tried.does in OWNERS_ALONE:
@@ -214,7 +215,7 @@ def only_the_owner_takes(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-13")
-def a_cancelled_wait_takes_none(history: MailboxHistory) -> Iterator[Spot]:
+def a_cancelled_wait_takes_none(history: MailboxHistory) -> Iterator[Finding]:
     """A mail that comes while a wait is cancelled is there for the next taker."""
     for waiting in history.of("take", "run_one"):
         if waiting.seen.error != "cancelled":
@@ -227,7 +228,7 @@ def a_cancelled_wait_takes_none(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-14")
-def nobody_asked(history: MailboxHistory) -> Iterator[Spot]:
+def nobody_asked(history: MailboxHistory) -> Iterator[Finding]:
     """The description of a mail is worked out when somebody asks."""
     for letter in history.letters.values():
         if letter.post.is_lazy:
@@ -237,7 +238,7 @@ def nobody_asked(history: MailboxHistory) -> Iterator[Spot]:
 
 
 @check("MBX-62")
-def it_comes_to_rest(history: MailboxHistory) -> Iterator[Spot]:
+def it_comes_to_rest(history: MailboxHistory) -> Iterator[Finding]:
     """Whatever is done to it, there is an end to it, and its thread is not blocked."""
     for at, waiting, turns in history.stirs:
         yield f"{waiting} waits, and took {turns} turns with nothing to do", at

@@ -101,12 +101,7 @@ class Drawn(Struct):
 
 
 def draw_within(report: Report, room: int) -> Drawn:
-    """Return as much evidence as fits into so many bytes.
-
-    Args:
-        report: whose evidence.
-        room: bytes that are left.
-    """
+    """Return as much evidence as fits into so many bytes."""
     drawn = Drawn()
     left = int(room * PICTURES)
     misses = 0
