@@ -72,7 +72,7 @@ def test_scenarios_break_no_rule_and_are_repeatable() -> None:
     """Each is played twice: the same things happen at the same times, and end the same way."""
     examples = [example.scenario for example in EXAMPLES]
     with_scripts = [scenario for scenario in examples if scenario.sink]
-    scenarios = [*generate(40, 7), *examples[::8], *with_scripts[::2]]
+    scenarios = [*generate(80, 7), *examples[::8], *with_scripts[::2]]
     for scenario in [adapted(each, ALL_CAPABILITIES - LACKS) for each in scenarios]:
         first, second = play(scenario), play(scenario)
         assert impossible(scenario, first) is None

@@ -46,9 +46,13 @@ class Played:
 
     def __init__(self, **figures: int) -> None:
         self.figures = TaskFigures(**figures)
-        self.asked = threading.Event()
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+        self.may_answer.set()
+        self.times = 0
 
     def __call__(self) -> TaskFigures:
-        """Return what the test says."""
+        """Return what the test says, once it may."""
+        self.times += 1
         self.asked.set()
+        self.may_answer.wait(SOON)
         return self.figures

@@ -136,7 +136,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_reporting, "_FAREWELL", 0.1)
 
 
-def left_in_time(endpoint: Endpoint, played: Any = None) -> bool:
+def left_in_time(endpoint: Endpoint, played: Played | None = None) -> bool:
     """Whether a task is left at once though its driver does not answer."""
     began = monotonic()
     played = played or Played()
@@ -173,19 +173,15 @@ def test_a_driver_that_goes_while_a_task_runs_is_no_error(
 def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     """From then on nothing is asked of the operator either."""
     monkeypatch.setattr(_reporting, "_LONGEST_PAUSE", 0.0)
-    asked: list[None] = []
+    played = Played()
     with Progress() as progress:
         endpoint = progress.endpoint
 
-    def figures() -> TaskFigures:
-        asked.append(None)
-        return TaskFigures()
-
     before = threading.active_count()
-    with reporting(endpoint, FIRST, figures, every=0.0001):
+    with reporting(endpoint, FIRST, played, every=0.0001):
         wait_until(lambda: threading.active_count() == before)
 
-    assert len(asked) == 8
+    assert played.times == 8
 
 
 @pytest.mark.usefixtures("hurried")
@@ -212,24 +208,14 @@ def test_a_driver_that_reads_nothing_delays_nothing(monkeypatch: pytest.MonkeyPa
         wait_until(lambda: "asyncwait-reporting" not in {t.name for t in threading.enumerate()})
 
 
-class Blocked(Played):
-    """Figures that nobody gets before they are released."""
-
-    released = threading.Event()
-
-    def __call__(self) -> TaskFigures:
-        """Wait."""
-        self.asked.set()
-        self.released.wait(SOON)
-        return self.figures
-
-
 @pytest.mark.usefixtures("hurried")
 def test_figures_that_block_delay_nothing() -> None:
     """Nor do they keep the task from ending."""
+    played = Played()
+    played.may_answer.clear()
     with Progress() as progress:
-        assert left_in_time(progress.endpoint, Blocked())
-        Blocked.released.set()
+        assert left_in_time(progress.endpoint, played)
+        played.may_answer.set()
 
 
 def test_figures_that_raise_are_told_as_they_were() -> None:

@@ -17,19 +17,6 @@ from terminals import drawn, written
 from asyncwait.backends.spark.progress import Progress, TaskFigures, _bar
 from asyncwait.backends.spark.progress._reach import Reach, reach_of
 
-
-@pytest.fixture
-def log() -> Console:
-    """What is no terminal."""
-    return terminals.log()
-
-
-@pytest.fixture
-def terminal() -> Console:
-    """A terminal without colours."""
-    return terminals.terminal()
-
-
 # Where workers find the driver
 
 
@@ -117,8 +104,9 @@ def test_an_address_that_can_t_be_had_is_replaced_by_loopback() -> None:
 # What is told
 
 
-def test_a_log_gets_one_line_at_the_end(log: Console, clock: Callable[[float], None]) -> None:
+def test_a_log_gets_one_line_at_the_end(clock: Callable[[float], None]) -> None:
     """If somebody wants it."""
+    log = terminals.log()
     for show in (None, True):
         with Progress(3, show=show, console=log) as progress, connected(progress) as stream:
             stream.sendall(message(progress, figures=TaskFigures(rows_in=3, in_flight=1)))
@@ -132,9 +120,10 @@ def test_a_log_gets_one_line_at_the_end(log: Console, clock: Callable[[float], N
 
 
 def test_a_bar_is_drawn_again_by_itself(
-    terminal: Console, clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+    clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At once, as time goes by, and on leaving, with the last figures."""
+    terminal = terminals.terminal()
     monkeypatch.setattr(_bar, "_EVERY", 0.001)
     with Progress(200, console=terminal) as progress, connected(progress) as stream:
         figures = TaskFigures(rows_in=50, in_flight=30, held=10, calls=51, retries=1)
@@ -154,8 +143,9 @@ def test_a_bar_is_drawn_again_by_itself(
 
 
 @pytest.mark.usefixtures("clock")
-def test_connect_says_that_its_workers_may_not_reach_the_client(terminal: Console) -> None:
+def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
     """As long as none has reported."""
+    terminal = terminals.terminal()
     session: Any = RemoteSession("127.0.0.1")
     with Progress(console=terminal, session=session) as progress:
         pass
@@ -168,10 +158,9 @@ def test_connect_says_that_its_workers_may_not_reach_the_client(terminal: Consol
     assert said not in progress.summary()
 
 
-def test_a_bar_that_breaks_leaves_the_job_alone(
-    terminal: Console, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bar_that_breaks_leaves_the_job_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning tells of it afterwards."""
+    terminal = terminals.terminal()
 
     def write(_: str) -> int:
         raise OSError("gone")

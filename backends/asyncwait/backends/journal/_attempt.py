@@ -3,7 +3,6 @@
 import math
 import threading
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalFull
@@ -230,12 +229,7 @@ class Attempt:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
         try:
             self.close()
         except Exception as error:

@@ -129,12 +129,7 @@ class Partition:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
         try:
             self.close()
         except Exception as error:

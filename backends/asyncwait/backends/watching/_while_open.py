@@ -1,7 +1,6 @@
 """Something that is done again and again while the body of an `async with` runs."""
 
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
 from typing import Protocol
 
 import anyio
@@ -64,12 +63,7 @@ class WhileOpen(AbstractAsyncContextManager[None]):
                 except Exception as error:
                     self._trouble = error
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _: object, exc: BaseException | None, __: object) -> None:
         self._scope.shield = True  # cancelled in a task of the group: see `JoinableTasks`
         self._scope.cancel()
         reason = await self._group.join()

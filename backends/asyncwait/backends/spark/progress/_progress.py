@@ -2,7 +2,6 @@
 
 import secrets
 from contextlib import ExitStack
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncwait.backends.spark.progress._figures import JobFigures
@@ -81,12 +80,7 @@ class Progress:
             self._undo = undo.pop_all()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, exc: BaseException | None, __: object) -> None:
         try:
             if exc is None or isinstance(exc, Exception):
                 self._tally.wait_for(lambda figures: not figures.tasks_running, _GRACE)
