@@ -44,6 +44,32 @@ def failing_half_way(pipe_file: Any, failing: dict[str, int]) -> Any:
     return write
 
 
+class Going(dict[str, Any]):
+    """The files of a memory; the first that is looked at is deleted in that moment."""
+
+    deleted = ""
+
+    def __getitem__(self, path: str) -> Any:
+        if not self.deleted:
+            self.deleted = path
+            del self[path]
+        return super().__getitem__(path)
+
+
+def test_a_file_that_goes_while_its_folder_is_listed_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A memory finds its name and then no file; what else is there is listed."""
+    store = _remote.RemoteStore("memory://going")
+    for name in ("a.loose", "b.loose"):
+        store.put(name, b"three")
+    monkeypatch.setattr(MemoryFileSystem, "store", Going(MemoryFileSystem.store))
+
+    assert store.sizes() == {"b.loose": 5}
+    with pytest.raises(FileNotFoundError):
+        store.open("a.loose")
+
+
 def test_a_part_is_written_when_enough_has_come(url: str, broken: Any) -> None:
     """Or when it is asked for, or the attempt is closed."""
     journal = prepared(url, flush_rows=10)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
-from asyncwait.backends.journal._errors import JournalCorrupt
+from asyncwait.backends.journal._errors import JournalCorrupt, JournalError
 from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, MERGED, Write
 from asyncwait.spec import InvalidConfig, MissingExtra
 
@@ -18,6 +18,9 @@ starts again mostly asks for entries in the order in which they were added."""
 
 _BLOCKS = 64
 """So many are kept."""
+
+_OFTEN = 100
+"""Times that a folder is listed whose files go meanwhile."""
 
 _OBJECTS = frozenset({"abfs", "abfss", "az", "gcs", "gs", "memory", "oci", "oss", "s3", "s3a"})
 """Kinds of stores in which nobody sees half of what is being written."""
@@ -57,16 +60,22 @@ class RemoteStore:
         self._fs.makedirs(self._root, exist_ok=True)
 
     def sizes(self) -> dict[str, int]:
-        self._fs.invalidate_cache(self._root)
-        try:
-            found = self._fs.ls(self._root, detail=True)
-        except FileNotFoundError:
-            return {}  # Where there are no folders an empty one is none.
-        named = {each["name"].rstrip("/").rpartition("/")[2]: each for each in found}
+        named = {each["name"].rstrip("/").rpartition("/")[2]: each for each in self._listed()}
         for name, each in named.items():
             if name.endswith((LOOSE, MERGED)):
                 self._require_file(name, each["type"])
         return {name: each["size"] or 0 for name, each in named.items() if each["type"] == "file"}
+
+    def _listed(self) -> list[dict[str, Any]]:
+        for _ in range(_OFTEN):
+            self._fs.invalidate_cache(self._root)
+            try:
+                return cast("list[dict[str, Any]]", self._fs.ls(self._root, detail=True))
+            except FileNotFoundError:
+                return []  # Where there are no folders an empty one is none.
+            except KeyError:
+                continue  # A file has gone while fsspec's memory looked at it.
+        raise JournalError(f"{self.path} loses files faster than they can be listed")
 
     def read(self, name: str, begin: int, length: int) -> bytes:
         if length > _BLOCK:
@@ -101,7 +110,10 @@ class RemoteStore:
             raise JournalCorrupt.not_a_file(f"{self.path}/{name}", kind)
 
     def open(self, name: str) -> BinaryIO:
-        return cast("BinaryIO", self._fs.open(self._file(name), "rb"))
+        try:
+            return cast("BinaryIO", self._fs.open(self._file(name), "rb"))
+        except KeyError as gone:  # while fsspec's memory looked at it
+            raise FileNotFoundError(name) from gone
 
     def put(self, name: str, data: bytes) -> None:
         with self._renamed(name) as path:
