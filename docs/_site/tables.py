@@ -11,14 +11,12 @@ from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec.rules import Rule, areas, mailbox_rules, rules
 from asyncwait.spec.scenario import Capability, needs
 
-CONTRACT = {
-    "_operator": ("OpenOperator", "OperatorResults", "SnapshotOnDemand", "Statistics"),
-    "_config": ("OperatorConfig",),
-    "_retry": ("Retry",),
-    "_function": ("CallbackFunction", "ResultFuture"),
-    "_elements": ("Record", "Watermark", "WatermarkStatus", "LatencyMarker", "Barrier", "Snapshot"),
-}
-"""What an author of an operator meets, in the order in which one reads it, by module."""
+CONTRACT = (
+    *("OpenOperator", "OperatorResults", "SnapshotOnDemand", "Statistics"),
+    *("OperatorConfig", "Retry", "CallbackFunction", "ResultFuture"),
+    *("Record", "Watermark", "WatermarkStatus", "LatencyMarker", "Barrier", "Snapshot"),
+)
+"""What an author of an operator meets, in the order in which one reads it."""
 
 
 def rules_page(uri: str) -> str:
@@ -95,11 +93,13 @@ def _contract_page() -> Iterator[str]:
 What an operator receives, what it gives, and what it promises: the docstrings of `asyncwait.spec`,
 as they stand in the code. [Sentence by sentence](spec/contract.md) lists the rules behind each.
 """
-    for module, names in CONTRACT.items():
-        source = resources.files(spec).joinpath(f"{module}.py").read_text(encoding="utf-8")
-        classes = {
-            node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)
-        }
-        for name in names:
-            told = ast.get_source_segment(source, classes[name], padded=True)
-            yield f"\n## {name}\n\n```python\n{told}\n```\n"
+    told = {}
+    for file in resources.files(spec).iterdir():
+        if file.name.endswith(".py"):
+            source = file.read_text(encoding="utf-8")
+            classes = (each for each in ast.parse(source).body if isinstance(each, ast.ClassDef))
+            told |= {
+                each.name: ast.get_source_segment(source, each, padded=True) for each in classes
+            }
+    for name in CONTRACT:
+        yield f"\n## {name}\n\n```python\n{told[name]}\n```\n"
