@@ -163,4 +163,14 @@ NEAR_MISSES: tuple[NearMiss, ...] = (
         _left_blocked(60),
         "the failure handler was asked about Record 'a' (input 0), which had not failed",
     ),
+    NearMiss(
+        "POLICY-7",
+        finished(
+            _RAISES,
+            _FAILS,
+            failure_asked(40, "a", "CallFailed", "ValueError", attempts=2),
+            "40: out a?",
+        ),
+        "Record 'a' (input 0) had 1 attempt, the handler was told 2",
+    ),
 )

@@ -254,4 +254,10 @@ NEAR_MISSES: tuple[NearMiss, ...] = (
         "a predicate raised, and the leg failed with CallFailed",
         also="FAIL-10",
     ),
+    NearMiss(
+        "RETRY-12",
+        finished(_HANGS, _BEGINS, "40: #0 cancelled; 120: calls a, #1 gives a1, out a1"),
+        "call 0 of Record 'a' (input 0) was cancelled early",
+        also="TIME-5",
+    ),
 )
