@@ -42,6 +42,7 @@ class _Reader:
         self._loop = loop
         self.is_over = False
         self.interrupt: Callable[[], object] = bool
+        self.calm: Callable[[], object] = bool
         self.present: list[None] = []
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         context = copy_context()
@@ -106,10 +107,11 @@ class _Lent(asyncio.AbstractEventLoop):
     def __init__(self, loop: ThreadsLoop, reader: _Reader) -> None:
         self._loop = loop
         self._reader = reader
-        reader.interrupt = self.interrupt
+        reader.interrupt, reader.calm = self.interrupt, self.calm
         self._runs = threading.Event()
         self._breaks: SimpleQueue[BaseException | None] = SimpleQueue()
         self._asked: list[asyncio.Task[Any]] = []
+        self._is_interrupted = False
 
     def run_forever(self) -> None:
         """Wait until it is stopped, or something breaks out of it."""
@@ -130,6 +132,8 @@ class _Lent(asyncio.AbstractEventLoop):
         callback(*args)
         if not self._asked:
             self._reader.goes()
+        elif self._is_interrupted:
+            self.interrupt()
 
     def create_task(  # type: ignore[override]
         self, coroutine: Any, **_: Any
@@ -148,13 +152,22 @@ class _Lent(asyncio.AbstractEventLoop):
             self._reader.goes()
 
     def interrupt(self) -> None:
-        """End what the thread waits for, as a signal does that breaks out of the loop."""
-        if any(not task.done() for task in self._asked):
+        """End what the thread waits for, as a signal does that breaks out of the loop.
+
+        A thread that is on its way to ask is interrupted as soon as it does, unless `calm` is told.
+        """
+        waits = any(not task.done() for task in self._asked)
+        self._is_interrupted = not waits
+        if waits:
             self._asked.clear()
             self._reader.goes()
             self._runs.clear()
             self._breaks.put(Interrupted())
             self._runs.wait()  # The thread knows now.
+
+    def calm(self) -> None:
+        """Interrupt nothing that is asked from now on."""
+        self._is_interrupted = False
 
     def stop(self) -> None:
         """End what runs it."""
@@ -216,7 +229,10 @@ async def _wait_for(asked: asyncio.Future[Any], reader: _Reader) -> None:
         await asyncio.wait([asked])
     except BaseException:
         reader.interrupt()
-        await _end_of(asked)
+        try:
+            await _end_of(asked)
+        finally:
+            reader.calm()
         raise
 
 
