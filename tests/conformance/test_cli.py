@@ -285,7 +285,7 @@ BUG = "this is a bug of asyncwait"
 def test_what_breaks_a_command_is_no_verdict(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
 ) -> None:
-    """And is told in a line."""
+    """The command says so in one line."""
     monkeypatch.setattr(_rules, "_list_rules", raising(error))
 
     done = run("rules")

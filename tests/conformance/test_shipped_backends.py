@@ -83,7 +83,7 @@ def test_threads_lack_that_a_call_can_be_cancelled() -> None:
 
 
 def test_threads_conform_on_this_python(outside: Folder) -> None:
-    """To every example: how threads are played is told by each."""
+    """The verdict on threads, which plays every example, is green on this Python."""
     done = outside.asyncwait("verify", "threads", "--count", "1")
 
     assert done.out.splitlines()[-1] == "threads: conformant (152 rules pass, 11 not-applicable)"

@@ -33,7 +33,7 @@ async def test_a_context_is_entered_once(open_operator: OpenOperator, when: str)
 
 @pytest.mark.anyio
 async def test_a_context_is_left_once_it_was_entered_and_once(open_operator: OpenOperator) -> None:
-    """Whoever leaves it by hand is told, and it can still be entered."""
+    """Leaving it by hand raises an error, and it can still be entered."""
     operator = open_operator(OperatorConfig(), echo, Source("a"))
 
     with pytest.raises(RuntimeError, match="left and not entered"):

@@ -57,7 +57,7 @@ WRONG: dict[Any, dict[str, tuple[Any, ...]]] = {
 def test_a_wrong_argument_is_refused_with_its_value_and_type(
     kind: Any, name: str, value: Any
 ) -> None:
-    """By name, where it is given, also to whoever knows nothing of asyncwait."""
+    """The message names the argument and needs no knowledge of asyncwait."""
     with pytest.raises(ValueError, match=f"^{name} must be ") as caught:
         kind(**{name: value})
 

@@ -76,7 +76,7 @@ class Player(ABC):
             case {"op": "restore", **changed}:
                 await self._restore(**changed)
             case _:
-                raise NotImplementedError(event)
+                raise NotImplementedError(event)  # A trace that nobody can play is no skip.
 
     def _give(self, event: Event) -> None:
         self.notes.unblocked()

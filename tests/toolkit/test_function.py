@@ -152,7 +152,7 @@ def test_any_collection_is_read_in_its_order(returned: Any, results: tuple[Any, 
 
 @pytest.mark.parametrize("returned", [None, "text", b"bytes", bytearray(b"x"), 7, list])
 def test_what_is_no_collection_is_an_invalid_result(returned: Any) -> None:
-    """A str is not taken for its letters, and None not for an empty list; both is told."""
+    """A str does not stand for its letters, nor None for an empty list; both are errors."""
     with pytest.raises(InvalidResult) as caught:
         collect_results(RECORD, returned)
 

@@ -187,7 +187,7 @@ class DebuggerLeft(SystemExit):
 
 @contextmanager
 def ended_by_debugger() -> Generator[None]:
-    """Have whoever leaves a debugger in this block leave the block.
+    """Leave this block as soon as the user leaves a debugger in it.
 
     Raises:
         DebuggerLeft: somebody did, whatever the operator has made of that.

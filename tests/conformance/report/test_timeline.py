@@ -28,7 +28,7 @@ SCENARIO = Scenario(inputs=at(0, Record("a")), plans=(replies("a", 40, "x"),))
 
 
 def test_a_violation_stands_where_it_happened() -> None:
-    """Behind everything of its instant, and in its leg; how all is drawn is told by the golden."""
+    """Behind everything of its instant, and in its leg; a golden file holds the drawing."""
     drawn = draw(SCENARIO, play(open_operator, SCENARIO), Violation("something is wrong", 0))
 
     number = drawn.index("     0  >>> something is wrong")

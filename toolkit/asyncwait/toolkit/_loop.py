@@ -276,7 +276,7 @@ class JoinableTasks:
             self._bell.ring()
 
     async def join(self) -> BaseException | None:
-        """Wait until the tasks have ended, whoever cancels whoever waits.
+        """Wait until the tasks have ended, even if this wait is cancelled.
 
         Scopes that are cancelled in the tasks have to be shielded by then: anyio counts what they
         take back as if it were the present task's, if that is cancelled meanwhile.

@@ -96,11 +96,11 @@ class ForeignTask(StreamTask):
         await anyio.sleep_forever()
 
     def go_on(self) -> bool:
-        """Have the operator do what there is to do; return whether there was anything."""
-        raise NotImplementedError
+        """Let the operator take one step; return whether there was anything to do."""
+        raise NotImplementedError  # The one step in which Flink's task and PyFlink's differ.
 
     def look(self) -> None:
-        """Look again what there is to do."""
+        """Look again for something to do."""
         self._news.set()
 
     async def wait_for_news(self) -> None:

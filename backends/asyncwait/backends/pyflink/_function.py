@@ -56,7 +56,7 @@ Spawn: TypeAlias = Callable[..., object]
 
 
 class CalledFunction:
-    """Calls the function on the loop, whoever of PyFlink's threads asks for it."""
+    """Calls the function on the loop, for any of PyFlink's threads."""
 
     def __init__(self, parts: FunctionParts, spawn: Spawn, look: Callable[[], object]) -> None:
         self.parts = parts

@@ -1,4 +1,4 @@
-"""Subcommand `rules`, and what there is to show of one rule."""
+"""Subcommand `rules`: the list, or one rule in full."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ class PlayedOn(Struct, frozen=True):
 
 
 class Page:
-    """Prints what there is to show."""
+    """Prints the text."""
 
     def __init__(self, out: Console, faults: Sequence[Fault]) -> None:
         self._out = out

@@ -58,7 +58,7 @@ def _runs(reports: Iterable[Report]) -> Iterator[Run]:
 
 
 def repeated(reports: Sequence[Report], names: Sequence[str]) -> Iterator[str]:
-    """Yield what there is to say of runs that stand in an earlier report, too."""
+    """Yield a line for each run that stands in an earlier report, too."""
     known: list[tuple[Run, str]] = []
     for name, report in zip(names, reports, strict=True):
         again: dict[str, list[str]] = {}

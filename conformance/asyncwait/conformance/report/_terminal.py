@@ -41,7 +41,7 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
 def rule_lines(
     backend: str, result: RuleResult, kept: AbstractSet[str] = frozenset()
 ) -> Iterator[str]:
-    """Yield what there is to say of one rule that does not pass."""
+    """Yield the lines about one rule that does not pass."""
     lines = _rule(backend, result, kept)
     yield f"{name_of(backend)}: {next(lines)}"
     yield from lines

@@ -52,7 +52,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
 
 
 class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
-    """Why there is no backend, which whoever asked for it can mend."""
+    """Why there is no backend; the user can mend it."""
 
     text: str
     needs: str = ""

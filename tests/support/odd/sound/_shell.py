@@ -191,7 +191,7 @@ class Shell(ABC):
 
     def _tell(self) -> None:
         """Have the consumer look again."""
-        raise NotImplementedError
+        raise NotImplementedError  # How a consumer waits is each operator's own.
 
     def _held(self) -> tuple[Stored, ...]:
         return tuple(entry.element for entry in self._inside if not entry.is_begun)

@@ -154,7 +154,7 @@ class _Lent(asyncio.AbstractEventLoop):
     def interrupt(self) -> None:
         """End what the thread waits for, as a signal does that breaks out of the loop.
 
-        A thread that is on its way to ask is interrupted as soon as it does, unless `calm` is told.
+        If the thread has not asked yet, it is interrupted once it does; `calm` takes that back.
         """
         waits = any(not task.done() for task in self._asked)
         self._is_interrupted = not waits
