@@ -98,8 +98,9 @@ def head(chance: Random, data: bytes, strangers: list[bytes]) -> bytes:
     other = chance.choice(strangers)
     header = decode_header(ENTRIES, other)
     assert isinstance(header, Header)
-    # Up to its last 32 bytes it is that of all files of the job, and the result another right one.
-    at = header.size - chance.choice((0, chance.randrange(32)))
+    # Its last 32 bytes are an id of chance and the salt. Eight of that id stay where they are: one
+    # alone is that of a twin in one of 256 cases, and the result then the twin's whole, right file.
+    at = header.size - chance.choice((0, chance.randrange(24)))
     return chance.choice((other[:at] + data[at:], data[:at] + other[at:]))
 
 
