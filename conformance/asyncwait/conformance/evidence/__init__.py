@@ -24,6 +24,7 @@ from asyncwait.conformance.evidence._examples import (
     Example,
     at,
     example,
+    examples,
     examples_of,
     fails,
     handler,
@@ -36,6 +37,7 @@ from asyncwait.conformance.evidence._examples import (
 )
 from asyncwait.conformance.evidence._notation import Part, told
 from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
+from asyncwait.conformance.evidence._scenarios import scenario
 from asyncwait.conformance.evidence._witness import NearMiss, Run, Witness
 from asyncwait.spec.exports import claim_exports
 
@@ -53,6 +55,7 @@ __all__ = [
     "cancelled",
     "ends",
     "example",
+    "examples",
     "examples_of",
     "failed",
     "fails",
@@ -72,6 +75,7 @@ __all__ = [
     "raises",
     "replies",
     "run",
+    "scenario",
     "taken",
     "told",
     "took",

@@ -6,8 +6,7 @@ What happens at one time stands behind it, apart by commas; times are apart by s
 
     waits, left                the consumer waits, leaves
     gives up                   it stops waiting
-    out a ~9 !1 |1(a+b)=2      it gets, and waits again after each: a record, a watermark, a marker,
-                               a snapshot of two records, with what was read
+    out a ~9                   it gets these elements, and waits again after each; see `_elements`
     gets a                     it gets it, and does not wait again
     wants 7                    it asks for a snapshot
     takes 0 1                  the operator takes inputs
@@ -21,12 +20,12 @@ What happens at one time stands behind it, apart by commas; times are apart by s
     hook open                  a hook of the function runs
     closed                     the operator has been left
 
-A record with timestamp and key is `a@5/k`. What else may happen stands as an event beside the text.
+What else may happen stands as an event beside the text.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from asyncwait.conformance.evidence._elements import element_of, value_of
 from asyncwait.conformance.evidence._events import (
     Events,
     answered,
@@ -41,7 +40,6 @@ from asyncwait.conformance.evidence._events import (
     took,
     waits,
 )
-from asyncwait.spec import Element, LatencyMarker, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
@@ -58,9 +56,6 @@ from asyncwait.spec.scenario import (
 
 Part = str | Iterable[Event]
 """Of what happens in a leg: told in a text, or as events."""
-
-_RECORD = re.compile(r"(?P<value>[^@/]+)(?:@(?P<timestamp>\d+))?(?:/(?P<key>.+))?")
-_SNAPSHOT = re.compile(r"\|(?P<id>\d+)(?:\((?P<records>.+)\))?(?:=(?P<read>\d+))?")
 
 _OF_CALLS: Mapping[str, Callable[[float, int], Events]] = {
     "raises": raised,
@@ -109,41 +104,22 @@ def _happens(at: float, words: list[str], calls: int) -> Events:
         case ["takes", *indices]:
             return taken(at, *map(int, indices))
         case ["calls", *values]:
-            return called(at, *values, first=calls)
+            return called(at, *map(value_of, values), first=calls)
         case ["out", *elements]:
-            return took(at, *map(_element, elements))
+            return took(at, *map(element_of, elements))
         case ["gets", element]:
-            return (SinkTook(at, _element(element)),)
+            return (SinkTook(at, element_of(element)),)
         case ["wants", snapshot]:
             return (SnapshotAsked(at, int(snapshot)),)
         case ["hook", "open" | "close" as hook]:
             return (HookRun(at, hook),)
         case ["asks", value]:
-            return asked(at, value)
+            return asked(at, value_of(value))
         case [call, "gives", *results] if call[0] == "#":
-            return answered(at, int(call[1:]), *results)
+            return answered(at, int(call[1:]), *map(value_of, results))
         case [call, how] if call[0] == "#" and how in _OF_CALLS:
             return _OF_CALLS[how](at, int(call[1:]))
         case _ if " ".join(words) in _OF_OTHERS:
             return _OF_OTHERS[" ".join(words)](at)
         case _:
             raise ValueError(f"{' '.join(words)!r} tells nothing; see the notation")
-
-
-def _element(word: str) -> Element:
-    if word[0] == "~":
-        return Watermark(int(word[1:]))
-    if word[0] == "!":
-        return LatencyMarker(int(word[1:]))
-    if snapshot := _SNAPSHOT.fullmatch(word):
-        records = (snapshot["records"] or "").split("+")
-        read = None if snapshot["read"] is None else int(snapshot["read"])
-        return Snapshot(int(snapshot["id"]), tuple(map(_record, filter(None, records))), read)
-    return _record(word)
-
-
-def _record(word: str) -> Record:
-    found = _RECORD.fullmatch(word)
-    assert found is not None
-    timestamp = None if found["timestamp"] is None else int(found["timestamp"])
-    return Record(found["value"], timestamp, found["key"])
