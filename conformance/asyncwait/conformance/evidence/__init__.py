@@ -36,9 +36,9 @@ from asyncwait.conformance.evidence._examples import (
     two_modes_of,
 )
 from asyncwait.conformance.evidence._notation import Part, told
-from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
+from asyncwait.conformance.evidence._runs import Run, ends, failed, finished, leg, one_leg, run
 from asyncwait.conformance.evidence._scenarios import scenario
-from asyncwait.conformance.evidence._witness import NearMiss, Run, Witness
+from asyncwait.conformance.evidence._witness import NearMiss, Witness, near_misses, witnesses
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "left",
     "leg",
     "misreturned",
+    "near_misses",
     "never",
     "one_leg",
     "outlives",
@@ -81,6 +82,7 @@ __all__ = [
     "took",
     "two_modes_of",
     "waits",
+    "witnesses",
 ]
 
 claim_exports(__name__)

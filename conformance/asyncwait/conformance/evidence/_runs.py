@@ -3,11 +3,18 @@
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from asyncwait.conformance.evidence._events import input_ended
-from asyncwait.conformance.evidence._notation import Part, told
-from asyncwait.conformance.evidence._witness import Run
+from asyncwait.conformance.evidence._notation import Part, leg_of, told
 from asyncwait.spec.scenario import Ending, EndingKind, Leg, Scenario, Trace
+
+
+class Run(Struct, frozen=True):
+    """A scenario, and a trace of it that nobody played."""
+
+    scenario: Scenario
+    trace: Trace
 
 
 def ends(how: EndingKind, at: float, **fields: Any) -> Ending:
@@ -36,6 +43,11 @@ def failed(scenario: Scenario, *parts: Part, error: str, **fields: Any) -> Run:
     """A run of one leg whose consumer gets `error` with its last event; `fields` as in `ends`."""
     events = told(parts)
     return one_leg(scenario, ends("failed", events[-1].at, error=error, **fields), events)
+
+
+def run_of(scenario: Scenario, text: str) -> Run:
+    """A run of `scenario` whose legs `text` tells; `then` stands between two of them."""
+    return run(scenario, *map(leg_of, text.split("; then ")))
 
 
 def run(scenario: Scenario, *legs: Leg) -> Run:

@@ -4,7 +4,7 @@ Statements are apart by semicolons; what comes in stands behind its time, a plan
 
     unordered; capacity 2; 0: a b@5/k ~9; 40: ^1; a: 80 gives a1; b: never, late gives b?; handled
 
-    0: a b 9*c                 these elements come in at 0; see `_elements`
+    0: a b 9*c                 these elements come in at 0; see `_words`
     a: 40 gives x y            each call of a gives these results, 40 ms after it began
     a: 40 raises, raises own   the first raises a ValueError then, all others an error of the
                                harness's own, and at once
@@ -25,12 +25,12 @@ others stand in their order, or by name:
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from asyncwait.conformance.evidence._elements import element_of, value_of
+from asyncwait.conformance.evidence._words import element_of, options_of, value_of
 from asyncwait.spec.scenario import (
     Crash,
     Handler,
@@ -89,7 +89,7 @@ def _field(name: str, words: list[str]) -> Any:
     if name == "restore":
         return element_of(words[0])
     if name == "retry":
-        return _options(words)
+        return options_of(words)
     if name == "figures_at":
         return words
     return words[0] if words else True
@@ -97,14 +97,8 @@ def _field(name: str, words: list[str]) -> Any:
 
 def _parts(of: Any, words: list[str]) -> dict[str, Any]:
     placed = [word for word in words if "=" not in word]
-    named = _options(word for word in words if "=" in word)
+    named = options_of(word for word in words if "=" in word)
     return {**dict(zip(of.__struct_fields__[: len(placed)], placed, strict=True)), **named}
-
-
-def _options(words: Iterable[str]) -> dict[str, Any]:
-    """Return what `name=value` says by name; a name alone is true."""
-    found = (word.partition("=") for word in words)
-    return {name: value if equals else True for name, equals, value in found}
 
 
 def _plan(value: str, text: str) -> Plan:
@@ -137,7 +131,7 @@ def _act(words: list[str]) -> dict[str, Any]:
     place = words.index("with") if "with" in words else len(words)
     verb, *rest = words[:place]
     values = [value_of(word) for word in rest]
-    options = _options(words[place + 1 :])
+    options = options_of(words[place + 1 :])
     match verb, rest:
         case "gives", _:
             return {"results": values, **options}

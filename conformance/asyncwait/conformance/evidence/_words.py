@@ -1,4 +1,4 @@
-"""Elements of a stream in few characters, as inputs and outputs are told.
+"""Words of which scenarios and traces are told: elements of a stream, values, and options.
 
 a  a@5  a/k  a@5/k     a record, with its timestamp and its key
 ~9  ~idle  ~active     a watermark, a status
@@ -9,6 +9,7 @@ a  a@5  a/k  a@5/k     a record, with its timestamp and its key
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from asyncwait.spec import (
@@ -22,12 +23,25 @@ from asyncwait.spec import (
 )
 
 _RECORD = re.compile(r"(?P<value>[^@/]+)(?:@(?P<timestamp>-?\d+))?(?:/(?P<key>.+))?")
-_SNAPSHOT = re.compile(r"\|(?P<id>\d+)(?:\((?P<stored>.+)\))?(?:=(?P<read>\d+))?")
+_SNAPSHOT = re.compile(
+    r"\|(?P<id>\d+)(?:\((?P<stored>[^<]+)\))?(?:=(?P<read>\d+))?(?:<(?P<upstream>.+))?"
+)
 _STATUSES = {"~idle": True, "~active": False}
+
+
+_JSON = frozenset('"[{-0123456789')
+
+
+def options_of(words: Iterable[str]) -> dict[str, Any]:
+    """Return by their names the options that `words` tell."""
+    found = (word.partition("=") for word in words)
+    return {name: value.replace("_", " ") if equals else True for name, equals, value in found}
 
 
 def value_of(word: str) -> Any:
     """Return what `word` is as JSON, or else the text that it is."""
+    if word[0] not in _JSON and word not in {"null", "true", "false"}:
+        return word
     try:
         return json.loads(word)
     except ValueError:
@@ -50,9 +64,10 @@ def element_of(word: str) -> Element:
     if word[0] == "^":
         return Barrier(int(word[1:]))
     if found := _SNAPSHOT.fullmatch(word):
+        upstream: Any = element_of(found["upstream"]) if found["upstream"] else None
         stored: Any = map(element_of, filter(None, (found["stored"] or "").split("+")))
         read = None if found["read"] is None else int(found["read"])
-        return Snapshot(int(found["id"]), tuple(stored), read)
+        return Snapshot(int(found["id"]), tuple(stored), read, upstream)
     if found := _RECORD.fullmatch(word):
         timestamp = None if found["timestamp"] is None else int(found["timestamp"])
         key = None if found["key"] is None else value_of(found["key"])
