@@ -1,4 +1,4 @@
-"""What happens in a leg, in few characters, for witnesses.
+"""What happens in a leg, in few words, for witnesses.
 
 What happens at one time stands behind it, apart by commas; times are apart by semicolons:
 
@@ -31,34 +31,23 @@ come to its end, and so has its input:
     40: ends failed CallFailed record=a cause=ValueError abandoned=1
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from asyncwait.conformance.evidence._events import (
-    Events,
-    answered,
-    asked,
-    cancelled,
-    input_ended,
-    left,
-    misreturned,
-    raised,
-    taken,
-    took,
-    waits,
-)
 from asyncwait.conformance.evidence._words import element_of, options_of, value_of
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
     Ending,
     Event,
     FailureAsked,
     FiguresRead,
+    HandlerAsked,
     HookRun,
     Leg,
     Misuse,
@@ -66,53 +55,31 @@ from asyncwait.spec.scenario import (
     SinkIntruded,
     SinkLeft,
     SinkTook,
+    SinkWaits,
     SnapshotAsked,
     SourceAsked,
     SourceClosed,
+    SourceEnded,
+    Taken,
 )
-
-Part = str | Iterable[Event]
-"""Of what happens in a leg: told in a text, or as events."""
 
 EventT = TypeVar("EventT")
 
 _FLAGS = {"unchanged"}
-
-_OF_CALLS: Mapping[str, Callable[[float, int], Events]] = {
-    "raises": raised,
-    "misreturns": misreturned,
-    "cancelled": cancelled,
-    "told": lambda at, call: (CallCancelled(at, call),),
-    "ends": lambda at, call: (CallEnded(at, call, "cancelled"),),
-}
-_OF_OTHERS: Mapping[str, Callable[[float], Events]] = {
-    "waits": waits,
-    "left": lambda at: (SinkLeft(at),),
-    "left raising": lambda at: (SinkLeft(at, raising=True),),
-    "gives up": lambda at: (SinkGaveUp(at),),
-    "reads": lambda at: (SourceAsked(at),),
-    "end": input_ended,
-    "end raised": lambda at: input_ended(at, raised=True),
-    "closes": lambda at: (SourceClosed(at),),
-    "closed": left,
+_ENDS_OF_CALLS: Mapping[str, Literal["raised", "misreturned", "cancelled"]] = {
+    "raises": "raised",
+    "misreturns": "misreturned",
+    "ends": "cancelled",
 }
 
 
-def told(parts: Iterable[Part]) -> Events:
-    """Return the events of `parts`, one after the other.
+def told(text: str) -> tuple[Event, ...]:
+    """Return the events that `text` tells.
 
     Raises:
-        ValueError: a text holds something else than the notation above.
+        ValueError: it holds something else than the notation above.
     """
-    found: list[Event] = []
-    for part in parts:
-        if isinstance(part, str):
-            for at, words in _happenings(part):
-                calls = sum(isinstance(event, CallStarted) for event in found)
-                found += _happens(at, words, calls)
-        else:
-            found += part
-    return tuple(found)
+    return tuple(_read(text)[0])
 
 
 def leg_of(text: str) -> Leg:
@@ -121,77 +88,118 @@ def leg_of(text: str) -> Leg:
     Raises:
         ValueError: it holds something else than the notation above.
     """
-    found: list[Event] = []
+    events, ending, fields = _read(text)
+    if ending is None:
+        over = events[-1].at
+        events.append(SourceEnded(over))
+        ending = Ending("finished", over)
+    return _with(Leg, ending=ending, events=tuple(events), **fields)
+
+
+def _read(text: str) -> tuple[list[Event], Ending | None, dict[str, Any]]:
+    """Return what happened, how the leg ended if that is told, and what else is known of it."""
+    events: list[Event] = []
     ending: Ending | None = None
     fields: dict[str, Any] = {}
     for at, words in _happenings(text):
-        if words[0] == "ends":
-            ending, fields = _ending(at, *words[1:])
-        else:
-            found += _happens(at, words, sum(isinstance(event, CallStarted) for event in found))
-    if ending is None:
-        found += input_ended(found[-1].at)
-        ending = Ending("finished", found[-1].at)
-    return msgspec.convert({"ending": ending, "events": tuple(found), **fields}, Leg, strict=False)
+        try:
+            if words[0] == "ends":
+                ending, fields = _ending(at, *words[1:])
+            else:
+                events += _happens(at, words, sum(isinstance(e, CallStarted) for e in events))
+        except (ValueError, TypeError, LookupError) as error:
+            raise ValueError(f"{' '.join(words)!r}: {error}; see the notation") from error
+    return events, ending, fields
+
+
+def _happenings(text: str) -> Iterator[tuple[float, list[str]]]:
+    for moment in filter(None, map(str.strip, text.split(";"))):
+        at, _, rest = moment.partition(":")
+        yield from ((float(at), happening.split()) for happening in rest.split(","))
 
 
 def _ending(at: float, how: str, *words: str) -> tuple[Ending, dict[str, Any]]:
-    """Return how a leg ended, and what else is known of it."""
     fields = options_of(word for word in words if word in _FLAGS or "=" in word)
     if words and words[0] not in _FLAGS and "=" not in words[0]:
         fields["error"] = words[0]
     fields |= {each: element_of(fields[each]) for each in ("record", "restored") if each in fields}
     told = {name: fields.pop(name) for name in Ending.__struct_fields__ if name in fields}
-    return msgspec.convert({"how": how, "at": at, **told}, Ending, strict=False), fields
+    return _with(Ending, how=how, at=at, **told), fields
 
 
-def _happenings(text: str) -> Iterator[tuple[float, list[str]]]:
-    for moment in text.split(";"):
-        at, _, rest = moment.partition(":")
-        for happening in rest.split(","):
-            yield float(at), happening.split()
-
-
-def _happens(at: float, words: list[str], calls: int) -> Events:
+def _happens(at: float, words: list[str], calls: int) -> Iterator[Event]:
     match words:
         case ["takes", *indices]:
-            return taken(at, *map(int, indices))
+            yield from (Taken(at, int(index)) for index in indices)
         case ["calls", *values]:
-            return tuple(_call(at, call, word) for call, word in enumerate(values, calls))
+            yield from (_call(at, call, word) for call, word in enumerate(values, calls))
+        case [call, *how] if call[0] == "#":
+            yield from _of_a_call(at, int(call[1:]), how)
         case ["out", *elements]:
-            return took(at, *map(element_of, elements))
+            for each in elements:
+                yield SinkTook(at, element_of(each))
+                yield SinkWaits(at)
         case ["gets", element]:
-            return (SinkTook(at, element_of(element)),)
+            yield SinkTook(at, element_of(element))
         case ["wants", snapshot]:
-            return (SnapshotAsked(at, int(snapshot)),)
+            yield SnapshotAsked(at, int(snapshot))
         case ["hook", "open" | "close" as hook]:
-            return (HookRun(at, hook),)
+            yield HookRun(at, hook)
         case ["figures", *options]:
-            return (_with(FiguresRead, at=at, **options_of(options)),)
+            yield _with(FiguresRead, at=at, **options_of(options))
+        case ["asks", value]:
+            yield HandlerAsked(at, value_of(value))
         case ["asks", value, "about", error, *options]:
             about = {"at": at, "value": value_of(value), "error": error}
-            return (_with(FailureAsked, **about, **options_of(options)),)
+            yield _with(FailureAsked, **about, **options_of(options))
         case ["blocked", until]:
-            return (Blocked(at, float(until)),)
+            yield Blocked(at, float(until))
         case ["misuse", what, *detail]:
-            return (_with(Misuse, at=at, what=what, detail=" ".join(detail)),)
+            yield _with(Misuse, at=at, what=what, detail=" ".join(detail))
         case ["intrudes", *got]:
-            return (SinkIntruded(at, " ".join(got)),)
-        case ["asks", value]:
-            return asked(at, value_of(value))
-        case [call, "gives", *results] if call[0] == "#":
-            return answered(at, int(call[1:]), *map(value_of, results))
-        case [call, how] if call[0] == "#" and how in _OF_CALLS:
-            return _OF_CALLS[how](at, int(call[1:]))
-        case _ if " ".join(words) in _OF_OTHERS:
-            return _OF_OTHERS[" ".join(words)](at)
+            yield SinkIntruded(at, " ".join(got))
         case _:
-            raise ValueError(f"{' '.join(words)!r} tells nothing; see the notation")
+            yield _plain(at, " ".join(words))
 
 
 def _call(at: float, call: int, word: str) -> CallStarted:
     value, told_apart, record = word.partition("#")
     return CallStarted(at, call, value_of(value), int(record) if told_apart else None)
+
+
+def _of_a_call(at: float, call: int, how: list[str]) -> Iterator[Event]:
+    match how:
+        case ["gives", *results]:
+            yield CallEnded(at, call, results=tuple(map(value_of, results)))
+        case ["told"]:
+            yield CallCancelled(at, call)
+        case ["cancelled"]:
+            yield CallCancelled(at, call)
+            yield CallEnded(at, call, "cancelled")
+        case [end] if end in _ENDS_OF_CALLS:
+            yield CallEnded(at, call, _ENDS_OF_CALLS[end])
+        case _:
+            raise ValueError("no call does that")
+
+
+def _plain(at: float, words: str) -> Event:
+    match words:
+        case "waits":
+            return SinkWaits(at)
+        case "gives up":
+            return SinkGaveUp(at)
+        case "left" | "left raising":
+            return SinkLeft(at, raising=words == "left raising")
+        case "reads":
+            return SourceAsked(at)
+        case "end" | "end raised":
+            return SourceEnded(at, raised=words == "end raised")
+        case "closes":
+            return SourceClosed(at)
+        case "closed":
+            return Closed(at)
+        case _:
+            raise ValueError("nothing happens by these words")
 
 
 def _with(kind: type[EventT], **fields: Any) -> EventT:

@@ -97,8 +97,10 @@ def _field(name: str, words: list[str]) -> Any:
 
 def _parts(of: Any, words: list[str]) -> dict[str, Any]:
     placed = [word for word in words if "=" not in word]
+    if len(placed) > len(of.__struct_fields__):
+        raise ValueError(f"a {of.__name__} has no {len(placed)} parts")
     named = options_of(word for word in words if "=" in word)
-    return {**dict(zip(of.__struct_fields__[: len(placed)], placed, strict=True)), **named}
+    return {**dict(zip(of.__struct_fields__, placed, strict=False)), **named}
 
 
 def _plan(value: str, text: str) -> Plan:

@@ -22,6 +22,8 @@ from msgspec import Struct
 from asyncwait.conformance.evidence._runs import Run, run_of
 from asyncwait.conformance.evidence._scenarios import scenario
 
+_KINDS = {"breaks", "keeps", "escapes"}
+
 
 class Witness(Struct, frozen=True):
     """Evidence for one check.
@@ -89,14 +91,16 @@ def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
         rule, _, said = about.partition(": ")
         runs: dict[str, Run] = {}
         also = ""
-        for section in sections:
-            match section.partition(": "):
-                case "plan", _, told:
-                    planned = scenario(told)
-                case "breaks" | "keeps" | "escapes" as kind, _, told:
-                    runs[kind] = run_of(planned, told)
-                case "also", _, also:
-                    pass
-                case other, _, _ if not other.startswith("#"):
-                    raise ValueError(f"{rule}: {other!r} says nothing of a witness")
+        for kind, _, words in (section.partition(": ") for section in sections):
+            try:
+                if kind == "plan":
+                    planned = scenario(words)
+                elif kind in _KINDS:
+                    runs[kind] = run_of(planned, words)
+                elif kind == "also":
+                    also = words
+                elif not kind.startswith("#"):
+                    raise ValueError(f"{kind!r} says nothing of a run")
+            except ValueError as error:
+                raise ValueError(f"{rule}: {error}") from error
         yield rule, said, runs, also
