@@ -6,7 +6,14 @@ from collections import Counter
 import pytest
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
-from asyncwait.conformance.evidence import Example, examples, near_misses, scenario, told, witnesses
+from asyncwait.conformance.evidence import (
+    Example,
+    examples,
+    near_misses,
+    scenario_of,
+    told,
+    witnesses,
+)
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     GRID,
@@ -92,7 +99,7 @@ def _times(scenario: Scenario) -> list[int]:
 def test_what_is_no_scenario_is_refused_with_its_statement(text: str, says: str) -> None:
     """Whoever writes an example learns which of its words nobody understands."""
     with pytest.raises(ValueError, match=re.escape(says)):
-        scenario(text)
+        scenario_of(text)
 
 
 @pytest.mark.parametrize(

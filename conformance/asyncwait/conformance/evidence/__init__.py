@@ -16,7 +16,7 @@ from asyncwait.conformance.evidence._examples import (
 )
 from asyncwait.conformance.evidence._notation import told
 from asyncwait.conformance.evidence._runs import Run
-from asyncwait.conformance.evidence._scenarios import scenario
+from asyncwait.conformance.evidence._scenarios import scenario_of
 from asyncwait.conformance.evidence._witness import NearMiss, Witness, near_misses, witnesses
 from asyncwait.spec.exports import claim_exports
 
@@ -33,7 +33,7 @@ __all__ = [
     "never",
     "raises",
     "replies",
-    "scenario",
+    "scenario_of",
     "told",
     "witnesses",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from asyncwait.conformance.evidence._scenarios import scenario
+from asyncwait.conformance.evidence._scenarios import scenario_of
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import Handler, Plan, Scenario, Step, Timed
 
@@ -40,7 +40,7 @@ def example(about: str, sentence: str, told: str = "", /, **fields: Any) -> Exam
     """
     name, _, rules = about.partition(": ")
     try:
-        return Example(name, tuple(rules.split(", ")), sentence, scenario(told, **fields))
+        return Example(name, tuple(rules.split(", ")), sentence, scenario_of(told, **fields))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 

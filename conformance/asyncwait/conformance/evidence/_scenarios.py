@@ -47,7 +47,7 @@ _LISTS = {"sink": SinkStep, "crashes": Crash, "requests": SnapshotRequest}
 _HANDLERS = {"late": "handler", "failed": "failure"}
 
 
-def scenario(text: str = "", /, **fields: Any) -> Scenario:
+def scenario_of(text: str = "", /, **fields: Any) -> Scenario:
     """Return the scenario that `text` tells; `fields` are those that it does not.
 
     Raises:

@@ -20,7 +20,7 @@ from textwrap import dedent
 from msgspec import Struct
 
 from asyncwait.conformance.evidence._runs import Run, run_of
-from asyncwait.conformance.evidence._scenarios import scenario
+from asyncwait.conformance.evidence._scenarios import scenario_of
 
 _KINDS = {"breaks", "keeps", "escapes"}
 
@@ -85,7 +85,7 @@ def near_misses(text: str) -> tuple[NearMiss, ...]:
 
 def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
     """Yield rules, what their checks say of the runs, these by their kind, and other rules."""
-    planned = scenario()
+    planned = scenario_of()
     for entry in re.split(r"\n(?=\S)", dedent(text).strip()):
         about, *sections = (" ".join(each.split()) for each in re.split(r"\n {4}(?=\S)", entry))
         rule, _, said = about.partition(": ")
@@ -94,7 +94,7 @@ def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
         for kind, _, words in (section.partition(": ") for section in sections):
             try:
                 if kind == "plan":
-                    planned = scenario(words)
+                    planned = scenario_of(words)
                 elif kind in _KINDS:
                     runs[kind] = run_of(planned, words)
                 elif kind == "also":
