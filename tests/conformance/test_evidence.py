@@ -1,11 +1,19 @@
 """Every rule has its evidence: an example, a check, and a witness for that check."""
 
+import re
 from collections import Counter
 
 import pytest
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
-from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.evidence import (
+    Example,
+    examples,
+    near_misses,
+    scenario_of,
+    told,
+    witnesses,
+)
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     GRID,
@@ -72,3 +80,50 @@ def _times(scenario: Scenario) -> list[int]:
         *(request.at for request in scenario.requests),
         *(crash.at for crash in scenario.crashes),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0: a; capactiy 2", "'capactiy 2': a scenario has no such field"),
+        ("capacity 0", "capacity must be a whole number"),
+        ("capacity two", "Expected `int`, got `str` - at `$.capacity`"),
+        ("0: ~nine", "'0: ~nine': invalid literal for int"),
+        ("0: @5", "'0: @5': '@5' is no element"),
+        ("a: 40 replies x", "'a: 40 replies x': 'replies x' is nothing that a call or a handler"),
+        ("a: raises Nothing", "error must be one of 'ValueError', 'StopIteration'"),
+        ("a: gives x with haste", "Object contains unknown field `haste`"),
+        ("sink read 1 2 3", "'sink read 1 2 3': a SinkStep has no 4 parts"),
+    ],
+)
+def test_what_is_no_scenario_is_refused_with_its_statement(text: str, says: str) -> None:
+    """Whoever writes an example learns which of its words nobody understands."""
+    with pytest.raises(ValueError, match=re.escape(says)):
+        scenario_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0: waits, sleeps", "'sleeps': nothing happens by these words; see the notation"),
+        ("0: #0 gvies x", "'#0 gvies x': no call does that"),
+        ("0: takes a", "'takes a': invalid literal for int"),
+        ("0: waits; 40: ends badly", "'ends badly': Invalid enum value 'badly'"),
+        ("waits", "could not convert string to float"),
+    ],
+)
+def test_what_tells_nothing_is_refused(text: str, says: str) -> None:
+    """A slip of the pen is no event."""
+    with pytest.raises(ValueError, match=re.escape(says)):
+        told(text)
+
+
+def test_an_error_names_what_it_stands_in() -> None:
+    """Of many examples or witnesses in one text."""
+    for read, text in (
+        (examples, "fine: A-1\n    Is told.\n    0: a\nwrong: A-1\n    Is told.\n    0: a; fine"),
+        (witnesses, "wrong: text\n    plan: 0: a; fine"),
+        (near_misses, "wrong: text\n    beraks: 0: waits"),
+    ):
+        with pytest.raises(ValueError, match=r"wrong: .*(fine|beraks)"):
+            read(text)

@@ -48,51 +48,26 @@ def the_first_comes_first(leg: LegHistory) -> Iterator[Finding]:
 EXAMPLES = '''\
 """MANNERS: examples."""
 
-from asyncwait.conformance.evidence import Example, at, example, replies
-from asyncwait.spec import Record
+from asyncwait.conformance.evidence import examples
 
-EXAMPLES: tuple[Example, ...] = (
-    example(
-        "after-you: MANNERS-1",
-        "The second is faster than the first, and lets it pass.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
-    ),
-)
+EXAMPLES = examples("""
+after-you: MANNERS-1
+    The second is faster than the first, and lets it pass.
+    0: a b; a: 80 gives a1; b: 40 gives b1
+""")
 '''
 
 WITNESSES = '''\
 """MANNERS: witnesses."""
 
-from asyncwait.conformance.areas.manners.examples import EXAMPLES
-from asyncwait.conformance.evidence import (
-    Witness,
-    answered,
-    called,
-    finished,
-    taken,
-    took,
-    waits,
-)
-from asyncwait.spec import Record
+from asyncwait.conformance.evidence import witnesses
 
-_BOTH = EXAMPLES[0].scenario
-_ANSWERED = (
-    waits(0),
-    taken(0, 0, 1),
-    called(0, "a", "b"),
-    answered(40, 1, "b1"),
-    answered(80, 0, "a1"),
-)
-
-WITNESSES: tuple[Witness, ...] = (
-    Witness(
-        "MANNERS-1",
-        finished(_BOTH, *_ANSWERED, took(80, Record("b1"), Record("a1"))),
-        finished(_BOTH, *_ANSWERED, took(80, Record("a1"), Record("b1"))),
-        "Record 'b' (input 1) came first",
-    ),
-)
+WITNESSES = witnesses("""
+MANNERS-1: Record 'b' (input 1) came first
+    plan: 0: a b; a: 80 gives a1; b: 40 gives b1
+    breaks: 0: waits, takes 0 1, calls a b; 40: #1 gives b1; 80: #0 gives a1, out b1 a1
+    keeps: 0: waits, takes 0 1, calls a b; 40: #1 gives b1; 80: #0 gives a1, out a1 b1
+""")
 '''
 
 FAULTS = '''\

@@ -138,7 +138,7 @@ def test_what_happens_is_written_down(
     scenario: Scenario, kinds: tuple[type, ...], events: str
 ) -> None:
     """As planned."""
-    assert of(leg_of(scenario), *kinds) == list(told([events]))
+    assert of(leg_of(scenario), *kinds) == list(told(events))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_without_a_snapshot_a_leg_begins_anew() -> None:
 def test_a_snapshot_on_request_says_itself_where_the_input_goes_on() -> None:
     """A barrier's place in the input says it for the others."""
     plan = LegStart(CRASHING, first_index=1)
-    leg = Leg(Ending("crashed"), told(["0: gets |1, gets |7=2"]))
+    leg = Leg(Ending("crashed"), told("0: gets |1, gets |7=2"))
 
     assert last_snapshot(plan, leg) == (Snapshot(7, read=2), 3)
 

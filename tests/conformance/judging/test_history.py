@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.evidence import Part, at, replies, told
+from asyncwait.conformance.evidence import at, replies, told
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import (
     NEVER,
@@ -36,9 +36,9 @@ def scenario(*elements: Element, **changes: object) -> Scenario:
     return Scenario(**{"inputs": at(0, *elements), "plans": plans, **changes})  # type: ignore[arg-type]
 
 
-def leg_of(planned: Scenario, *parts: Part, ending: Ending | None = None) -> LegHistory:
+def leg_of(planned: Scenario, *parts: str, ending: Ending | None = None) -> LegHistory:
     """A leg with these events, as the checks see it."""
-    events = told(parts)
+    events = told("; ".join(parts))
     over = ending or Ending("finished", events[-1].at if events else 0)
     leg = Leg(over, events, mode=planned.mode, capacity=planned.capacity)
     (history,) = explain(planned, Trace((leg,))).history.legs

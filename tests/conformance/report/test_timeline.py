@@ -37,7 +37,7 @@ def test_a_violation_stands_where_it_happened() -> None:
 
 def test_a_wait_that_nothing_ends_is_drawn() -> None:
     """Where the consumer waits in vain, that is the point."""
-    trace = Trace((Leg(Ending("hung", 1_000), told(["0: waits"])),))
+    trace = Trace((Leg(Ending("hung", 1_000), told("0: waits")),))
 
     assert draw(SCENARIO, trace) == [
         "    ms  input                   calls                             output",

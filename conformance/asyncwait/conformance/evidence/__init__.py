@@ -1,82 +1,41 @@
 """What the evidence of an area is made of: examples, witnesses, and the words they are written in.
 
-Plans and inputs are said in the words of `_examples`, what happened in a run in the notation of
-`_notation`, or in the words of `_events`.
+`_examples` and `_witness` show how they stand in a text, `_scenarios` how a scenario is told in it,
+`_notation` what happened in a run, and `_words` what both have in common.
 """
 
-from asyncwait.conformance.evidence._events import (
-    Events,
-    answered,
-    asked,
-    called,
-    cancelled,
-    failure_asked,
-    figures,
-    input_ended,
-    left,
-    misreturned,
-    raised,
-    taken,
-    took,
-    waits,
-)
 from asyncwait.conformance.evidence._examples import (
     Example,
     at,
     example,
-    examples_of,
-    fails,
-    handler,
+    examples,
     in_two_modes,
     never,
-    outlives,
     raises,
     replies,
-    two_modes_of,
 )
-from asyncwait.conformance.evidence._notation import Part, told
-from asyncwait.conformance.evidence._runs import ends, failed, finished, leg, one_leg, run
-from asyncwait.conformance.evidence._witness import NearMiss, Run, Witness
+from asyncwait.conformance.evidence._notation import told
+from asyncwait.conformance.evidence._runs import Run
+from asyncwait.conformance.evidence._scenarios import scenario_of
+from asyncwait.conformance.evidence._witness import NearMiss, Witness, near_misses, witnesses
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "Events",
     "Example",
     "NearMiss",
-    "Part",
     "Run",
     "Witness",
-    "answered",
-    "asked",
     "at",
-    "called",
-    "cancelled",
-    "ends",
     "example",
-    "examples_of",
-    "failed",
-    "fails",
-    "failure_asked",
-    "figures",
-    "finished",
-    "handler",
+    "examples",
     "in_two_modes",
-    "input_ended",
-    "left",
-    "leg",
-    "misreturned",
+    "near_misses",
     "never",
-    "one_leg",
-    "outlives",
-    "raised",
     "raises",
     "replies",
-    "run",
-    "taken",
+    "scenario_of",
     "told",
-    "took",
-    "two_modes_of",
-    "waits",
+    "witnesses",
 ]
 
 claim_exports(__name__)

@@ -1,15 +1,26 @@
-"""How examples are written: a plan in one line, and inputs without their repetitions."""
+"""How examples are written: a name with its rules, below it a sentence, and then the scenario.
 
-from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec
+    name-of-one: RULE-1, RULE-2
+        A sentence, or several: what stands behind the last full stop is the scenario.
+        capacity 2; 0: a b; a: 40 gives a1
+    name-of-the-next: RULE-3 in both modes
+        That makes an ordered example and an unordered one.
+        0: a
+
+`_scenarios` explains how a scenario is told.
+"""
+
+import re
+from textwrap import dedent
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from asyncwait.conformance.evidence._scenarios import scenario_of
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import Handler, Plan, Scenario, Step, Timed
 
-P = ParamSpec("P")
+_IN_BOTH = " in both modes"
 
 
 class Example(Struct, frozen=True):
@@ -21,33 +32,45 @@ class Example(Struct, frozen=True):
     scenario: Scenario
 
 
-def examples_of(make: Callable[P, Scenario]) -> Callable[Concatenate[str, str, P], Example]:
-    """Return what makes an example of "name: RULE-1, RULE-2", a sentence, and what `make` takes."""
+def example(about: str, sentence: str, told: str = "", /, **fields: Any) -> Example:
+    """Return an example of "name: RULE-1, RULE-2", a sentence, and a scenario, told as that is.
 
-    def example(about: str, sentence: str, /, *args: P.args, **fields: P.kwargs) -> Example:
-        name, rules = about.split(": ")
-        return Example(name, tuple(rules.split(", ")), sentence, make(*args, **fields))
-
-    return example
-
-
-example = examples_of(Scenario)
-"""An example by its name and rules, a sentence, and the fields of its scenario."""
-
-
-def two_modes_of(make: Callable[P, Example]) -> Callable[P, tuple[Example, Example]]:
-    """Return what makes an example as `make` does, and a second in unordered mode."""
-
-    def in_both(*args: P.args, **fields: P.kwargs) -> tuple[Example, Example]:
-        ordered = make(*args, **fields)
-        scenario = replace(ordered.scenario, mode="unordered")
-        return ordered, replace(ordered, name=f"{ordered.name}-unordered", scenario=scenario)
-
-    return in_both
+    Raises:
+        ValueError: there is no such scenario; the text names the example.
+    """
+    name, _, rules = about.partition(": ")
+    try:
+        return Example(name, tuple(rules.split(", ")), sentence, scenario_of(told, **fields))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
-in_two_modes = two_modes_of(example)
-"""The same example in ordered and in unordered mode; the name of the second says so."""
+def in_two_modes(
+    about: str, sentence: str, told: str = "", /, **fields: Any
+) -> tuple[Example, Example]:
+    """Return the same example in ordered and in unordered mode; the second's name says so."""
+    name, _, rules = about.partition(": ")
+    ordered = example(about, sentence, told, **fields)
+    fields |= {"mode": "unordered"}
+    return ordered, example(f"{name}-unordered: {rules}", sentence, told, **fields)
+
+
+def examples(text: str) -> tuple[Example, ...]:
+    """Return the examples that `text` tells, as the docstring of this module shows.
+
+    Raises:
+        ValueError: it has none, or one has no sentence or no such scenario.
+    """
+    entries = re.split(r"\n(?=\S)", dedent(text).strip())
+    return tuple(each for entry in entries for each in _read(entry))
+
+
+def _read(told: str) -> tuple[Example, ...]:
+    about, *lines = map(str.strip, told.splitlines())
+    sentence, _, planned = " ".join(lines).rpartition(". ")
+    if about.endswith(_IN_BOTH):
+        return in_two_modes(about.removesuffix(_IN_BOTH), f"{sentence}.", planned)
+    return (example(about, f"{sentence}.", planned),)
 
 
 def at(ms: int, *elements: Element) -> tuple[Timed, ...]:
@@ -65,22 +88,6 @@ def raises(value: Any, after: int, error: str = "ValueError") -> Plan:
     return Plan(value, (Step("raise", after=after, error=error),))
 
 
-def fails(value: Any, times: int, *results: Any, after: int = 0, error: str = "ValueError") -> Plan:
-    """Return a plan by which so many calls of `value` raise after so many ms, then one replies."""
-    return Plan(value, (*times * (Step("raise", after, error=error),), Step(results=results)))
-
-
 def never(value: Any, *handled: Any) -> Plan:
     """Return a plan by which no call of `value` answers, and its handler gives `handled`."""
-    return Plan(value, (Step("never"),), handler(*handled))
-
-
-def outlives(value: Any, clean_up: int, late: Any, *handled: Any) -> Plan:
-    """Return a plan by which a call of `value` swallows its cancellation and gives `late`."""
-    step = Step("never", results=(late,), swallow=True, clean_up=clean_up)
-    return Plan(value, (step,), handler(*handled))
-
-
-def handler(*results: Any) -> Handler:
-    """Return a timeout handler that gives `results`, or None where there are none."""
-    return Handler("reply", results) if results else Handler("none")
+    return Plan(value, (Step("never"),), Handler("reply", handled) if handled else Handler("none"))

@@ -1,149 +1,206 @@
-"""What happens in a leg, in few characters, for witnesses.
+"""What happens in a leg, in few words, for witnesses.
 
 What happens at one time stands behind it, apart by commas; times are apart by semicolons:
 
     0: waits, takes 0 1, calls a b; 40: #0 gives x y, #1 raises, out x y
 
-    waits, left                the consumer waits, leaves
-    gives up                   it stops waiting
-    out a ~9 !1 |1(a+b)=2      it gets, and waits again after each: a record, a watermark, a marker,
-                               a snapshot of two records, with what was read
+    waits, left, left raising  the consumer waits; it leaves, by an error
+    gives up, intrudes stop    it stops waiting; another task reads, and gets that
+    out a ~9                   it gets these elements, and waits again after each; see `_words`
     gets a                     it gets it, and does not wait again
     wants 7                    it asks for a snapshot
+    figures held=1 calls=2     it reads the statistics
     takes 0 1                  the operator takes inputs
-    reads, end, closes         the source is asked, has ended, is closed
-    calls a b                  the function is called for each; calls are numbered from 0 on
+    reads, end, end raised     the source is asked, has ended, has raised its error
+    closes, closed             the source is closed, the operator has been left
+    calls a b, calls a#1       the function is called for each; calls are numbered from 0 on, and
+                               so are the records, where they are told apart
     #0 gives x y               a call returns these results
     #0 raises, #0 misreturns   it raises; it gives what is no collection
     #0 told, #0 ends           it is cancelled; it ends by that
     #0 cancelled               it is cancelled, and ends by it at once
     asks a                     the timeout handler is asked
+    asks a about CallFailed cause=ValueError        the failure handler is asked
     hook open                  a hook of the function runs
-    closed                     the operator has been left
+    blocked 40                 the loop is blocked until then
+    misuse swallowed ...       the operator does that, in these words
 
-A record with timestamp and key is `a@5/k`. What else may happen stands as an event beside the text.
+A leg may also say how it ended, with further fields of `Ending` and `Leg`; one that does not has
+come to its end, and so has its input:
+
+    40: ends failed CallFailed record=a cause=ValueError abandoned=1
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeVar
 
-from asyncwait.conformance.evidence._events import (
-    Events,
-    answered,
-    asked,
-    called,
-    cancelled,
-    input_ended,
-    left,
-    misreturned,
-    raised,
-    taken,
-    took,
-    waits,
-)
-from asyncwait.spec import Element, LatencyMarker, Record, Snapshot, Watermark
+import msgspec
+
+from asyncwait.conformance.evidence._words import element_of, options_of, value_of
 from asyncwait.spec.scenario import (
+    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
+    Closed,
+    Ending,
     Event,
+    FailureAsked,
+    FiguresRead,
+    HandlerAsked,
     HookRun,
+    Leg,
+    Misuse,
     SinkGaveUp,
+    SinkIntruded,
     SinkLeft,
     SinkTook,
+    SinkWaits,
     SnapshotAsked,
     SourceAsked,
     SourceClosed,
+    SourceEnded,
+    Taken,
 )
 
-Part = str | Iterable[Event]
-"""Of what happens in a leg: told in a text, or as events."""
+EventT = TypeVar("EventT")
 
-_RECORD = re.compile(r"(?P<value>[^@/]+)(?:@(?P<timestamp>\d+))?(?:/(?P<key>.+))?")
-_SNAPSHOT = re.compile(r"\|(?P<id>\d+)(?:\((?P<records>.+)\))?(?:=(?P<read>\d+))?")
-
-_OF_CALLS: Mapping[str, Callable[[float, int], Events]] = {
-    "raises": raised,
-    "misreturns": misreturned,
-    "cancelled": cancelled,
-    "told": lambda at, call: (CallCancelled(at, call),),
-    "ends": lambda at, call: (CallEnded(at, call, "cancelled"),),
-}
-_OF_OTHERS: Mapping[str, Callable[[float], Events]] = {
-    "waits": waits,
-    "left": lambda at: (SinkLeft(at),),
-    "gives up": lambda at: (SinkGaveUp(at),),
-    "reads": lambda at: (SourceAsked(at),),
-    "end": input_ended,
-    "closes": lambda at: (SourceClosed(at),),
-    "closed": left,
+_FLAGS = {"unchanged"}
+_ENDS_OF_CALLS: Mapping[str, Literal["raised", "misreturned", "cancelled"]] = {
+    "raises": "raised",
+    "misreturns": "misreturned",
+    "ends": "cancelled",
 }
 
 
-def told(parts: Iterable[Part]) -> Events:
-    """Return the events of `parts`, one after the other.
+def told(text: str) -> tuple[Event, ...]:
+    """Return the events that `text` tells.
 
     Raises:
-        ValueError: a text holds something else than the notation above.
+        ValueError: it holds something else than the notation above.
     """
-    found: list[Event] = []
-    for part in parts:
-        if isinstance(part, str):
-            for at, words in _happenings(part):
-                calls = sum(isinstance(event, CallStarted) for event in found)
-                found += _happens(at, words, calls)
-        else:
-            found += part
-    return tuple(found)
+    return tuple(_read(text)[0])
+
+
+def leg_of(text: str) -> Leg:
+    """Return the leg that `text` tells.
+
+    Raises:
+        ValueError: it holds something else than the notation above.
+    """
+    events, ending, fields = _read(text)
+    if ending is None:
+        over = events[-1].at
+        events.append(SourceEnded(over))
+        ending = Ending("finished", over)
+    return _with(Leg, ending=ending, events=tuple(events), **fields)
+
+
+def _read(text: str) -> tuple[list[Event], Ending | None, dict[str, Any]]:
+    """Return what happened, how the leg ended if that is told, and what else is known of it."""
+    events: list[Event] = []
+    ending: Ending | None = None
+    fields: dict[str, Any] = {}
+    for at, words in _happenings(text):
+        try:
+            if words[0] == "ends":
+                ending, fields = _ending(at, *words[1:])
+            else:
+                events += _happens(at, words, sum(isinstance(e, CallStarted) for e in events))
+        except (ValueError, TypeError, LookupError) as error:
+            raise ValueError(f"{' '.join(words)!r}: {error}; see the notation") from error
+    return events, ending, fields
 
 
 def _happenings(text: str) -> Iterator[tuple[float, list[str]]]:
-    for moment in text.split(";"):
+    for moment in filter(None, map(str.strip, text.split(";"))):
         at, _, rest = moment.partition(":")
-        for happening in rest.split(","):
-            yield float(at), happening.split()
+        yield from ((float(at), happening.split()) for happening in rest.split(","))
 
 
-def _happens(at: float, words: list[str], calls: int) -> Events:
+def _ending(at: float, how: str, *words: str) -> tuple[Ending, dict[str, Any]]:
+    fields = options_of(word for word in words if word in _FLAGS or "=" in word)
+    if words and words[0] not in _FLAGS and "=" not in words[0]:
+        fields["error"] = words[0]
+    fields |= {each: element_of(fields[each]) for each in ("record", "restored") if each in fields}
+    told = {name: fields.pop(name) for name in Ending.__struct_fields__ if name in fields}
+    return _with(Ending, how=how, at=at, **told), fields
+
+
+def _happens(at: float, words: list[str], calls: int) -> Iterator[Event]:
     match words:
         case ["takes", *indices]:
-            return taken(at, *map(int, indices))
+            yield from (Taken(at, int(index)) for index in indices)
         case ["calls", *values]:
-            return called(at, *values, first=calls)
+            yield from (_call(at, call, word) for call, word in enumerate(values, calls))
+        case [call, *how] if call[0] == "#":
+            yield from _of_a_call(at, int(call[1:]), how)
         case ["out", *elements]:
-            return took(at, *map(_element, elements))
+            for each in elements:
+                yield SinkTook(at, element_of(each))
+                yield SinkWaits(at)
         case ["gets", element]:
-            return (SinkTook(at, _element(element)),)
+            yield SinkTook(at, element_of(element))
         case ["wants", snapshot]:
-            return (SnapshotAsked(at, int(snapshot)),)
+            yield SnapshotAsked(at, int(snapshot))
         case ["hook", "open" | "close" as hook]:
-            return (HookRun(at, hook),)
+            yield HookRun(at, hook)
+        case ["figures", *options]:
+            yield _with(FiguresRead, at=at, **options_of(options))
         case ["asks", value]:
-            return asked(at, value)
-        case [call, "gives", *results] if call[0] == "#":
-            return answered(at, int(call[1:]), *results)
-        case [call, how] if call[0] == "#" and how in _OF_CALLS:
-            return _OF_CALLS[how](at, int(call[1:]))
-        case _ if " ".join(words) in _OF_OTHERS:
-            return _OF_OTHERS[" ".join(words)](at)
+            yield HandlerAsked(at, value_of(value))
+        case ["asks", value, "about", error, *options]:
+            about = {"at": at, "value": value_of(value), "error": error}
+            yield _with(FailureAsked, **about, **options_of(options))
+        case ["blocked", until]:
+            yield Blocked(at, float(until))
+        case ["misuse", what, *detail]:
+            yield _with(Misuse, at=at, what=what, detail=" ".join(detail))
+        case ["intrudes", *got]:
+            yield SinkIntruded(at, " ".join(got))
         case _:
-            raise ValueError(f"{' '.join(words)!r} tells nothing; see the notation")
+            yield _plain(at, " ".join(words))
 
 
-def _element(word: str) -> Element:
-    if word[0] == "~":
-        return Watermark(int(word[1:]))
-    if word[0] == "!":
-        return LatencyMarker(int(word[1:]))
-    if snapshot := _SNAPSHOT.fullmatch(word):
-        records = (snapshot["records"] or "").split("+")
-        read = None if snapshot["read"] is None else int(snapshot["read"])
-        return Snapshot(int(snapshot["id"]), tuple(map(_record, filter(None, records))), read)
-    return _record(word)
+def _call(at: float, call: int, word: str) -> CallStarted:
+    value, told_apart, record = word.partition("#")
+    return CallStarted(at, call, value_of(value), int(record) if told_apart else None)
 
 
-def _record(word: str) -> Record:
-    found = _RECORD.fullmatch(word)
-    assert found is not None
-    timestamp = None if found["timestamp"] is None else int(found["timestamp"])
-    return Record(found["value"], timestamp, found["key"])
+def _of_a_call(at: float, call: int, how: list[str]) -> Iterator[Event]:
+    match how:
+        case ["gives", *results]:
+            yield CallEnded(at, call, results=tuple(map(value_of, results)))
+        case ["told"]:
+            yield CallCancelled(at, call)
+        case ["cancelled"]:
+            yield CallCancelled(at, call)
+            yield CallEnded(at, call, "cancelled")
+        case [end] if end in _ENDS_OF_CALLS:
+            yield CallEnded(at, call, _ENDS_OF_CALLS[end])
+        case _:
+            raise ValueError("no call does that")
+
+
+def _plain(at: float, words: str) -> Event:
+    match words:
+        case "waits":
+            return SinkWaits(at)
+        case "gives up":
+            return SinkGaveUp(at)
+        case "left" | "left raising":
+            return SinkLeft(at, raising=words == "left raising")
+        case "reads":
+            return SourceAsked(at)
+        case "end" | "end raised":
+            return SourceEnded(at, raised=words == "end raised")
+        case "closes":
+            return SourceClosed(at)
+        case "closed":
+            return Closed(at)
+        case _:
+            raise ValueError("nothing happens by these words")
+
+
+def _with(kind: type[EventT], **fields: Any) -> EventT:
+    return msgspec.convert(fields, kind, strict=False)

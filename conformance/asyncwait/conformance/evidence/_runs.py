@@ -1,48 +1,30 @@
-"""How the runs of witnesses are written: their legs, and how these end."""
+"""Runs that nobody played: a scenario, and what happened in it, as a text tells it."""
 
-from typing import Any
+from msgspec import Struct
+from msgspec.structs import replace
 
-import msgspec
-
-from asyncwait.conformance.evidence._events import input_ended
-from asyncwait.conformance.evidence._notation import Part, told
-from asyncwait.conformance.evidence._witness import Run
-from asyncwait.spec.scenario import Ending, EndingKind, Leg, Scenario, Trace
+from asyncwait.conformance.evidence._notation import leg_of
+from asyncwait.spec.scenario import Scenario, Trace
 
 
-def ends(how: EndingKind, at: float, **fields: Any) -> Ending:
-    """How a leg ended; `fields` are those of `Ending`."""
-    return Ending(how, at, **fields)
+class Run(Struct, frozen=True):
+    """A scenario, and a trace of it."""
+
+    scenario: Scenario
+    trace: Trace
 
 
-def leg(ending: Ending, *parts: Part, **fields: Any) -> Leg:
-    """One leg with everything that happened in it; `fields` are those of `Leg`."""
-    return Leg(ending, told(parts), **fields)
+def run_of(scenario: Scenario, text: str) -> Run:
+    """Return a run of `scenario` whose legs `text` tells; `then` stands between two of them.
 
+    All have its mode and capacity; the first restores its snapshot.
 
-def one_leg(scenario: Scenario, ending: Ending, *parts: Part, **fields: Any) -> Run:
-    """A run of one leg; `fields` are those of `Leg`."""
-    return run(scenario, leg(ending, *parts, **fields))
-
-
-def finished(scenario: Scenario, *parts: Part, at: float | None = None) -> Run:
-    """A run of one leg that comes to its end, and its input too, with its last event or `at`."""
-    events = told(parts)
-    over = events[-1].at if at is None else at
-    return one_leg(scenario, ends("finished", over), events, input_ended(over))
-
-
-def failed(scenario: Scenario, *parts: Part, error: str, **fields: Any) -> Run:
-    """A run of one leg whose consumer gets `error` with its last event; `fields` as in `ends`."""
-    events = told(parts)
-    return one_leg(scenario, ends("failed", events[-1].at, error=error, **fields), events)
-
-
-def run(scenario: Scenario, *legs: Leg) -> Run:
-    """A run of `scenario`: all legs have its mode and capacity, the first restores its snapshot."""
-    same = [
-        msgspec.structs.replace(each, mode=scenario.mode, capacity=scenario.capacity)
-        for each in legs
+    Raises:
+        ValueError: a leg is not told in the words of `_notation`.
+    """
+    legs = [
+        replace(leg_of(told), mode=scenario.mode, capacity=scenario.capacity)
+        for told in text.split("; then ")
     ]
-    same[0] = msgspec.structs.replace(same[0], restored=scenario.restore)
-    return Run(scenario, Trace(tuple(same)))
+    legs[0] = replace(legs[0], restored=scenario.restore)
+    return Run(scenario, Trace(tuple(legs)))

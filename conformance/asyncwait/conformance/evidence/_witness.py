@@ -1,15 +1,28 @@
-"""What witnesses are: hand-written runs that show what a check can see and what it must not."""
+"""What witnesses are: hand-written runs that show what a check can see and what it must not.
+
+Below the rule and what its check says stand a scenario, and two runs of it:
+
+    RULE-1: what the check says
+        plan: 0: a; a: 40 gives a1
+        breaks: 0: waits, takes 0, calls a; 40: #0 gives a1, end
+        # Why this is legal.
+        keeps: 0: waits, takes 0, calls a; 40: #0 gives a1, out a1, end
+
+A near miss has one run: one that `breaks` the rule, one that `keeps` it, or one that `escapes` it,
+to which it does not apply; its plan is that of the one before if it does not say its own. `also`
+tells which further rules the run breaks. `_scenarios` and `_notation` explain the words.
+"""
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent
 
 from msgspec import Struct
 
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.conformance.evidence._runs import Run, run_of
+from asyncwait.conformance.evidence._scenarios import scenario_of
 
-
-class Run(Struct, frozen=True):
-    """A scenario, and a trace of it that nobody played."""
-
-    scenario: Scenario
-    trace: Trace
+_KINDS = {"breaks", "keeps", "escapes"}
 
 
 class Witness(Struct, frozen=True):
@@ -44,3 +57,50 @@ class NearMiss(Struct, frozen=True):
     text: str = ""
     applies: bool = True
     also: str = ""
+
+
+def witnesses(text: str) -> tuple[Witness, ...]:
+    """Return the witnesses that `text` tells, as the docstring of this module shows.
+
+    Raises:
+        ValueError: it tells something else.
+    """
+    return tuple(
+        Witness(rule, runs["breaks"], runs["keeps"], said) for rule, said, runs, _ in _read(text)
+    )
+
+
+def near_misses(text: str) -> tuple[NearMiss, ...]:
+    """Return the near misses that `text` tells, as the docstring of this module shows.
+
+    Raises:
+        ValueError: it tells something else.
+    """
+    return tuple(
+        NearMiss(rule, run, said, kind != "escapes", also)
+        for rule, said, runs, also in _read(text)
+        for kind, run in runs.items()
+    )
+
+
+def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
+    """Yield rules, what their checks say of the runs, these by their kind, and other rules."""
+    planned = scenario_of()
+    for entry in re.split(r"\n(?=\S)", dedent(text).strip()):
+        about, *sections = (" ".join(each.split()) for each in re.split(r"\n {4}(?=\S)", entry))
+        rule, _, said = about.partition(": ")
+        runs: dict[str, Run] = {}
+        also = ""
+        for kind, _, words in (section.partition(": ") for section in sections):
+            try:
+                if kind == "plan":
+                    planned = scenario_of(words)
+                elif kind in _KINDS:
+                    runs[kind] = run_of(planned, words)
+                elif kind == "also":
+                    also = words
+                elif not kind.startswith("#"):
+                    raise ValueError(f"{kind!r} says nothing of a run")
+            except ValueError as error:
+                raise ValueError(f"{rule}: {error}") from error
+        yield rule, said, runs, also

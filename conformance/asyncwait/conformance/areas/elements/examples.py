@@ -1,167 +1,75 @@
 """ELEM: examples of what comes out, and which input it belongs to."""
 
-from asyncwait.conformance.evidence import Example, at, example, never, outlives, replies
-from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Plan, SinkStep, Step
+from asyncwait.conformance.evidence import Example, example, examples, replies
 
 EXAMPLES: tuple[Example, ...] = (
-    example(
-        "timestamps-of-equal-results: ELEM-1, ELEM-3, ELEM-4",
-        "Three records give the same result in reverse order; its timestamp tells whose it is.",
-        mode="unordered",
-        inputs=at(0, Record("a", 10), Record("b"), Record("c", 30)),
-        plans=(replies("a", 120, "x"), replies("b", 80, "x"), replies("c", 40, "x")),
-    ),
-    example(
-        "no-timestamp-after-one: ELEM-1",
-        "A record without a timestamp does not inherit that of the one before it.",
-        inputs=at(0, Record("a", 10), Record("b"), Record("c", 0)),
-        plans=(replies("a", 0, "a1", "a2"), replies("b", 0, "b1", "b2"), replies("c", 0, "c1")),
-    ),
-    example(
-        "keys-of-equal-results: ELEM-2",
-        "Three records give the same result in reverse order; its key tells whose it is.",
-        mode="unordered",
-        inputs=at(0, Record("a", 1, "k"), Record("b", 1), Record("c", 1, "m")),
-        plans=(replies("a", 120, "x"), replies("b", 80, "x"), replies("c", 40, "x")),
-    ),
-    example(
-        "a-handlers-results-are-the-records-own: ELEM-1, ELEM-2",
-        "What a timeout handler gives carries the timestamp and the key of the late record.",
-        timeout=80,
-        inputs=at(0, Record("a", 5, "k"), Record("b", 6, "m")),
-        plans=(never("a", "a-late"), replies("b", 40, "b1")),
-        handled=True,
-    ),
-    example(
-        "restored-records-keep-timestamp-and-key: ELEM-1, ELEM-2",
-        "A record that comes from a snapshot has its timestamp and its key like any other.",
-        inputs=at(0, Record("a", 7, "m")),
-        plans=(replies("a", 40, "a1"),),
-        restore=Snapshot(1, (Record("a", 5, "k"), Record("a"))),
-    ),
+    *examples("""
+timestamps-of-equal-results: ELEM-1, ELEM-3, ELEM-4
+    Three records give the same result in reverse order; its timestamp tells whose it is.
+    unordered; 0: a@10 b c@30; a: 120 gives x; b: 80 gives x; c: 40 gives x
+no-timestamp-after-one: ELEM-1
+    A record without a timestamp does not inherit that of the one before it.
+    0: a@10 b c@0; a b: gives *1 *2; c: gives c1
+keys-of-equal-results: ELEM-2
+    Three records give the same result in reverse order; its key tells whose it is.
+    unordered; 0: a@1/k b@1 c@1/m; a: 120 gives x; b: 80 gives x; c: 40 gives x
+a-handlers-results-are-the-records-own: ELEM-1, ELEM-2
+    What a timeout handler gives carries the timestamp and the key of the late record.
+    timeout 80; handled; 0: a@5/k b@6/m; a: never, late gives a-late; b: 40 gives b1
+restored-records-keep-timestamp-and-key: ELEM-1, ELEM-2
+    A record that comes from a snapshot has its timestamp and its key like any other.
+    restore |1(a@5/k+a); 0: a@7/m; a: 40 gives a1
+"""),
     example(
         "results-and-not-the-input: ELEM-3",
         "A call gives something else than its value, and only that comes out.",
-        inputs=at(0, Record("a"), Record(1), Record("b")),
+        "0: a 1 b",
         plans=(replies("a", 40, "b"), replies(1, 0, "a"), replies("b", 80, "b1")),
     ),
-    example(
-        "the-late-result-of-an-equal-record: ELEM-3, ELEM-4",
-        "The first a outlives its deadline; what it gives then is nobody's, not even the second's.",
-        mode="unordered",
-        timeout=80,
-        inputs=at(0, Record("a")) + at(40, Record("a")) + at(160, Record("b")),
-        plans=(outlives("a", 40, "late", "a?"), replies("b", 40, "b1")),
-        handled=True,
-    ),
-    example(
-        "equal-records-answered-one-by-one: ELEM-4, ELEM-3",
-        "Equal records are records of their own: each gives what its own call gave, once.",
-        mode="unordered",
-        inputs=at(0, Record("a"), Record("a"), Record("a")),
-        plans=(Plan("a", (Step(after=80, results=("a1",)), Step(after=40, results=("a2",)))),),
-    ),
-    example(
-        "wait-given-up-as-the-result-comes: ELEM-4",
-        "The consumer gives up its wait in the instant of a result, and gets that once.",
-        inputs=at(0, Record("a"), Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
-        sink=(SinkStep("give_up", 40), SinkStep("give_up", 40)),
-    ),
-    example(
-        "two-records-finish-together: ELEM-5",
-        "Both give several results in one instant; one record's come first, then the other's.",
-        mode="unordered",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1", "a2", "a3"), replies("b", 40, "b1", "b2")),
-        sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("read", 1)),
-    ),
-    example(
-        "nothing-comes-between-results: ELEM-5",
-        "A marker, a barrier and a request arrive while only the first of two results is taken.",
-        mode="unordered",
-        inputs=(
-            *at(0, Record("a"), Record("b")),
-            *at(80, LatencyMarker(1), Barrier(1), Record("c")),
-        ),
-        plans=(replies("a", 40, "a1", "a2"), replies("b", 80, "b1"), replies("c", 0, "c1")),
-        sink=(SinkStep("read", 1), SinkStep("pause", 80)),
-    ),
-    example(
-        "marker-overtakes-records: ELEM-6, ELEM-7",
-        "A latency marker goes past pending records and the watermark between them, at once.",
-        inputs=at(0, Record("a"), Watermark(5)) + at(40, LatencyMarker(1), Record("b")),
-        plans=(replies("a", 120, "a1"), replies("b", 40, "b1")),
-    ),
-    example(
-        "marker-and-nothing-else: ELEM-6, ELEM-7",
-        "With nothing in flight a latency marker waits for no further element and for no end.",
-        mode="unordered",
-        inputs=at(40, LatencyMarker(1, "s")) + at(160, WatermarkStatus(True)),
-        source_ends_at=240,
-    ),
-    example(
-        "equal-markers: ELEM-7, ELEM-6",
-        "Equal latency markers are two, and the last one comes out before the end.",
-        mode="unordered",
-        inputs=(
-            *at(0, LatencyMarker(1, "s"), LatencyMarker(1, "s"), Record("a")),
-            *at(80, LatencyMarker(2, "s")),
-        ),
-        plans=(replies("a", 120, "a1"),),
-    ),
-    example(
-        "values-are-objects: ELEM-8",
-        "Each value and each result is an object of its own, in calls, output and snapshot.",
-        mode="unordered",
-        capacity=2,
-        inputs=at(0, Record("a"), Record("b"), Barrier(1), Record("a")),
-        plans=(replies("a", 40, "a1"), replies("b", 80, "b1", "b2")),
-        tracked=True,
-    ),
-    example(
-        "values-in-a-handler-are-objects: ELEM-8",
-        "The handler, too, is called with the object itself.",
-        timeout=40,
-        inputs=at(0, Record("a")),
-        plans=(never("a", "late"),),
-        handled=True,
-        tracked=True,
-    ),
-    example(
-        "keys-without-a-hash: ELEM-1, SNAP-2",
-        "A key may be a list or a mapping: nobody needs to hash it.",
-        inputs=at(0, Record("a", 1, ["k"]), Record("b", 2, {"k": [1]}), Barrier(1)),
-        plans=(replies("a", 80, "a1"), replies("b", 40, "b1")),
-    ),
-    example(
-        "times-and-keys-at-the-edges: ELEM-1, ELEM-2",
-        "Times of zero and of 63 bits, and keys that look like none, come out as they are.",
-        capacity=8,
-        inputs=at(
-            0,
-            Record("a", 0, ""),
-            Record("a", -1, 0),
-            Record("a", -(2**63), 7),
-            Record("a", 2**63 - 1, False),
-        ),
-        plans=(replies("a", 40, "x"),),
-    ),
-    example(
-        "markers-that-nobody-has-taken-at-the-end: ELEM-7, SNAP-1",
-        "The input has ended and nothing is in flight, but markers and a snapshot wait.",
-        inputs=at(0, LatencyMarker(1), Barrier(1)) + at(40, LatencyMarker(2)),
-        sink=(SinkStep("pause", 120),),
-    ),
-    example(
-        "several-results-each-round-a-watermark: ELEM-5, ELEM-1",
-        "Three records give several results each; they come in order, and stay together.",
-        inputs=at(0, Record("a", 1), Record("b", 2), Watermark(2), Record("c", 3)),
-        plans=(
-            replies("a", 80, "a1", "a2"),
-            replies("b", 40, "b1", "b2", "b3"),
-            replies("c", 0, "c1", "c2"),
-        ),
-    ),
+    *examples("""
+the-late-result-of-an-equal-record: ELEM-3, ELEM-4
+    The first a outlives its deadline; what it gives then is nobody's, not even the second's.
+    unordered; timeout 80; handled; 0: a; 40: a; 160: b; a: outlives 40 late, late gives a?;
+    b: 40 gives b1
+equal-records-answered-one-by-one: ELEM-4, ELEM-3
+    Equal records are records of their own: each gives what its own call gave, once.
+    unordered; 0: a a a; a: 80 gives a1, 40 gives a2
+wait-given-up-as-the-result-comes: ELEM-4
+    The consumer gives up its wait in the instant of a result, and gets that once.
+    0: a a b; a: 40 gives a1; b: 80 gives b1; sink give_up 40, give_up 40
+two-records-finish-together: ELEM-5
+    Both give several results in one instant; one record's come first, then the other's.
+    unordered; 0: a b; a: 40 gives a1 a2 a3; b: 40 gives b1 b2; sink read 1, pause 80, read 1
+nothing-comes-between-results: ELEM-5
+    A marker, a barrier and a request arrive while only the first of two results is taken.
+    unordered; 0: a b; 80: !1 ^1 c; a: 40 gives a1 a2; b: 80 gives b1; c: gives c1;
+    sink read 1, pause 80
+marker-overtakes-records: ELEM-6, ELEM-7
+    A latency marker goes past pending records and the watermark between them, at once.
+    0: a ~5; 40: !1 b; a: 120 gives a1; b: 40 gives b1
+marker-and-nothing-else: ELEM-6, ELEM-7
+    With nothing in flight a latency marker waits for no further element and for no end.
+    unordered; 40: !1/s; 160: ~idle; source_ends_at 240
+equal-markers: ELEM-7, ELEM-6
+    Equal latency markers are two, and the last one comes out before the end.
+    unordered; 0: !1/s !1/s a; 80: !2/s; a: 120 gives a1
+values-are-objects: ELEM-8
+    Each value and each result is an object of its own, in calls, output and snapshot.
+    unordered; capacity 2; 0: a b ^1 a; a: 40 gives a1; b: 80 gives b1 b2; tracked
+values-in-a-handler-are-objects: ELEM-8
+    The handler, too, is called with the object itself.
+    timeout 40; handled; 0: a; a: never, late gives late; tracked
+keys-without-a-hash: ELEM-1, SNAP-2
+    A key may be a list or a mapping: nobody needs to hash it.
+    0: a@1/["k"] b@2/{"k":[1]} ^1; a: 80 gives a1; b: 40 gives b1
+times-and-keys-at-the-edges: ELEM-1, ELEM-2
+    Times of zero and of 63 bits, and keys that look like none, come out as they are.
+    capacity 8; 0: a@0/"" a@-1/0 a@-9223372036854775808/7 a@9223372036854775807/false; a: 40 gives x
+markers-that-nobody-has-taken-at-the-end: ELEM-7, SNAP-1
+    The input has ended and nothing is in flight, but markers and a snapshot wait.
+    0: !1 ^1; 40: !2; sink pause 120
+several-results-each-round-a-watermark: ELEM-5, ELEM-1
+    Three records give several results each; they come in order, and stay together.
+    0: a@1 b@2 ~2 c@3; a: 80 gives a1 a2; b: 40 gives b1 b2 b3; c: gives c1 c2
+"""),
 )

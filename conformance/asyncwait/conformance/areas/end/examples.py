@@ -1,216 +1,85 @@
 """END: examples of how an operator ends, and of what it leaves behind."""
 
-from typing import Literal
+from asyncwait.conformance.evidence import Example, example, examples, replies
+from asyncwait.spec.scenario import SinkStep
 
-from asyncwait.conformance.evidence import (
-    Example,
-    at,
-    example,
-    in_two_modes,
-    never,
-    outlives,
-    raises,
-    replies,
-)
-from asyncwait.spec import Barrier, LatencyMarker, Record, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, SinkStep, Step
-
-_SIX = at(0, *(Record(value, number) for number, value in enumerate("abcabc")))
 _FINISHING = "abcdefghijklmn"
-_QUICK_AND_SLOW = (replies("a", 80, "a1"), replies("b", 40, "b1", "b2"))
-
-_ARGUMENTS: tuple[Literal["config", "fn", "elements", "restore"], ...] = (
-    "config",
-    "fn",
-    "elements",
-    "restore",
-)
 
 EXAMPLES: tuple[Example, ...] = (
-    example(
-        "end-after-everything-in-flight: END-1, END-2, END-7",
-        "The source ends at 0; two calls run, one record waits for room, and all come out.",
-        capacity=2,
-        inputs=at(0, Record("a"), Record("b"), Record("c")),
-        plans=(replies("a", 120, "a1"), replies("b", 40, "b1"), replies("c", 80, "c1")),
-    ),
-    example(
-        "end-after-a-record-without-results: END-1, END-2",
-        "The last record gives nothing: the stream ends when that is decided, and not before.",
-        mode="unordered",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 80), replies("b", 40, "b1")),
-    ),
-    example(
-        "end-of-the-source-comes-late: END-1, END-2",
-        "Everything is out at 40; the stream ends when the source does, at 160.",
-        inputs=at(0, Record("a"), Watermark(9)),
-        plans=(replies("a", 40, "a1"),),
-        source_ends_at=160,
-    ),
-    example(
-        "end-of-an-empty-stream: END-2, END-7, END-8",
-        "A source that gives nothing makes a stream that gives nothing.",
-        mode="unordered",
-    ),
-    example(
-        "end-while-the-consumer-is-away: END-1, END-7",
-        "The source has ended and the calls are done at 80; nothing is lost until 200.",
-        mode="unordered",
-        capacity=2,
-        inputs=at(0, Record("a"), Record("b"), Record("a")),
-        plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
-        sink=(SinkStep("pause", 200),),
-    ),
-    example(
-        "leaving-waits-for-clean-up: END-3, END-4, END-5, END-7",
-        "Leaving at 40 cancels a and b, and lasts until a has cleaned up at 120.",
-        capacity=3,
-        inputs=at(0, Record("c"), Record("a"), Record("b")),
-        plans=(
-            replies("c", 40, "c1"),
-            Plan("a", (Step("never", clean_up=80),)),
-            replies("b", 200, "b1"),
-        ),
-        sink=(SinkStep("read", 1), SinkStep("leave")),
-    ),
-    example(
-        "leaving-waits-an-hour-for-clean-up: END-3, END-4",
-        "The only call that runs at 40 has cleaned up an hour later.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), Plan("b", (Step("never", clean_up=3_600_000),))),
-        sink=(SinkStep("read", 1), SinkStep("leave")),
-    ),
-    example(
-        "cancelled-calls-that-raise: END-3, END-4",
-        "Leaving cancels a, which raises when it has cleaned up at 120; nobody is told.",
-        inputs=at(0, Record("b"), Record("a")),
-        plans=(
-            replies("b", 40, "b1"),
-            Plan("a", (Step("raise", 400, error="ValueError", swallow=True, clean_up=80),)),
-        ),
-        sink=(SinkStep("read", 1), SinkStep("leave")),
-    ),
-    example(
-        "cancelling-waits-for-clean-up: END-3, END-4, END-5",
-        "The consumer's task is cancelled at 40, while it waits for the next element.",
-        mode="unordered",
-        timeout=160,
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(outlives("a", 80, "a1"), replies("b", 200, "b1")),
-        cancel_at=40,
-    ),
-    example(
-        "leaving-drops-the-timers: END-4",
-        "The deadline of the running call and that of the finished one are both gone.",
-        timeout=400,
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), never("b")),
-        sink=(SinkStep("read", 1), SinkStep("leave")),
-    ),
-    example(
-        "ending-drops-the-timers: END-2, END-4",
-        "The stream ends at 40 and does not sit out the deadlines at 400.",
-        timeout=400,
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), replies("b", 0)),
-        handled=True,
-    ),
-    example(
-        "failing-leaves-nothing-behind: END-3, END-4, END-5",
-        "A failure cancels the other calls, and waits for the one that cleans up.",
-        timeout=400,
-        inputs=at(0, Record("a"), Record("b")) + at(400, Record("c")),
-        plans=(Plan("a", (Step("never", clean_up=80),)), raises("b", 40)),
-    ),
-    example(
-        "source-is-closed-after-the-end: END-5",
-        "The source is closed when it has ended, too.",
-        inputs=at(0, Record("a")),
-    ),
-    example(
-        "source-is-closed-while-it-is-waited-for: END-4, END-5",
-        "At 80 the operator waits for the next element, due at 400.",
-        mode="unordered",
-        inputs=at(0, Record("a")) + at(400, Record("b")),
-        plans=(replies("a", 40, "a1"),),
-        cancel_at=80,
-    ),
-    example(
-        "source-is-closed-after-its-error: END-5",
-        "A source that raises is closed like any other.",
-        inputs=at(0, Record("a")),
-        plans=(replies("a", 40, "a1"),),
-        source_error="own",
-    ),
-    example(
-        "plain-hooks-round-all-calls: END-6",
-        "open runs before the first call, close after the last, once each.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), replies("b", 0, "b1")),
-        hooks="plain",
-    ),
-    example(
-        "coroutine-hooks-round-all-calls: END-6",
-        "close waits for the call that still cleans up after leaving.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), Plan("b", (Step("never", clean_up=80),))),
-        hooks="coroutine",
-        sink=(SinkStep("read", 1), SinkStep("leave")),
-    ),
-    example(
-        "hooks-round-a-failure: END-6",
-        "close runs after a failure, and when the failed call's neighbours have ended.",
-        mode="unordered",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(Plan("a", (Step("never", clean_up=80),)), raises("b", 40)),
-        hooks="coroutine",
-    ),
-    example(
-        "hooks-round-a-cancellation: END-6",
-        "close runs although the task that leaves is being cancelled.",
-        inputs=at(0, Record("a")),
-        plans=(Plan("a", (Step("never", clean_up=80),)),),
-        hooks="coroutine",
-        cancel_at=40,
-    ),
-    example(
-        "hooks-without-a-call: END-6", "They run even if there is nothing to call.", hooks="plain"
-    ),
-    example(
-        "one-slot-for-everything: END-1, END-8",
-        "With a single slot, records, fences, barriers and silent records still get through.",
-        capacity=1,
-        timeout=160,
-        inputs=at(
-            0,
-            Record("a"),
-            Watermark(9),
-            Record("b", 16),
-            Record("b", 17),
-            WatermarkStatus(True),
-            Barrier(1),
-            LatencyMarker(3),
-            Record("a", 18),
-        ),
-        plans=(
-            replies("a", 40, "a1", "a2"),
-            Plan("b", (Step(after=40), Step("never")), Handler("reply")),
-        ),
-        handled=True,
-    ),
-    example(
-        "given-up-wait-in-the-very-instant: END-9",
-        "The wait is cancelled at 40, when a is finished: it may come out then or later, but once.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1", "a2"), replies("b", 120, "b1")),
-        sink=(SinkStep("give_up", 40), SinkStep("give_up", 40)),
-    ),
+    *examples("""
+end-after-everything-in-flight: END-1, END-2, END-7
+    The source ends at 0; two calls run, one record waits for room, and all come out.
+    capacity 2; 0: a b c; a: 120 gives a1; b: 40 gives b1; c: 80 gives c1
+end-after-a-record-without-results: END-1, END-2
+    The last record gives nothing: the stream ends when that is decided, and not before.
+    unordered; 0: a b; a: 80 gives; b: 40 gives b1
+end-of-the-source-comes-late: END-1, END-2
+    Everything is out at 40; the stream ends when the source does, at 160.
+    0: a ~9; a: 40 gives a1; source_ends_at 160
+end-of-an-empty-stream: END-2, END-7, END-8
+    A source that gives nothing makes a stream that gives nothing.
+    unordered
+end-while-the-consumer-is-away: END-1, END-7
+    The source has ended and the calls are done at 80; nothing is lost until 200.
+    unordered; capacity 2; 0: a b a; a: 40 gives a1; b: 80 gives b1; sink pause 200
+leaving-waits-for-clean-up: END-3, END-4, END-5, END-7
+    Leaving at 40 cancels a and b, and lasts until a has cleaned up at 120.
+    capacity 3; 0: c a b; c: 40 gives c1; a: never with clean_up=80; b: 200 gives b1;
+    sink read 1, leave
+leaving-waits-an-hour-for-clean-up: END-3, END-4
+    The only call that runs at 40 has cleaned up an hour later.
+    0: a b; a: 40 gives a1; b: never with clean_up=3600000; sink read 1, leave
+cancelled-calls-that-raise: END-3, END-4
+    Leaving cancels a, which raises when it has cleaned up at 120; nobody is told.
+    0: b a; b: 40 gives b1; a: 400 raises with swallow clean_up=80; sink read 1, leave
+cancelling-waits-for-clean-up: END-3, END-4, END-5
+    The consumer's task is cancelled at 40, while it waits for the next element.
+    unordered; timeout 160; 0: a b; a: outlives 80 a1, late none; b: 200 gives b1; cancel_at 40
+leaving-drops-the-timers: END-4
+    The deadline of the running call and that of the finished one are both gone.
+    timeout 400; 0: a b; a: 40 gives a1; b: never, late none; sink read 1, leave
+ending-drops-the-timers: END-2, END-4
+    The stream ends at 40 and does not sit out the deadlines at 400.
+    timeout 400; handled; 0: a b; a: 40 gives a1; b: gives
+failing-leaves-nothing-behind: END-3, END-4, END-5
+    A failure cancels the other calls, and waits for the one that cleans up.
+    timeout 400; 0: a b; 400: c; a: never with clean_up=80; b: 40 raises
+source-is-closed-after-the-end: END-5
+    The source is closed when it has ended, too.
+    0: a
+source-is-closed-while-it-is-waited-for: END-4, END-5
+    At 80 the operator waits for the next element, due at 400.
+    unordered; 0: a; 400: b; a: 40 gives a1; cancel_at 80
+source-is-closed-after-its-error: END-5
+    A source that raises is closed like any other.
+    0: a; a: 40 gives a1; source_error own
+plain-hooks-round-all-calls: END-6
+    open runs before the first call, close after the last, once each.
+    0: a b; a: 40 gives a1; b: gives b1; hooks plain
+coroutine-hooks-round-all-calls: END-6
+    close waits for the call that still cleans up after leaving.
+    0: a b; a: 40 gives a1; b: never with clean_up=80; hooks coroutine; sink read 1, leave
+hooks-round-a-failure: END-6
+    close runs after a failure, and when the failed call's neighbours have ended.
+    unordered; 0: a b; a: never with clean_up=80; b: 40 raises; hooks coroutine
+hooks-round-a-cancellation: END-6
+    close runs although the task that leaves is being cancelled.
+    0: a; a: never with clean_up=80; hooks coroutine; cancel_at 40
+hooks-without-a-call: END-6
+    They run even if there is nothing to call.
+    hooks plain
+one-slot-for-everything: END-1, END-8
+    With a single slot, records, fences, barriers and silent records still get through.
+    capacity 1; timeout 160; handled; 0: a ~9 b@16 b@17 ~idle ^1 !3 a@18; a: 40 gives a1 a2;
+    b: 40 gives, never, late gives
+given-up-wait-in-the-very-instant: END-9
+    The wait is cancelled at 40, when a is finished: it may come out then or later, but once.
+    0: a b; a: 40 gives a1 a2; b: 120 gives b1; sink give_up 40, give_up 40
+"""),
     example(
         "given-up-waits-at-each-turn-of-an-instant: END-9",
         "Waits are cancelled 0 to 6 turns into instants in which records finish: nothing is lost.",
-        capacity=len(_FINISHING),
-        inputs=at(0, *map(Record, _FINISHING)),
+        f"capacity {len(_FINISHING)}; 0: {' '.join(_FINISHING)}",
         plans=tuple(
             replies(each, 40 * number, f"{each}1", f"{each}2")
             for number, each in enumerate(_FINISHING, 1)
@@ -221,265 +90,114 @@ EXAMPLES: tuple[Example, ...] = (
             for ms in (40, 0)
         ),
     ),
-    example(
-        "given-up-waits-lose-nothing: END-9",
-        "Three waits are given up before anything comes; later everything is there.",
-        mode="unordered",
-        inputs=at(0, Record("a"), Watermark(9)) + at(80, Record("b", 16)),
-        plans=(replies("a", 200, "a1"), replies("b", 40, "b1")),
-        sink=(
-            SinkStep("give_up", 40),
-            SinkStep("give_up", 40),
-            SinkStep("give_up", 40),
-            SinkStep("pause", 120),
-        ),
-    ),
-    example(
-        "nothing-begins-after-leaving: END-3, END-10",
-        "Leaving cancels a, which frees the only slot; b waits for it and is not called.",
-        capacity=1,
-        inputs=at(0, Record("c"), Record("a"), Record("b")),
-        plans=(
-            replies("c", 40, "c1"),
-            Plan("a", (Step("never", clean_up=80),)),
-            replies("b", 40, "b1"),
-        ),
-        sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
-    ),
-    example(
-        "nothing-begins-while-calls-would-still-answer: END-3, END-10",
-        "Leaving at 80 does not wait for the answer of a, which would make room for b at 120.",
-        mode="unordered",
-        capacity=1,
-        inputs=at(0, Record("c"), Record("a"), Record("b")),
-        plans=(replies("c", 40, "c1"), replies("a", 80, "a1"), replies("b", 40, "b1")),
-        sink=(SinkStep("read", 1), SinkStep("pause", 40), SinkStep("leave")),
-    ),
-    example(
-        "nothing-begins-after-a-cancellation: END-3, END-10",
-        "The result of a call that swallows its cancellation goes nowhere, and b is not called.",
-        mode="unordered",
-        capacity=1,
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(outlives("a", 80, "a1"), replies("b", 40, "b1")),
-        cancel_at=40,
-    ),
-    example(
-        "leaving-while-the-source-is-silent: END-11, END-5",
-        "The next element is due in a minute; the consumer leaves at 80.",
-        inputs=at(0, Record("a")) + at(60_000, Record("b")),
-        plans=(replies("a", 40, "a1"),),
-        cancel_at=80,
-    ),
-    example(
-        "failing-while-the-source-is-silent: END-11, FAIL-2",
-        "A call fails at 40; the end of input is known after a minute.",
-        inputs=at(0, Record("a")),
-        plans=(raises("a", 40),),
-        source_ends_at=60_000,
-    ),
-    example(
-        "leaving-while-all-clean-up: END-11, END-3",
-        "The call cleans up for 80 ms, closing the source takes 40, each hook 40.",
-        inputs=at(0, Record("a")) + at(60_000, Record("b")),
-        plans=(Plan("a", (Step("never", clean_up=80),)),),
-        hooks="coroutine",
-        hook_takes=40,
-        close_takes=40,
-        cancel_at=120,
-    ),
-    example(
-        "program-ends-while-a-shielded-consumer-waits: END-11, FAIL-11",
-        "A call exits at 40; the consumer shields its read, to which nobody will give anything.",
-        inputs=at(0, Record("a")),
-        plans=(raises("a", 40, "SystemExit"),),
-        source_ends_at=400,
-        shields=True,
-    ),
-    example(
-        "cancelled-while-calls-clean-up: END-3, END-5, END-6, END-20",
-        "The consumer leaves at 80, and is cancelled at 120, while a call cleans up.",
-        inputs=at(0, Record("a")) + at(60_000, Record("b")),
-        plans=(Plan("a", (Step("never", clean_up=80),)),),
-        hooks="plain",
-        sink=(SinkStep("pause", 80), SinkStep("leave")),
-        cancel_at=120,
-    ),
-    example(
-        "cancelled-amid-results: END-5, END-20",
-        "A scope round the consumer is cancelled as the loop was blocked, and it need not wait.",
-        mode="unordered",
-        capacity=2,
-        inputs=at(0, *map(Record, "aaaaabaaaaaaaaaaaaaa")),
-        plans=(replies("a", 0, "a1"), Plan("b", (Step(results=("b1",), blocks=40),))),
-        cancel="scope",
-        cancel_at=40,
-    ),
-    example(
-        "cancelled-while-all-is-closed: END-5, END-6",
-        "The stream has failed; the consumer is cancelled while the source is being closed.",
-        inputs=at(0, Record("a")) + at(60_000, Record("b")),
-        plans=(raises("a", 40),),
-        hooks="coroutine",
-        hook_takes=40,
-        close_takes=80,
-        cancel_at=120,
-    ),
-    example(
-        "open-that-raises: END-12",
-        "The function can't be opened.",
-        inputs=at(0, Record("a")),
-        hooks="coroutine",
-        hook_takes=40,
-        hook_error="open",
-    ),
-    example(
-        "close-that-raises: END-13",
-        "The stream ends well, and then the function can't be closed.",
-        inputs=at(0, Record("a")),
-        plans=(replies("a", 40, "a1"),),
-        hooks="plain",
-        hook_error="close",
-    ),
-    example(
-        "source-that-raises-on-closing: END-13, END-5",
-        "The stream ends well, and closing its source raises.",
-        inputs=at(0, Record("a")),
-        plans=(replies("a", 40, "a1"),),
-        close_takes=40,
-        close_error=True,
-    ),
-    example(
-        "second-task-that-reads: END-14",
-        "While the consumer waits for the first element, another task asks for one, too.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
-        sink=(SinkStep("intrude"), SinkStep("read", 1)),
-    ),
-    example(
-        "another-operator-beside: END-15",
-        "A second operator of the same kind works on the same loop.",
-        capacity=2,
-        timeout=400,
-        inputs=_SIX,
-        plans=_QUICK_AND_SLOW,
-        handled=True,
-        company="beside",
-    ),
-    example(
-        "another-operator-before: END-15",
-        "The source is the output of a second operator of the same kind.",
-        mode="unordered",
-        inputs=_SIX,
-        plans=_QUICK_AND_SLOW,
-        hooks="plain",
-        company="before",
-    ),
-    example(
-        "another-operator-inside: END-15",
-        "The first call runs a second operator of the same kind to its end.",
-        capacity=3,
-        inputs=_SIX,
-        plans=_QUICK_AND_SLOW,
-        company="inside",
-    ),
-    example(
-        "source-with-a-scope-read-to-its-end: END-16",
-        "The source is a generator that holds a cancel scope round its yields.",
-        capacity=1,
-        inputs=at(0, Record("a"), Record("b")) + at(80, Record("c")),
-        plans=(replies("a", 40, "a1"),),
-        source="scope",
-    ),
-    example(
-        "source-with-a-scope-left-early: END-16, END-5",
-        "The consumer leaves while the generator, with its scope, is waited for.",
-        inputs=at(0, Record("a")) + at(400, Record("b")),
-        plans=(replies("a", 40, "a1"),),
-        source="scope",
-        cancel_at=80,
-    ),
-    example(
-        "source-with-a-scope-left-while-full: END-16, END-5",
-        "The consumer leaves while a record waits for room, and the generator is at its yield.",
-        capacity=1,
-        inputs=at(0, Record("a"), Record("b"), Record("c")),
-        plans=(never("a"),),
-        source="scope",
-        cancel_at=80,
-    ),
-    example(
-        "source-that-is-no-iterator: END-5, END-17",
-        "The source is an iterable, whose iterator is another object.",
-        inputs=at(0, Record("a")) + at(80, Record("b")),
-        source="iterable",
-    ),
-    example(
-        "source-that-takes-its-time: END-17",
-        "Between two elements of a generator lie ten seconds.",
-        inputs=at(0, Record("a")) + at(10_000, Record("b")),
-        plans=(replies("a", 40, "a1"),),
-        source="generator",
-    ),
-    example(
-        "the-body-raises: END-18, END-3, END-5",
-        "The consumer raises at 40 while a call runs; that error comes out when all is closed.",
-        inputs=at(0, Record("a"), Record("b")),
-        plans=(replies("a", 40, "a1"), replies("b", 200, "b1")),
-        hooks="plain",
-        sink=(SinkStep("read", 1), SinkStep("raise")),
-    ),
-    example(
-        "the-body-raises-and-closing-does: END-18",
-        "What closing the source raises is no reason to forget why the context was left.",
-        inputs=at(0, Record("a")),
-        plans=(replies("a", 40, "a1"),),
-        close_error=True,
-        sink=(SinkStep("read", 1), SinkStep("raise")),
-    ),
-    example(
-        "close-behind-a-source-that-raises-on-closing: END-6, END-13",
-        "That the source can't be closed does not keep the function from being closed.",
-        inputs=at(0, Record("a")),
-        plans=(replies("a", 40, "a1"),),
-        hooks="plain",
-        close_error=True,
-    ),
-    *(
-        example(
-            f"wrong-{argument}: END-19",
-            f"The operator is opened with a text in place of its `{argument}`.",
-            inputs=at(0, Record("a")),
-            hooks="plain",
-            wrong_argument=argument,
-        )
-        for argument in _ARGUMENTS
-    ),
-    example(
-        "another-operator-before-in-order: END-15, END-6",
-        "Two operators stand in a row, and the hooks of the second run round all of its calls.",
-        capacity=2,
-        inputs=_SIX,
-        plans=_QUICK_AND_SLOW,
-        hooks="coroutine",
-        hook_takes=40,
-        company="before",
-    ),
-    *in_two_modes(
-        "leaving-with-finished-results: END-7, END-10",
-        "b and c are finished, and d waits for room, when the consumer leaves: nothing more comes.",
-        capacity=2,
-        inputs=at(0, *(Record(value) for value in "abcd")),
-        plans=(replies("a", 40, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
-        sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
-    ),
-    *in_two_modes(
-        "leaving-with-finished-results-and-a-back-off: END-7, END-10, RETRY-14",
-        "The same, while one record waits for its next attempt, which is due in ten seconds.",
-        capacity=3,
-        retry=PlannedRetry(initial=10_000),
-        inputs=at(0, *(Record(value) for value in "abc")),
-        plans=(replies("a", 40, "a1"), raises("b", 40), replies("c", 80, "c1")),
-        sink=(SinkStep("read", 1), SinkStep("pause", 80), SinkStep("leave")),
-    ),
+    *examples("""
+given-up-waits-lose-nothing: END-9
+    Three waits are given up before anything comes; later everything is there.
+    unordered; 0: a ~9; 80: b@16; a: 200 gives a1; b: 40 gives b1;
+    sink give_up 40, give_up 40, give_up 40, pause 120
+nothing-begins-after-leaving: END-3, END-10
+    Leaving cancels a, which frees the only slot; b waits for it and is not called.
+    capacity 1; 0: c a b; c: 40 gives c1; a: never with clean_up=80; b: 40 gives b1;
+    sink read 1, pause 40, leave
+nothing-begins-while-calls-would-still-answer: END-3, END-10
+    Leaving at 80 does not wait for the answer of a, which would make room for b at 120.
+    unordered; capacity 1; 0: c a b; c: 40 gives c1; a: 80 gives a1; b: 40 gives b1;
+    sink read 1, pause 40, leave
+nothing-begins-after-a-cancellation: END-3, END-10
+    The result of a call that swallows its cancellation goes nowhere, and b is not called.
+    unordered; capacity 1; 0: a b; a: outlives 80 a1, late none; b: 40 gives b1; cancel_at 40
+leaving-while-the-source-is-silent: END-11, END-5
+    The next element is due in a minute; the consumer leaves at 80.
+    0: a; 60000: b; a: 40 gives a1; cancel_at 80
+failing-while-the-source-is-silent: END-11, FAIL-2
+    A call fails at 40; the end of input is known after a minute.
+    0: a; a: 40 raises; source_ends_at 60000
+leaving-while-all-clean-up: END-11, END-3
+    The call cleans up for 80 ms, closing the source takes 40, each hook 40.
+    0: a; 60000: b; a: never with clean_up=80; hooks coroutine; hook_takes 40; close_takes 40;
+    cancel_at 120
+program-ends-while-a-shielded-consumer-waits: END-11, FAIL-11
+    A call exits at 40; the consumer shields its read, to which nobody will give anything.
+    0: a; a: 40 raises SystemExit; source_ends_at 400; shields
+cancelled-while-calls-clean-up: END-3, END-5, END-6, END-20
+    The consumer leaves at 80, and is cancelled at 120, while a call cleans up.
+    0: a; 60000: b; a: never with clean_up=80; hooks plain; cancel_at 120; sink pause 80, leave
+cancelled-amid-results: END-5, END-20
+    A scope round the consumer is cancelled as the loop was blocked, and it need not wait.
+    unordered; capacity 2; 0: a a a a a b 14*a; a: gives a1; b: gives b1 with blocks=40;
+    cancel_at 40; cancel scope
+cancelled-while-all-is-closed: END-5, END-6
+    The stream has failed; the consumer is cancelled while the source is being closed.
+    0: a; 60000: b; a: 40 raises; hooks coroutine; hook_takes 40; close_takes 80; cancel_at 120
+open-that-raises: END-12
+    The function can't be opened.
+    0: a; hooks coroutine; hook_takes 40; hook_error open
+close-that-raises: END-13
+    The stream ends well, and then the function can't be closed.
+    0: a; a: 40 gives a1; hooks plain; hook_error close
+source-that-raises-on-closing: END-13, END-5
+    The stream ends well, and closing its source raises.
+    0: a; a: 40 gives a1; close_takes 40; close_error
+second-task-that-reads: END-14
+    While the consumer waits for the first element, another task asks for one, too.
+    0: a b; a: 40 gives a1; b: 80 gives b1; sink intrude, read 1
+another-operator-beside: END-15
+    A second operator of the same kind works on the same loop.
+    capacity 2; timeout 400; handled; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2;
+    company beside
+another-operator-before: END-15
+    The source is the output of a second operator of the same kind.
+    unordered; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks plain;
+    company before
+another-operator-inside: END-15
+    The first call runs a second operator of the same kind to its end.
+    capacity 3; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; company inside
+source-with-a-scope-read-to-its-end: END-16
+    The source is a generator that holds a cancel scope round its yields.
+    capacity 1; 0: a b; 80: c; a: 40 gives a1; source scope
+source-with-a-scope-left-early: END-16, END-5
+    The consumer leaves while the generator, with its scope, is waited for.
+    0: a; 400: b; a: 40 gives a1; source scope; cancel_at 80
+source-with-a-scope-left-while-full: END-16, END-5
+    The consumer leaves while a record waits for room, and the generator is at its yield.
+    capacity 1; 0: a b c; a: never, late none; source scope; cancel_at 80
+source-that-is-no-iterator: END-5, END-17
+    The source is an iterable, whose iterator is another object.
+    0: a; 80: b; source iterable
+source-that-takes-its-time: END-17
+    Between two elements of a generator lie ten seconds.
+    0: a; 10000: b; a: 40 gives a1; source generator
+the-body-raises: END-18, END-3, END-5
+    The consumer raises at 40 while a call runs; that error comes out when all is closed.
+    0: a b; a: 40 gives a1; b: 200 gives b1; hooks plain; sink read 1, raise
+the-body-raises-and-closing-does: END-18
+    What closing the source raises is no reason to forget why the context was left.
+    0: a; a: 40 gives a1; close_error; sink read 1, raise
+close-behind-a-source-that-raises-on-closing: END-6, END-13
+    That the source can't be closed does not keep the function from being closed.
+    0: a; a: 40 gives a1; hooks plain; close_error
+wrong-config: END-19
+    The operator is opened with a text in place of its `config`.
+    0: a; hooks plain; wrong_argument config
+wrong-fn: END-19
+    The operator is opened with a text in place of its `fn`.
+    0: a; hooks plain; wrong_argument fn
+wrong-elements: END-19
+    The operator is opened with a text in place of its `elements`.
+    0: a; hooks plain; wrong_argument elements
+wrong-restore: END-19
+    The operator is opened with a text in place of its `restore`.
+    0: a; hooks plain; wrong_argument restore
+another-operator-before-in-order: END-15, END-6
+    Two operators stand in a row, and the hooks of the second run round all of its calls.
+    capacity 2; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks coroutine;
+    hook_takes 40; company before
+leaving-with-finished-results: END-7, END-10 in both modes
+    b and c are finished, and d waits for room, when the consumer leaves: nothing more comes.
+    capacity 2; 0: a b c d; a b: 40 gives *1; c: gives c1; sink read 1, pause 80, leave
+leaving-with-finished-results-and-a-back-off: END-7, END-10, RETRY-14 in both modes
+    The same, while one record waits for its next attempt, which is due in ten seconds.
+    capacity 3; retry initial=10000; 0: a b c; a: 40 gives a1; b: 40 raises; c: 80 gives c1;
+    sink read 1, pause 80, leave
+"""),
 )

@@ -1,328 +1,142 @@
 """FAIL: runs that break a rule about failures, and their legal neighbours."""
 
-from asyncwait.conformance.evidence import (
-    NearMiss,
-    Run,
-    Witness,
-    at,
-    ends,
-    failed,
-    input_ended,
-    never,
-    one_leg,
-    raises,
-    replies,
-)
-from asyncwait.spec import Barrier, Record
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step
+from asyncwait.conformance.evidence import near_misses, witnesses
 
-A, B = Record("a"), Record("b")
+WITNESSES = witnesses("""
+FAIL-1: expected the record Record 'a' in the error, got None
+    plan: 0: a b; a b: 40 raises
+    breaks: 0: waits, takes 0 1, calls a b;
+        40: #0 raises, #1 raises, ends failed CallFailed cause=ValueError
+    # Either of the two may be named.
+    keeps: 0: waits, takes 0 1, calls a b;
+        40: #0 raises, #1 raises, ends failed CallFailed record=b cause=ValueError
+FAIL-2: Record 'b' (input 1) failed, but the waiting consumer was not told
+    # b fails at 40, a is undecided until 80.
+    plan: 0: a b; a: 80 gives a1; b: 40 raises
+    # The failure waits for its turn behind a.
+    breaks: 0: waits, takes 0 1, calls a b; 40: #1 raises;
+        80: #0 gives a1, out a1, ends failed CallFailed record=b cause=ValueError
+    # Both have a result or an error at 40.
+    # In one instant, a1 may come out before.
+    plan: 0: a b; a: 40 gives a1; b: 40 raises
+    keeps: 0: waits, takes 0 1, calls a b;
+        40: #1 raises, #0 gives a1, out a1, ends failed CallFailed record=b cause=ValueError
+FAIL-3: Record 'a1' came out after the failure at 40
+    plan: 0: a b; a: gives a1; b: 40 raises; sink pause 80
+    # The consumer comes back at 80, takes a finished result and only then gets the error.
+    breaks: 0: takes 0 1, calls a b, #0 gives a1; 40: #1 raises;
+        80: waits, out a1, ends failed CallFailed record=b cause=ValueError
+    # It comes back in the very instant of the failure.
+    plan: 0: a b; a: gives a1; b: 40 raises; sink pause 40
+    keeps: 0: takes 0 1, calls a b, #0 gives a1;
+        40: #1 raises, waits, out a1, ends failed CallFailed record=b cause=ValueError
+FAIL-4: Record 'b' failed first, the error names Record 'a'
+    # a fails at 120 and b at 40; the consumer is away until 200.
+    plan: 0: a b; a: 120 raises; b: 40 raises; sink pause 200
+    # The error of a is the first in the order of the input, and the second in time.
+    breaks: 0: takes 0 1, calls a b; 40: #1 raises; 120: #0 raises;
+        200: waits, ends failed CallFailed record=a cause=ValueError
+    # A sound operator does not let a come so far.
+    keeps: 0: takes 0 1, calls a b; 40: #1 raises, #0 cancelled;
+        200: waits, ends failed CallFailed record=b cause=ValueError
+FAIL-5: expected CallFailed, the leg finished
+    plan: 0: a; a: 40 raises StopAsyncIteration
+    # The user's StopAsyncIteration has become the end of the stream.
+    breaks: 0: waits, takes 0, calls a; 40: #0 raises, ends finished
+    keeps: 0: waits, takes 0, calls a;
+        40: #0 raises, ends failed CallFailed record=a cause=StopAsyncIteration
+FAIL-6: after leaving, a further read raised CallFailed, not the same error
+    plan: 0: a b; a: 80 gives a1; b: 40 raises
+    # The error is there again, but it is a copy.
+    breaks: 0: waits, takes 0 1, calls a b; 40: #1 raises, #0 cancelled,
+        ends failed CallFailed record=b cause=ValueError again=same after=raised_CallFailed
+    keeps: 0: waits, takes 0 1, calls a b; 40: #1 raises, #0 cancelled,
+        ends failed CallFailed record=b cause=ValueError again=same after=same
+FAIL-7: the source's error came before Record 'a' (input 0)
+    plan: 0: a ^1; a: 40 gives; source_error own
+    # a is still undecided when the error of the source comes out.
+    breaks: 0: waits, takes 0, calls a, takes 1, out |1(a), end raised, #0 cancelled,
+        ends failed PlannedSourceError unchanged
+    # It is decided, and has no results.
+    keeps: 0: waits, takes 0, calls a, takes 1, out |1(a), end raised;
+        40: #0 gives, ends failed PlannedSourceError unchanged
+FAIL-8: nothing failed that explains CallTimedOut: no result
+    plan: timeout 40; 0: a; a: never
+    # The deadline of a would be at 40.
+    breaks: 0: waits, takes 0, calls a;
+        39: #0 cancelled, ends failed CallTimedOut record=a detail=no_result
+    keeps: 0: waits, takes 0, calls a;
+        40: #0 cancelled, ends failed CallTimedOut record=a detail=no_result
+FAIL-9: expected the plain error, got 2 sub-exceptions
+    plan: 0: a b; a b: 40 raises
+    breaks: 0: waits, takes 0 1, calls a b;
+        40: #0 raises, #1 raises, ends failed ExceptionGroup detail=2_sub-exceptions
+    keeps: 0: waits, takes 0 1, calls a b;
+        40: #0 raises, #1 raises, ends failed CallFailed record=b cause=ValueError
+FAIL-10: expected ValueError as the cause, got InvalidStateError
+    plan: 0: a b; a: 80 gives a1; b: 40 raises
+    # What the user sees is an error of the operator's own machinery.
+    breaks: 0: waits, takes 0 1, calls a b;
+        40: #1 raises, #0 cancelled, ends failed CallFailed record=b cause=InvalidStateError
+    # Python itself makes a RuntimeError of a StopIteration that leaves a coroutine.
+    plan: 0: a; a: 40 raises StopIteration
+    keeps: 0: waits, takes 0, calls a;
+        40: #0 raises, ends failed CallFailed record=a cause=RuntimeError
+FAIL-11: expected KeyboardInterrupt to end the loop, the leg failed CallFailed
+    plan: 0: a; a: 40 raises KeyboardInterrupt
+    breaks: 0: waits, takes 0, calls a;
+        40: #0 raises, closes, ends failed CallFailed record=a cause=KeyboardInterrupt
+    keeps: 0: waits, takes 0, calls a; 40: #0 raises, closes, ends interrupted KeyboardInterrupt
+FAIL-12: the leg failed with CallFailed, for no other reason
+    # a ends at 40, and somebody cancels the task of its call at 80.
+    plan: 0: a b; a: 40 gives a1 with after_end=40; b: 120 gives b1
+    breaks: 0: waits, takes 0 1, calls a b; 40: #0 gives a1, out a1, waits;
+        80: #1 cancelled, ends failed CallFailed record=b cause=CancelledError
+    keeps: 0: waits, takes 0 1, calls a b, end; 40: #0 gives a1, out a1, waits;
+        120: #1 gives b1, out b1, waits, ends finished
+""")
 
-# b fails at 40, a is undecided until 80.
-_ONE_FAILS = Scenario(inputs=at(0, A, B), plans=(replies("a", 80, "a1"), raises("b", 40)))
-# Both have a result or an error at 40.
-_TIE = Scenario(inputs=at(0, A, B), plans=(replies("a", 40, "a1"), raises("b", 40)))
-_ODD = Scenario(inputs=at(0, A), plans=(raises("a", 40, "StopAsyncIteration"),))
-# a fails at 120 and b at 40; the consumer is away until 200.
-_TWO_FAIL = Scenario(
-    inputs=at(0, A, B), plans=(raises("a", 120), raises("b", 40)), sink=(SinkStep("pause", 200),)
-)
-_BOTH_FAIL_AT_ONCE = Scenario(inputs=at(0, A, B), plans=(raises("a", 40), raises("b", 40)))
-_SOURCE_RAISES = Scenario(
-    inputs=at(0, A, Barrier(1)), plans=(replies("a", 40),), source_error="own"
-)
-_INTERRUPTED = Scenario(inputs=at(0, A), plans=(raises("a", 40, "KeyboardInterrupt"),))
-# a ends at 40, and somebody cancels the task of its call at 80.
-_KEPT = Scenario(
-    inputs=at(0, A, B),
-    plans=(Plan("a", (Step(after=40, results=("a1",), after_end=40),)), replies("b", 120, "b1")),
-)
-_OWN_DEADLINE = Scenario(timeout=40, inputs=at(0, A), plans=(never("a"),))
-
-_TWO_CALLS = "0: waits, takes 0 1, calls a b"
-_FAILED_B = {"error": "CallFailed", "record": B, "cause": "ValueError"}
-_AGAIN = {"again": "same", "after": "same"}
-
-
-WITNESSES: tuple[Witness, ...] = (
-    Witness(
-        "FAIL-1",
-        violating=one_leg(
-            _BOTH_FAIL_AT_ONCE,
-            ends("failed", 40, error="CallFailed", cause="ValueError"),
-            _TWO_CALLS,
-            "40: #0 raises, #1 raises",
-        ),
-        # Either of the two may be named.
-        legal=one_leg(
-            _BOTH_FAIL_AT_ONCE,
-            ends("failed", 40, **_FAILED_B),
-            _TWO_CALLS,
-            "40: #0 raises, #1 raises",
-        ),
-        text="expected the record Record 'a' in the error, got None",
-    ),
-    Witness(
-        "FAIL-2",
-        # The failure waits for its turn behind a.
-        violating=one_leg(
-            _ONE_FAILS,
-            ends("failed", 80, **_FAILED_B),
-            _TWO_CALLS,
-            "40: #1 raises; 80: #0 gives a1, out a1",
-        ),
-        # In one instant, a1 may come out before.
-        legal=one_leg(
-            _TIE, ends("failed", 40, **_FAILED_B), _TWO_CALLS, "40: #1 raises, #0 gives a1, out a1"
-        ),
-        text="Record 'b' (input 1) failed, but the waiting consumer was not told",
-    ),
-    Witness(
-        "FAIL-3",
-        # The consumer comes back at 80, takes a finished result and only then gets the error.
-        violating=one_leg(
-            Scenario(
-                inputs=at(0, A, B),
-                plans=(replies("a", 0, "a1"), raises("b", 40)),
-                sink=(SinkStep("pause", 80),),
-            ),
-            ends("failed", 80, **_FAILED_B),
-            "0: takes 0 1, calls a b, #0 gives a1; 40: #1 raises; 80: waits, out a1",
-        ),
-        # It comes back in the very instant of the failure.
-        legal=one_leg(
-            Scenario(
-                inputs=at(0, A, B),
-                plans=(replies("a", 0, "a1"), raises("b", 40)),
-                sink=(SinkStep("pause", 40),),
-            ),
-            ends("failed", 40, **_FAILED_B),
-            "0: takes 0 1, calls a b, #0 gives a1; 40: #1 raises, waits, out a1",
-        ),
-        text="Record 'a1' came out after the failure at 40",
-    ),
-    Witness(
-        "FAIL-4",
-        # The error of a is the first in the order of the input, and the second in time.
-        violating=one_leg(
-            _TWO_FAIL,
-            ends("failed", 200, error="CallFailed", record=A, cause="ValueError"),
-            "0: takes 0 1, calls a b; 40: #1 raises; 120: #0 raises; 200: waits",
-        ),
-        # A sound operator does not let a come so far.
-        legal=one_leg(
-            _TWO_FAIL,
-            ends("failed", 200, **_FAILED_B),
-            "0: takes 0 1, calls a b; 40: #1 raises, #0 cancelled; 200: waits",
-        ),
-        text="Record 'b' failed first, the error names Record 'a'",
-    ),
-    Witness(
-        "FAIL-5",
-        # The user's StopAsyncIteration has become the end of the stream.
-        violating=one_leg(_ODD, ends("finished", 40), "0: waits, takes 0, calls a; 40: #0 raises"),
-        legal=one_leg(
-            _ODD,
-            ends("failed", 40, error="CallFailed", record=A, cause="StopAsyncIteration"),
-            "0: waits, takes 0, calls a; 40: #0 raises",
-        ),
-        text="expected CallFailed, the leg finished",
-    ),
-    Witness(
-        "FAIL-6",
-        # The error is there again, but it is a copy.
-        violating=one_leg(
-            _ONE_FAILS,
-            ends("failed", 40, **_FAILED_B, again="same", after="raised CallFailed"),
-            _TWO_CALLS,
-            "40: #1 raises, #0 cancelled",
-        ),
-        legal=one_leg(
-            _ONE_FAILS,
-            ends("failed", 40, **_FAILED_B, **_AGAIN),
-            _TWO_CALLS,
-            "40: #1 raises, #0 cancelled",
-        ),
-        text="after leaving, a further read raised CallFailed, not the same error",
-    ),
-    Witness(
-        "FAIL-7",
-        # a is still undecided when the error of the source comes out.
-        violating=one_leg(
-            _SOURCE_RAISES,
-            ends("failed", 0, error="PlannedSourceError", unchanged=True),
-            "0: waits, takes 0, calls a, takes 1, out |1(a)",
-            input_ended(0, raised=True),
-            "0: #0 cancelled",
-        ),
-        # It is decided, and has no results.
-        legal=one_leg(
-            _SOURCE_RAISES,
-            ends("failed", 40, error="PlannedSourceError", unchanged=True),
-            "0: waits, takes 0, calls a, takes 1, out |1(a)",
-            input_ended(0, raised=True),
-            "40: #0 gives",
-        ),
-        text="the source's error came before Record 'a' (input 0)",
-    ),
-    Witness(
-        "FAIL-8",
-        # The deadline of a would be at 40.
-        violating=one_leg(
-            _OWN_DEADLINE,
-            ends("failed", 39, error="CallTimedOut", record=A, detail="no result"),
-            "0: waits, takes 0, calls a; 39: #0 cancelled",
-        ),
-        legal=one_leg(
-            _OWN_DEADLINE,
-            ends("failed", 40, error="CallTimedOut", record=A, detail="no result"),
-            "0: waits, takes 0, calls a; 40: #0 cancelled",
-        ),
-        text="nothing failed that explains CallTimedOut: no result",
-    ),
-    Witness(
-        "FAIL-9",
-        violating=one_leg(
-            _BOTH_FAIL_AT_ONCE,
-            ends("failed", 40, error="ExceptionGroup", detail="2 sub-exceptions"),
-            _TWO_CALLS,
-            "40: #0 raises, #1 raises",
-        ),
-        legal=one_leg(
-            _BOTH_FAIL_AT_ONCE,
-            ends("failed", 40, **_FAILED_B),
-            _TWO_CALLS,
-            "40: #0 raises, #1 raises",
-        ),
-        text="expected the plain error, got 2 sub-exceptions",
-    ),
-    Witness(
-        "FAIL-10",
-        # What the user sees is an error of the operator's own machinery.
-        violating=one_leg(
-            _ONE_FAILS,
-            ends("failed", 40, error="CallFailed", record=B, cause="InvalidStateError"),
-            _TWO_CALLS,
-            "40: #1 raises, #0 cancelled",
-        ),
-        # Python itself makes a RuntimeError of a StopIteration that leaves a coroutine.
-        legal=one_leg(
-            Scenario(inputs=at(0, A), plans=(raises("a", 40, "StopIteration"),)),
-            ends("failed", 40, error="CallFailed", record=A, cause="RuntimeError"),
-            "0: waits, takes 0, calls a; 40: #0 raises",
-        ),
-        text="expected ValueError as the cause, got InvalidStateError",
-    ),
-    Witness(
-        "FAIL-11",
-        violating=one_leg(
-            _INTERRUPTED,
-            ends("failed", 40, error="CallFailed", record=A, cause="KeyboardInterrupt"),
-            "0: waits, takes 0, calls a; 40: #0 raises, closes",
-        ),
-        legal=one_leg(
-            _INTERRUPTED,
-            ends("interrupted", 40, error="KeyboardInterrupt"),
-            "0: waits, takes 0, calls a; 40: #0 raises, closes",
-        ),
-        text="expected KeyboardInterrupt to end the loop, the leg failed CallFailed",
-    ),
-    Witness(
-        "FAIL-12",
-        violating=one_leg(
-            _KEPT,
-            ends("failed", 80, error="CallFailed", record=B, cause="CancelledError"),
-            _TWO_CALLS,
-            "40: #0 gives a1, out a1, waits; 80: #1 cancelled",
-        ),
-        legal=one_leg(
-            _KEPT,
-            ends("finished", 120),
-            _TWO_CALLS,
-            "0: end; 40: #0 gives a1, out a1, waits; 120: #1 gives b1, out b1, waits",
-        ),
-        text="the leg failed with CallFailed, for no other reason",
-    ),
-)
-
-_RAISES = Scenario(inputs=at(0, A), plans=(raises("a", 40),))
-
-
-def _unheard(closed: int) -> Run:
-    """Its record was over at 40 and it was not cancelled; at 80 it ends the program."""
-    return one_leg(
-        Scenario(
-            timeout=40,
-            inputs=at(0, A),
-            plans=(raises("a", 80, "SystemExit"),),
-            close_takes=closed - 40,
-        ),
-        ends("failed", 40, error="CallTimedOut", record=A),
-        f"0: waits, takes 0, calls a; 80: #0 raises; {closed}: closes, closed",
-    )
-
-
-def _late(handler: Handler, cause: str) -> Run:
-    """The deadline passes, and the operator says why."""
-    return failed(
-        Scenario(
-            timeout=80, handled=True, inputs=at(0, A), plans=(Plan("a", (Step("never"),), handler),)
-        ),
-        "0: waits, takes 0, calls a; 80: asks a, #0 cancelled",
-        error="CallTimedOut",
-        record=A,
-        cause=cause,
-    )
-
-
-_HANDLER_RAISES, _HANDLER_IS_MUTE = Handler("raise", error="ValueError"), Handler("none")
-
-NEAR_MISSES: tuple[NearMiss, ...] = (
+NEAR_MISSES = near_misses("""
+FAIL-1: expected CallFailed for Record 'a', and the stream just ended
     # A call raised in the very instant of the end, so there was no time to notice.
-    NearMiss(
-        "FAIL-1",
-        one_leg(_RAISES, ends("finished", 40), "0: waits, takes 0, calls a; 40: #0 raises"),
-        "expected CallFailed for Record 'a', and the stream just ended",
-        also="END-1",
-    ),
+    also: END-1
+    plan: 0: a; a: 40 raises
+    breaks: 0: waits, takes 0, calls a; 40: #0 raises, ends finished
+FAIL-11
     # Both calls raise at 40; when one has failed the operator, nobody asks the other any more.
-    NearMiss(
-        "FAIL-11",
-        one_leg(
-            Scenario(
-                form="callback",
-                inputs=at(0, A, B),
-                plans=(
-                    Plan("a", (Step("raise", 40, error="KeyboardInterrupt", supplied=True),)),
-                    raises("b", 40),
-                ),
-            ),
-            ends("failed", 40, error="CallFailed", record=B, cause="ValueError", attempts=1),
-            "0: waits, takes 0 1, calls a b; 40: #1 raises, #0 raises",
-        ),
-        applies=False,
-    ),
+    plan: form callback; 0: a b; a: 40 raises KeyboardInterrupt with supplied; b: 40 raises
+    escapes: 0: waits, takes 0 1, calls a b;
+        40: #1 raises, #0 raises, ends failed CallFailed record=b cause=ValueError attempts=1
+FAIL-11
     # A thread that nobody waits for ends the program unheard when all is closed.
-    NearMiss("FAIL-11", _unheard(80), applies=False, also="END-3 TIME-5"),
-    NearMiss(
-        "FAIL-11",
-        _unheard(120),
-        "expected SystemExit to end the loop, the leg failed CallTimedOut",
-        also="END-3 TIME-5",
-    ),
+    # Its record was over at 40 and it was not cancelled; at 80 it ends the program.
+    also: END-3 TIME-5
+    plan: timeout 40; 0: a; a: 80 raises SystemExit; close_takes 40
+    escapes: 0: waits, takes 0, calls a; 40: ends failed CallTimedOut record=a;
+        80: #0 raises, closes, closed
+FAIL-11: expected SystemExit to end the loop, the leg failed CallTimedOut
+    also: END-3 TIME-5
+    plan: timeout 40; 0: a; a: 80 raises SystemExit; close_takes 80
+    breaks: 0: waits, takes 0, calls a; 40: ends failed CallTimedOut record=a; 80: #0 raises;
+        120: closes, closed
+FAIL-10
     # Where the handler raised nothing, the operator may say that time was up.
-    NearMiss("FAIL-10", _late(_HANDLER_RAISES, "ValueError")),
-    NearMiss(
-        "FAIL-10",
-        _late(_HANDLER_RAISES, "TimeoutError"),
-        "expected ValueError as the cause, got TimeoutError",
-    ),
-    NearMiss("FAIL-10", _late(_HANDLER_RAISES, ""), "expected ValueError as the cause, got none"),
-    NearMiss("FAIL-10", _late(_HANDLER_IS_MUTE, "")),
-    NearMiss("FAIL-10", _late(_HANDLER_IS_MUTE, "TimeoutError")),
-    NearMiss(
-        "FAIL-10",
-        _late(_HANDLER_IS_MUTE, "ValueError"),
-        "expected TimeoutError or none as the cause, got ValueError",
-    ),
-)
+    # The deadline passes, and the operator says why.
+    plan: timeout 80; handled; 0: a; a: never, late raises
+    keeps: 0: waits, takes 0, calls a;
+        80: asks a, #0 cancelled, ends failed CallTimedOut record=a cause=ValueError
+FAIL-10: expected ValueError as the cause, got TimeoutError
+    breaks: 0: waits, takes 0, calls a;
+        80: asks a, #0 cancelled, ends failed CallTimedOut record=a cause=TimeoutError
+FAIL-10: expected ValueError as the cause, got none
+    breaks: 0: waits, takes 0, calls a; 80: asks a, #0 cancelled, ends failed CallTimedOut record=a
+FAIL-10
+    plan: timeout 80; handled; 0: a; a: never
+    keeps: 0: waits, takes 0, calls a; 80: asks a, #0 cancelled, ends failed CallTimedOut record=a
+FAIL-10
+    keeps: 0: waits, takes 0, calls a;
+        80: asks a, #0 cancelled, ends failed CallTimedOut record=a cause=TimeoutError
+FAIL-10: expected TimeoutError or none as the cause, got ValueError
+    breaks: 0: waits, takes 0, calls a;
+        80: asks a, #0 cancelled, ends failed CallTimedOut record=a cause=ValueError
+""")

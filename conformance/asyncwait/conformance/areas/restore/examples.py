@@ -1,190 +1,69 @@
 """REST: examples of operators that go on from a snapshot."""
 
-from asyncwait.conformance.evidence import Example, at, example, handler, never, outlives, replies
-from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Crash, Plan, SinkStep, SnapshotRequest, Step
+from asyncwait.conformance.evidence import examples
 
-EXAMPLES: tuple[Example, ...] = (
-    example(
-        "stored-records-are-called-first: REST-1",
-        "What was stored is called before what the source already has.",
-        mode="unordered",
-        inputs=at(0, Record("c"), Record("a", 7)),
-        plans=(replies("a", 80, "a1"), replies("b", 40, "b1"), replies("c", 0, "c1")),
-        restore=Snapshot(1, (Record("a", 5), Record("b", 6, "k"))),
-    ),
-    example(
-        "stored-records-come-out-first: REST-1, REST-4",
-        "In ordered mode new results wait behind the stored ones, and new calls for room.",
-        capacity=2,
-        inputs=at(0, Record("c"), Barrier(2)),
-        plans=(replies("a", 80, "a1"), replies("b", 120, "b1"), replies("c", 0, "c1")),
-        restore=Snapshot(1, (Record("a"), Record("b"))),
-    ),
-    example(
-        "restored-calls-get-a-full-timeout: REST-2",
-        "The first life called a at 0 and crashed at 80; the second has 120 from its own call on.",
-        timeout=120,
-        inputs=at(0, Record("a")) + at(40, Barrier(1)),
-        plans=(never("a", "a-late"),),
-        handled=True,
-        crashes=(Crash(80),),
-    ),
-    example(
-        "restored-calls-wait-for-room-without-a-deadline: REST-2, REST-4",
-        "The second stored record is called at 80 and so has until 160.",
-        capacity=1,
-        timeout=80,
-        plans=(never("a", "a-late"), never("b", "b-late")),
-        handled=True,
-        restore=Snapshot(1, (Record("a"), Record("b"))),
-    ),
-    example(
-        "stored-watermarks-come-out-again: REST-3, REST-5, REST-6, REST-7",
-        "Watermark 9 was stored and comes again; watermark 1 came out before and does not.",
-        mode="unordered",
-        inputs=at(0, Watermark(1), Record("a", 5), Watermark(9), WatermarkStatus(True))
-        + at(40, Barrier(1))
-        + at(80, Record("b", 16)),
-        plans=(replies("a", 160, "a1"), replies("b", 40, "b1")),
-        crashes=(Crash(120),),
-    ),
-    example(
-        "stored-watermarks-are-fences-again: REST-3",
-        "A new record that is done at once stays behind the stored watermark.",
-        mode="unordered",
-        inputs=at(0, Record("b", 16)),
-        plans=(replies("a", 80, "a1"), replies("b", 0, "b1")),
-        restore=Snapshot(1, (Record("a", 5), Watermark(9), Watermark(9))),
-    ),
-    example(
-        "restoring-more-than-there-is-room-for: REST-1, REST-4",
-        "Four stored records, room for two: they are called as room comes, before new ones.",
-        mode="unordered",
-        capacity=2,
-        inputs=at(0, Record("e")),
-        plans=(
-            replies("a", 120, "a1"),
-            replies("b", 40, "b1"),
-            replies("c", 40, "c1"),
-            replies("d", 40, "d1"),
-        ),
-        restore=Snapshot(1, (Record("a"), Record("b"), Record("c"), Watermark(9), Record("d", 16))),
-    ),
-    example(
-        "crash-with-a-full-queue-and-one-waiting: REST-1, REST-4, REST-5, REST-6",
-        "Three in flight at a capacity of two, restored into a capacity of one.",
-        capacity=2,
-        inputs=at(0, Record("a"), Record("b"), Record("c"), Record("d")),
-        plans=(
-            replies("a", 120, "a1"),
-            replies("b", 120, "b1"),
-            replies("c", 40, "c1"),
-            replies("d", 40, "d1"),
-        ),
-        requests=(SnapshotRequest(40, 7),),
-        crashes=(Crash(80, capacity=1),),
-    ),
-    example(
-        "crash-loses-nothing: REST-5, REST-6, REST-7",
-        "a came out before the snapshot, b after it and is dropped, c was never admitted.",
-        capacity=2,
-        inputs=at(0, Record("a"), Record("b")) + at(80, Barrier(1)) + at(120, Record("c")),
-        plans=(replies("a", 40, "a1"), replies("b", 160, "b1", "b2"), replies("c", 40, "c1")),
-        source_ends_at=240,
-        crashes=(Crash(200),),
-    ),
-    example(
-        "crash-with-equal-records: REST-5, REST-6",
-        "Four equal records: two are out, one is stored, one is still in the source.",
-        inputs=at(0, Record("a"), Record("a"), Record("a"), Barrier(1)) + at(160, Record("a")),
-        plans=(
-            Plan(
-                "a",
-                (Step(results=("a1",)), Step(results=("a1",)), Step(after=120, results=("a1",))),
-            ),
-        ),
-        crashes=(Crash(80),),
-    ),
-    example(
-        "crash-after-a-second-snapshot: REST-5, REST-6, REST-7",
-        "a is in the first snapshot and comes out before the second: it must not come again.",
-        mode="unordered",
-        inputs=at(0, Record("a"), Record("b"), Barrier(1)) + at(80, Barrier(2)),
-        plans=(replies("a", 40, "a1"), replies("b", 160, "b1")),
-        crashes=(Crash(120),),
-    ),
-    example(
-        "crash-without-a-snapshot: REST-5, REST-6",
-        "With no snapshot to go on from, everything starts again.",
-        inputs=at(0, Record("a"), Watermark(9)) + at(80, Record("b", 16)),
-        plans=(replies("a", 40, "a1"), replies("b", 80, "b1")),
-        crashes=(Crash(120),),
-    ),
-    example(
-        "crash-in-the-middle-of-a-record: REST-5, REST-6, REST-7",
-        "a1 is out and a2 is not when the barrier is read; the snapshot comes behind a2.",
-        inputs=at(0, Record("a"), Record("b")) + at(80, Barrier(1)),
-        plans=(replies("a", 40, "a1", "a2"), replies("b", 40, "b1")),
-        source_ends_at=240,
-        sink=(SinkStep("read", 1), SinkStep("pause", 120)),
-        crashes=(Crash(200),),
-    ),
-    example(
-        "crash-after-crash: REST-1, REST-5, REST-6, REST-7",
-        "Three lives: the second crashes before it takes a snapshot of its own.",
-        capacity=2,
-        inputs=at(0, Record("a"), Watermark(9), Barrier(1))
-        + at(120, Record("b", 16), Barrier(2), LatencyMarker(3)),
-        plans=(replies("a", 80, "a1"), replies("b", 80, "b1")),
-        crashes=(Crash(40), Crash(40)),
-    ),
-    example(
-        "crash-and-another-mode: REST-3, REST-5, REST-6",
-        "A snapshot of an ordered operator with room for four restores into an unordered one.",
-        inputs=at(0, Record("a", 5), Record("b", 6), Watermark(9), Record("c", 16))
-        + at(40, Barrier(1)),
-        plans=(replies("a", 160, "a1"), replies("b", 40, "b1"), replies("c", 40, "c1")),
-        crashes=(Crash(80, capacity=2, mode="unordered"),),
-    ),
-    example(
-        "crash-while-a-call-cleans-up: REST-2, REST-5",
-        "The late result of the first life is dropped; the second life decides afresh.",
-        timeout=80,
-        inputs=at(0, Record("a"), Barrier(1)),
-        plans=(outlives("a", 120, "a1", "a-late"),),
-        handled=True,
-        crashes=(Crash(40),),
-    ),
-    example(
-        "crash-with-records-that-have-no-results: REST-5, REST-6",
-        "A record without results may be in a snapshot or not; either way nothing comes of it.",
-        inputs=at(0, Record("a"), Record("b"), Record("b")) + at(80, Barrier(1)),
-        plans=(replies("a", 160, "a1"), Plan("b", (Step(after=40),), handler())),
-        crashes=(Crash(120),),
-    ),
-    example(
-        "restored-into-more-room: REST-1, REST-5, REST-7",
-        "Four calls are stored, begin again before two new ones, and are stored once more.",
-        form="callback",
-        inputs=(
-            *at(0, *(Record(value) for value in "abcd")),
-            *at(40, Barrier(1)),
-            *at(80, Record("e"), Record("f")),
-            *at(120, Barrier(2)),
-        ),
-        plans=(
-            *(replies(value, 160, f"{value}1") for value in "abcd"),
-            *(replies(value, 40, f"{value}1") for value in "ef"),
-        ),
-        crashes=(Crash(80, capacity=8),),
-    ),
-    example(
-        "restoring-a-full-queue: REST-1, REST-4",
-        "Ten stored records fill all ten slots, and are answered as soon as they are called.",
-        capacity=10,
-        inputs=at(0, Record("b")),
-        plans=(replies("a", 0, "a1"), replies("b", 40, "b1")),
-        restore=Snapshot(1, tuple(Record("a", number) for number in range(10))),
-    ),
-)
+EXAMPLES = examples("""
+stored-records-are-called-first: REST-1
+    What was stored is called before what the source already has.
+    unordered; restore |1(a@5+b@6/k); 0: c a@7; a: 80 gives a1; b: 40 gives b1; c: gives c1
+stored-records-come-out-first: REST-1, REST-4
+    In ordered mode new results wait behind the stored ones, and new calls for room.
+    capacity 2; restore |1(a+b); 0: c ^2; a: 80 gives a1; b: 120 gives b1; c: gives c1
+restored-calls-get-a-full-timeout: REST-2
+    The first life called a at 0 and crashed at 80; the second has 120 from its own call on.
+    timeout 120; handled; 0: a; 40: ^1; a: never, late gives a-late; crashes 80
+restored-calls-wait-for-room-without-a-deadline: REST-2, REST-4
+    The second stored record is called at 80 and so has until 160.
+    capacity 1; timeout 80; handled; restore |1(a+b); a b: never, late gives *-late
+stored-watermarks-come-out-again: REST-3, REST-5, REST-6, REST-7
+    Watermark 9 was stored and comes again; watermark 1 came out before and does not.
+    unordered; 0: ~1 a@5 ~9 ~idle; 40: ^1; 80: b@16; a: 160 gives a1; b: 40 gives b1; crashes 120
+stored-watermarks-are-fences-again: REST-3
+    A new record that is done at once stays behind the stored watermark.
+    unordered; restore |1(a@5+~9+~9); 0: b@16; a: 80 gives a1; b: gives b1
+restoring-more-than-there-is-room-for: REST-1, REST-4
+    Four stored records, room for two: they are called as room comes, before new ones.
+    unordered; capacity 2; restore |1(a+b+c+~9+d@16); 0: e; a: 120 gives a1; b c d: 40 gives *1
+crash-with-a-full-queue-and-one-waiting: REST-1, REST-4, REST-5, REST-6
+    Three in flight at a capacity of two, restored into a capacity of one.
+    capacity 2; 0: a b c d; a b: 120 gives *1; c d: 40 gives *1; requests 40 7;
+    crashes 80 capacity=1
+crash-loses-nothing: REST-5, REST-6, REST-7
+    a came out before the snapshot, b after it and is dropped, c was never admitted.
+    capacity 2; 0: a b; 80: ^1; 120: c; a: 40 gives a1; b: 160 gives b1 b2; c: 40 gives c1;
+    source_ends_at 240; crashes 200
+crash-with-equal-records: REST-5, REST-6
+    Four equal records: two are out, one is stored, one is still in the source.
+    0: a a a ^1; 160: a; a: 2 times gives a1, 120 gives a1; crashes 80
+crash-after-a-second-snapshot: REST-5, REST-6, REST-7
+    a is in the first snapshot and comes out before the second: it must not come again.
+    unordered; 0: a b ^1; 80: ^2; a: 40 gives a1; b: 160 gives b1; crashes 120
+crash-without-a-snapshot: REST-5, REST-6
+    With no snapshot to go on from, everything starts again.
+    0: a ~9; 80: b@16; a: 40 gives a1; b: 80 gives b1; crashes 120
+crash-in-the-middle-of-a-record: REST-5, REST-6, REST-7
+    a1 is out and a2 is not when the barrier is read; the snapshot comes behind a2.
+    0: a b; 80: ^1; a: 40 gives a1 a2; b: 40 gives b1; source_ends_at 240; sink read 1, pause 120;
+    crashes 200
+crash-after-crash: REST-1, REST-5, REST-6, REST-7
+    Three lives: the second crashes before it takes a snapshot of its own.
+    capacity 2; 0: a ~9 ^1; 120: b@16 ^2 !3; a b: 80 gives *1; crashes 40, 40
+crash-and-another-mode: REST-3, REST-5, REST-6
+    A snapshot of an ordered operator with room for four restores into an unordered one.
+    0: a@5 b@6 ~9 c@16; 40: ^1; a: 160 gives a1; b c: 40 gives *1;
+    crashes 80 capacity=2 mode=unordered
+crash-while-a-call-cleans-up: REST-2, REST-5
+    The late result of the first life is dropped; the second life decides afresh.
+    timeout 80; handled; 0: a ^1; a: outlives 120 a1, late gives a-late; crashes 40
+crash-with-records-that-have-no-results: REST-5, REST-6
+    A record without results may be in a snapshot or not; either way nothing comes of it.
+    0: a b b; 80: ^1; a: 160 gives a1; b: 40 gives, late none; crashes 120
+restored-into-more-room: REST-1, REST-5, REST-7
+    Four calls are stored, begin again before two new ones, and are stored once more.
+    form callback; 0: a b c d; 40: ^1; 80: e f; 120: ^2; a b c d: 160 gives *1; e f: 40 gives *1;
+    crashes 80 capacity=8
+restoring-a-full-queue: REST-1, REST-4
+    Ten stored records fill all ten slots, and are answered as soon as they are called.
+    capacity 10; restore |1(a@0+a@1+a@2+a@3+a@4+a@5+a@6+a@7+a@8+a@9); 0: b; a: gives a1;
+    b: 40 gives b1
+""")

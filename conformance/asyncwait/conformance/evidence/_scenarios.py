@@ -1,0 +1,153 @@
+"""Scenarios in few words, for examples and witnesses.
+
+Statements are apart by semicolons; what comes in stands behind its time, a plan behind its value:
+
+    unordered; capacity 2; 0: a b@5/k ~9; 40: ^1; a: 80 gives a1; b: never, late gives b?; handled
+
+    0: a b 9*c                 these elements come in at 0; see `_words`
+    a: 40 gives x y            each call of a gives these results, 40 ms after it began
+    a: 40 raises, raises own   the first raises a ValueError then, all others an error of the
+                               harness's own, and at once
+    a: 3 times raises, gives x as many raise, then one gives a result
+    a: misreturns text         they give what is no collection
+    a: never                   they never answer
+    a: outlives 80 x           they swallow their cancellation, and give x 80 ms later
+    a: gives x with thread blocks=40       with further fields of `Step`
+    a: never, late gives y, failed none    what its timeout and its failure handler do
+    a b c: 40 gives *1         the plans of several; the star stands for their value
+
+What else there is to say of a scenario has the name of its field: `timeout 80`, `figures_at 0 40`;
+`handled` alone is true, and a mode stands for itself. A snapshot is an element, and the parts of
+others stand in their order, or by name:
+
+    restore |1(a+b); retry; retry max_attempts=5 cap=160; requests 40 1, 80 2
+    crashes 80, 40 mode=unordered; sink read 1, give_up 40 turns=3, leave
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from asyncwait.conformance.evidence._words import element_of, options_of, value_of
+from asyncwait.spec.scenario import (
+    Crash,
+    Handler,
+    Plan,
+    Scenario,
+    SinkStep,
+    SnapshotRequest,
+    Step,
+    Timed,
+)
+
+_MODES = {"ordered", "unordered", "key-ordered"}
+_LISTS = {"sink": SinkStep, "crashes": Crash, "requests": SnapshotRequest}
+_HANDLERS = {"late": "handler", "failed": "failure"}
+
+
+def scenario_of(text: str = "", /, **fields: Any) -> Scenario:
+    """Return the scenario that `text` tells; `fields` are those that it does not.
+
+    Raises:
+        ValueError: a statement is none of the notation above, or breaks a limit.
+    """
+    told: dict[str, Any] = defaultdict(tuple)
+    for statement in filter(None, map(str.strip, text.split(";"))):
+        try:
+            _tell(told, statement)
+        except (ValueError, TypeError, LookupError) as error:
+            raise ValueError(f"{statement!r}: {error}; see the notation") from error
+    return msgspec.convert({**told, **fields}, Scenario, strict=False)
+
+
+def _tell(told: dict[str, Any], statement: str) -> None:
+    head, colon, rest = statement.partition(":")
+    name, *words = statement.split()
+    if colon and head.isdecimal():
+        told["inputs"] += tuple(Timed(int(head), element_of(word)) for word in _each(rest.split()))
+    elif colon:
+        told["plans"] += tuple(_plan(value, rest.replace("*", value)) for value in head.split())
+    elif name in _MODES:
+        told["mode"] = name
+    elif name not in Scenario.__struct_fields__:
+        raise ValueError("a scenario has no such field")
+    else:
+        told[name] = _field(name, words)
+
+
+def _each(words: list[str]) -> Iterator[str]:
+    for word in words:
+        times, star, repeated = word.rpartition("*")
+        yield from int(times) * [repeated] if star else [word]
+
+
+def _field(name: str, words: list[str]) -> Any:
+    if name in _LISTS:
+        return [_parts(_LISTS[name], each.split()) for each in " ".join(words).split(", ")]
+    if name == "restore":
+        return element_of(words[0])
+    if name == "retry":
+        return options_of(words)
+    if name == "figures_at":
+        return words
+    return words[0] if words else True
+
+
+def _parts(of: Any, words: list[str]) -> dict[str, Any]:
+    placed = [word for word in words if "=" not in word]
+    if len(placed) > len(of.__struct_fields__):
+        raise ValueError(f"a {of.__name__} has no {len(placed)} parts")
+    named = options_of(word for word in words if "=" in word)
+    return {**dict(zip(of.__struct_fields__, placed, strict=False)), **named}
+
+
+def _plan(value: str, text: str) -> Plan:
+    steps: list[Step] = []
+    more: dict[str, Any] = {}
+    for clause in text.split(", "):
+        words = clause.split()
+        if words[0] in _HANDLERS:
+            more[_HANDLERS[words[0]]] = msgspec.convert(_act(words[1:]), Handler, strict=False)
+        elif words == ["uncopied"]:
+            more["uncopied"] = True
+        else:
+            steps += _steps(words)
+    if steps:
+        more["steps"] = tuple(steps)
+    return Plan(value, **more)
+
+
+def _steps(words: list[str]) -> list[Step]:
+    times, after = 1, "0"
+    if words[1:2] == ["times"]:
+        times, words = int(words[0]), words[2:]
+    if words[0].isdecimal():
+        after, *words = words
+    return times * [msgspec.convert({"after": after, **_act(words)}, Step, strict=False)]
+
+
+def _act(words: list[str]) -> dict[str, Any]:
+    """Return what a step or a handler does, and whatever stands behind `with`."""
+    place = words.index("with") if "with" in words else len(words)
+    verb, *rest = words[:place]
+    values = [value_of(word) for word in rest]
+    options = options_of(words[place + 1 :])
+    match verb, rest:
+        case "gives", _:
+            return {"results": values, **options}
+        case "never", _:
+            return {"does": "never", "results": values, **options}
+        case "outlives", [clean_up, *_]:
+            swallows = {"swallow": True, "clean_up": clean_up}
+            return {"does": "never", "results": values[1:], **swallows}
+        case "none", []:
+            return {"does": "none", **options}
+        case "raises", []:
+            return {"does": "raise", "error": "ValueError", **options}
+        case "raises" | "misreturns", [error, *_]:
+            error = "" if error == "own" else error
+            return {"does": verb[:-1], "error": error, "results": values[1:], **options}
+        case _:
+            raise ValueError(f"{' '.join(words)!r} is nothing that a call or a handler does")

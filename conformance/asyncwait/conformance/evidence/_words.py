@@ -1,0 +1,75 @@
+"""Words of which scenarios and traces are told: elements of a stream, values, and options.
+
+a  a@5  a/k  a@5/k     a record, with its timestamp and its key
+~9  ~idle  ~active     a watermark, a status
+!3  !3/s               a latency marker, of a source
+^1                     a barrier
+|1(a+~9+b@5/k)=2       a snapshot of these, with what was read
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+
+_RECORD = re.compile(r"(?P<value>[^@/]+)(?:@(?P<timestamp>-?\d+))?(?:/(?P<key>.+))?")
+_SNAPSHOT = re.compile(
+    r"\|(?P<id>\d+)(?:\((?P<stored>[^<]+)\))?(?:=(?P<read>\d+))?(?:<(?P<upstream>.+))?"
+)
+_STATUSES = {"~idle": True, "~active": False}
+
+
+_JSON = frozenset('"[{-0123456789')
+
+
+def options_of(words: Iterable[str]) -> dict[str, Any]:
+    """Return by their names the options that `words` tell."""
+    found = (word.partition("=") for word in words)
+    return {name: value.replace("_", " ") if equals else True for name, equals, value in found}
+
+
+def value_of(word: str) -> Any:
+    """Return what `word` is as JSON, or else the text that it is."""
+    if word[0] not in _JSON and word not in {"null", "true", "false"}:
+        return word
+    try:
+        return json.loads(word)
+    except ValueError:
+        return word
+
+
+def element_of(word: str) -> Element:
+    """Return the element that `word` tells.
+
+    Raises:
+        ValueError: it tells none.
+    """
+    if word in _STATUSES:
+        return WatermarkStatus(_STATUSES[word])
+    if word[0] == "~":
+        return Watermark(int(word[1:]))
+    if word[0] == "!":
+        marked_at, _, source = word[1:].partition("/")
+        return LatencyMarker(int(marked_at), source)
+    if word[0] == "^":
+        return Barrier(int(word[1:]))
+    if found := _SNAPSHOT.fullmatch(word):
+        upstream: Any = element_of(found["upstream"]) if found["upstream"] else None
+        stored: Any = map(element_of, filter(None, (found["stored"] or "").split("+")))
+        read = None if found["read"] is None else int(found["read"])
+        return Snapshot(int(found["id"]), tuple(stored), read, upstream)
+    if found := _RECORD.fullmatch(word):
+        timestamp = None if found["timestamp"] is None else int(found["timestamp"])
+        key = None if found["key"] is None else value_of(found["key"])
+        return Record(value_of(found["value"]), timestamp, key)
+    raise ValueError(f"{word!r} is no element; see the notation")
