@@ -1,4 +1,4 @@
-"""The weather of an airport, and how it is asked for; the same by the pool and on Spark."""
+"""The weather of an airport, and how it is asked for, by whichever operator."""
 
 import ssl
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Job:
     max_attempts: int = 6
 
     def options(self) -> dict[str, Any]:
-        """Return how either `ordered_wait` is told of it."""
+        """Return how each `ordered_wait` is told of it."""
         retry = Retry(max_attempts=self.max_attempts, initial=0.05, on_error=httpx.HTTPStatusError)
         return {"max_held": self.max_held, "timeout": self.timeout, "retry": retry}
 
@@ -71,18 +71,22 @@ class Fetch:
             await client.aclose()
 
     async def __call__(self, icao: str) -> dict[str, float]:
-        """Return the weather.
+        """Return the weather."""
+        return weather_in(await next(self._turns).get(f"/weather/{icao}"))
 
-        Raises:
-            RetryAfter: the service says when to come again.
-            httpx.HTTPStatusError: it has failed.
-        """
-        response = await next(self._turns).get(f"/weather/{icao}")
-        if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            raise RetryAfter(float(response.headers["Retry-After"]))
-        response.raise_for_status()
-        weather = response.json()
-        return {"temperature": weather["temperature"], "wind": weather["wind"]}
+
+def weather_in(response: httpx.Response) -> dict[str, float]:
+    """Return what was answered.
+
+    Raises:
+        RetryAfter: the service says when to come again.
+        httpx.HTTPStatusError: it has failed.
+    """
+    if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        raise RetryAfter(float(response.headers["Retry-After"]))
+    response.raise_for_status()
+    weather = response.json()
+    return {"temperature": weather["temperature"], "wind": weather["wind"]}
 
 
 def airports(number: int | None) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fetching import Job, airports
 from jobs import Result
@@ -31,7 +30,7 @@ class Run:
     """Both sides of a run.
 
     Args:
-        on: "pool" or "spark".
+        on: "pool", "threads" or "spark".
         job: what was to be done.
         moments: of it.
         result: what the second start has given.
@@ -116,9 +115,3 @@ def column(run: Run) -> dict[str, str]:
         "seconds before / after the kill": f"{before:.1f} / {after:.1f}",
         "rows/s": f"{len(run.result.rows) / (before + after):,.0f}",
     }
-
-
-def mark(run: Run, axes: Any) -> None:
-    """Mark in a picture when it was killed."""
-    killed = run.moments.killed - run.zero
-    axes.axvline(killed, color="black", ls=":", lw=1, label="killed (SIGKILL)")

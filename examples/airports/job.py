@@ -11,16 +11,16 @@ from pathlib import Path
 from uuid import uuid4
 
 from fetching import Job
-from jobs import Result, on_pool, on_spark
+from jobs import Result, in_threads, on_pool, on_spark
 
 from asyncwait.spec import AsyncWaitError
 
 
 def do(on: str, job: Job, url: str, folder: Path, *, quiet: bool) -> Result:
-    """Do a job on one of the two."""
+    """Do a job on one of the three."""
     if on == "pool":
         return asyncio.run(on_pool(job, url, folder, quiet=quiet))
-    return on_spark(job, url, folder, quiet=quiet)
+    return (in_threads if on == "threads" else on_spark)(job, url, folder, quiet=quiet)
 
 
 def main() -> int:

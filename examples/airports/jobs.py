@@ -1,4 +1,4 @@
-"""The weather of all airports, by the pool and on Spark; this is what one writes for a job."""
+"""The weather of all airports, by three operators: what one writes for a job of one's own."""
 
 import time
 from collections.abc import Sequence
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import httpx
 import msgspec
-from fetching import Fetch, Job, airports
+from fetching import Fetch, Job, airports, weather_in
+from rich.console import Console
+from rich.progress import track
 
-from asyncwait.backends import pool
+from asyncwait.backends import pool, threads
 from asyncwait.backends.journal import Attempt, Journal, key_of, paid_once, summary
 from asyncwait.backends.watching import show_progress
 from asyncwait.spec import OperatorError
@@ -56,7 +59,7 @@ async def _weathers(
     job: Job, codes: Sequence[str], fetch: Fetch, attempt: Attempt, *, quiet: bool
 ) -> list[dict[str, Any]]:
     """Return the weather of each, or its error; the journal is asked first."""
-    paid = paid_once(fetch, attempt, key_of, msgspec.json.encode, msgspec.json.decode)
+    paid = _paid(fetch, attempt)
     operator = pool.ordered_wait(
         codes, paid, capacity=job.capacity, on_error=_error, **job.options()
     )
@@ -65,6 +68,33 @@ async def _weathers(
         nullcontext() if quiet else show_progress(results, len(codes), description="pool"),
     ):
         return [weather async for weather in results]
+
+
+def in_threads(job: Job, url: str, folder: Path, *, quiet: bool) -> Result:
+    """Do a job in threads, by a client that blocks: only its own time limit ends a call there."""
+    asked, journal = airports(job.airports), _journal(folder)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=job.capacity)
+
+    def fetch(icao: str) -> dict[str, float]:
+        return weather_in(client.get(f"/weather/{icao}"))
+
+    with (
+        httpx.Client(base_url=url, limits=limits, timeout=job.timeout, trust_env=False) as client,
+        journal.attempt("threads") as attempt,
+    ):
+        began, found = time.monotonic(), summary(journal.path).keys
+        codes, paid = [icao for icao, _ in asked], _paid(fetch, attempt)
+        with threads.ordered_wait(
+            codes, paid, capacity=job.capacity, on_error=_error, **job.options()
+        ) as results:
+            console = Console(stderr=True)
+            weathers = [*track(results, "threads", len(asked), console=console, disable=quiet)]
+    return Result(_rows(asked, weathers), found, began)
+
+
+def _paid(fetch: Any, attempt: Attempt) -> Any:
+    """Return what asks the journal first."""
+    return paid_once(fetch, attempt, key_of, msgspec.json.encode, msgspec.json.decode)
 
 
 def on_spark(job: Job, url: str, folder: Path, *, quiet: bool) -> Result:

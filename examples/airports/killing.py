@@ -26,8 +26,7 @@ def run(on: str, job: Job, behaviour: Behaviour, *, port: int = 0, quiet: bool =
     with (
         TemporaryDirectory(ignore_cleanup_errors=True) as name,
         running_service(
-            HERE / "weather.py",
-            {**asdict(behaviour), "port": port, "tell_at": max(1, job.airports // 2)},
+            {**asdict(behaviour), "port": port, "tell_at": max(1, job.airports // 2)}
         ) as service,
     ):
         told = {"on": on, "url": service.url, "folder": name, "quiet": quiet, **asdict(job)}

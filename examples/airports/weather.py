@@ -2,23 +2,34 @@
 
 python examples/airports/weather.py '{"seed": 7, "tell_at": 1000}'
 
-It says in a line when it has given so many answers.
+It tells its port in a line of JSON, and in another one when it has given so many answers. It serves
+until its input ends, and then prints its log.
 """
 
 import asyncio
+import json
 import math
+import os
+import signal
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "serving"))
+SHUTTING_DOWN = 5
+"""Seconds for connections to end when the input has ended."""
 
-import answering
-from answering import Answer, response, tell
+REASONS = {200: "OK", 429: "Too Many Requests", 500: "Internal Server Error"}
+
+
+class Answer(NamedTuple):
+    """What a call is answered with, and how many seconds that takes."""
+
+    status: int
+    seconds: float
 
 
 class Call(NamedTuple):
@@ -68,7 +79,7 @@ class Behaviour:
         return {"icao": icao, "temperature": round(temperature, 1), "wind": round(wind, 1)}
 
 
-class Service(answering.Service):
+class Service:
     """Answers calls, and keeps a log of them.
 
     An answer that has been worked on is billed, whether or not somebody still waits for it.
@@ -79,13 +90,33 @@ class Service(answering.Service):
     """
 
     def __init__(self, behaviour: Behaviour, tell_at: int) -> None:
-        super().__init__()
+        self.log: list[Call] = []
+        self._connections = set[asyncio.Task[None] | None]()
         self._behaviour = behaviour
         self._until_told = tell_at
         self._attempts = Counter[str]()
         self._second, self._served = 0, 0
 
-    async def answer(self, asked: str, reader: asyncio.StreamReader) -> bytes:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the calls of one connection, one after the other."""
+        self._connections.add(task := asyncio.current_task())
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                while True:
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    asked = head.split()[1].decode().rpartition("/")[2]
+                    writer.write(await self._answer(asked))
+                    await writer.drain()
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def end(self) -> None:
+        """Wait for the clients to leave."""
+        if self._connections:
+            await asyncio.wait(filter(None, self._connections), timeout=SHUTTING_DOWN)
+
+    async def _answer(self, asked: str) -> bytes:
         """Return the response for an airport when it is time for it."""
         began = time.monotonic()
         if not self._has_room(began):
@@ -112,10 +143,38 @@ class Service(answering.Service):
                 tell("answered")
 
 
-def service(tell_at: int, **options: Any) -> Service:
-    """Return a service that behaves so."""
-    return Service(Behaviour(**options), tell_at)
+def response(status: int, body: dict[str, Any], *headers: str) -> bytes:
+    """Return a response as it is sent."""
+    text = json.dumps(body)
+    lines = [f"HTTP/1.1 {status} {REASONS[status]}", f"Content-Length: {len(text)}", *headers]
+    return "\r\n".join([*lines, "", text]).encode()
+
+
+def tell(what: object) -> None:
+    """Print a line for whoever has started the service."""
+    print(json.dumps(what), flush=True)
+
+
+def start() -> None:
+    """Serve until the input ends; the arguments of the command are JSON with options."""
+    options = {"port": 0, "tell_at": 0, **json.loads(" ".join(sys.argv[1:]) or "{}")}
+    port, tell_at = options.pop("port"), options.pop("tell_at")
+    # Ctrl-C is for whoever has started it, and with them the input ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asyncio.run(_main(port, Service(Behaviour(**options), tell_at)))
+
+
+async def _main(port: int, service: Service) -> None:
+    try:
+        server = await asyncio.start_server(service.serve, "127.0.0.1", port, backlog=1000)
+    except OSError as error:
+        return tell({"error": os.strerror(error.errno or 0)})
+    tell({"port": server.sockets[0].getsockname()[1]})
+    await asyncio.to_thread(sys.stdin.read)
+    server.close()
+    await service.end()
+    return tell(service.log)
 
 
 if __name__ == "__main__":
-    answering.start(service, {"tell_at": 0, **asdict(Behaviour())})
+    start()

@@ -50,9 +50,7 @@ NOT_RUN = {
     "pip install 'asyncwait[conformance,trio]'": "the same",
     "pip install 'asyncwait[spark]'": "the same",
     "pip install 'asyncwait[conformance]'": "the same",
-    "pip install -e '.[progress]' --group examples": "the same",
     "pip install -e '.[progress,spark]' --group examples": "the same",
-    "python examples/http/run.py --plot http.png": "tests/examples/test_http.py runs it smaller",
     "python examples/airports/run.py --plot airports.png": "tests/spark/test_airports.py, the same",
     "asyncwait verify mypkg.gate:backend": "mypkg is the reader's; the tutorial has one that runs",
     "pytest --pyargs asyncwait.conformance --asyncwait-backend mypkg.gate:backend": "the same",
@@ -146,7 +144,7 @@ def test_a_command_exits_as_it_should(line: str, tmp_path: Path) -> None:
 def test_every_line_is_run_or_says_why_not() -> None:
     """The two lists hold all of them, and nothing that was dropped."""
     assert {line for block in BLOCKS for line in lines_of(block)} == {*COMMANDS, *NOT_RUN}
-    assert len(NOT_RUN) == 12
+    assert len(NOT_RUN) == 10
 
 
 def test_the_readme_can_be_read_in_a_minute() -> None:

@@ -1,24 +1,35 @@
 """The run in `examples/airports`: real HTTP, a real kill, and hardly a call is completed twice."""
 
+import errno
 import json
+import os
+import socket
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module as of
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import of, program
 
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "airports"
 AIRPORTS, CAPACITY, LIMIT = 200, 10, 40
 
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """Its module `run`."""
-    with program("airports") as run:
-        yield run
+    """Its module `run`; the names of its modules are free before, and again afterwards."""
+    names = [path.stem for path in FOLDER.glob("*.py")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        for each in names:
+            sys.modules.pop(each, None)
+        yield of("run")
+        for each in names:
+            sys.modules.pop(each, None)
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +117,13 @@ def test_a_difference_is_told(made: Any) -> None:
 
 def test_the_command_prints_a_table(example: Any, capfd: pytest.CaptureFixture[str]) -> None:
     """And exits with 0, as all figures agree; the processes say how far they are."""
-    code = example.main(["--airports", "100", "--capacity", "2", "--on", "pool"])
+    code = example.main(["--airports", "100", "--capacity", "2", "--on", "threads"])
 
     shown = capfd.readouterr()
     assert code == 0, shown.err
     assert "answers completed twice" in shown.out
-    assert "pool: killed half-way; it is started again" in shown.err
-    assert "100 of 100 done" in shown.err
+    assert "threads: killed half-way; it is started again" in shown.err
+    assert "threads" in shown.err.splitlines()[-1]
 
 
 def test_figures_that_differ_are_an_error(
@@ -136,3 +147,32 @@ def test_a_job_that_fails_is_told(example: Any, tmp_path: Path) -> None:
         killing._result(tmp_path, 0)
     with pytest.raises(killing.Trouble, match=r"^the job has failed, with exit code 1$"):
         killing._result(tmp_path, 1)
+
+
+NEEDED = {name: name for name in ("airportsdata", "httpx", "matplotlib")}
+NEEDED |= {"rich": "'asyncwait[progress]'", "pyspark": "'asyncwait[spark]'"}
+
+
+@pytest.mark.parametrize("package", NEEDED)
+def test_what_is_missing_is_named(
+    example: Any,
+    package: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before anything is run."""
+    for other in NEEDED:
+        monkeypatch.setitem(sys.modules, other, None if other == package else sys)
+
+    assert example.main(["--plot", "picture.png"]) == 2
+    told = f"{package} is not installed; try: pip install {NEEDED[package]}"
+    assert capsys.readouterr().err == f"error: {told}\n"
+
+
+def test_a_port_that_is_taken_is_told(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a line, as it is nobody's bug."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        assert example.main(["--on", "pool", "--port", str(port)]) == 2
+    assert capsys.readouterr().err == f"error: port {port}: {os.strerror(errno.EADDRINUSE)}\n"

@@ -62,20 +62,6 @@ async def test_the_first_completion_counts_in_every_order_after_the_call(
         assert await outcome_of(results) == expected(order)
 
 
-async def test_a_supplier_whose_completion_does_not_count_is_not_asked(
-    open_operator: OpenOperator,
-) -> None:
-    """The record is decided: there is nothing to supply."""
-    fn = Callbacks()
-
-    async with open_operator(OperatorConfig(), fn, Source("a", 5)) as results:
-        await anyio.sleep(1)
-        fn.futures["a"].complete(["first"])
-        fn.futures["a"].complete_with(lambda: pytest.fail("nobody asked"))
-        assert await read_all(results) == ["first"]
-        fn.futures["a"].complete_with(lambda: pytest.fail("nobody asked"))
-
-
 async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperator) -> None:
     """That is one more completion, and comes too late."""
 

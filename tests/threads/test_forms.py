@@ -97,24 +97,6 @@ def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException
     assert not hasattr(error, "__notes__")
 
 
-def test_what_closing_raises_is_noted_on_the_error_of_the_body() -> None:
-    """What went wrong first says more."""
-
-    class Double:
-        def __call__(self, value: int) -> int:
-            return 2 * value
-
-        async def close(self) -> None:
-            raise OSError("no line")
-
-    with pytest.raises(KeyError) as caught, ordered_wait([1], Double()):
-        raise KeyError
-
-    assert "OSError('no line')" in caught.value.__notes__[0]
-    with pytest.raises(OSError, match=r"^no line$"), ordered_wait([1], Double()):
-        pass
-
-
 def test_a_failure_is_raised_again_by_each_further_read() -> None:
     """The very same, also after the stream was left, with a traceback that does not grow."""
     depths, errors = set(), set()

@@ -1,36 +1,20 @@
 """A table of what runs came to, and a picture drawn from the logs of their services."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+from figures import Call, Run, column
 
 KINDS = {
     200: ("answered", "tab:blue"),
     429: ("told to come again (429)", "tab:orange"),
     500: ("failed (500)", "tab:red"),
-    0: ("cancelled by the client", "black"),
 }
 
 
-class Shown(Protocol):
-    """What is drawn.
-
-    Attributes:
-        on: what has done it.
-        job: what was to be done; it has a capacity.
-        log: of the service: calls, with began, ended and status.
-        zero: where its time begins.
-    """
-
-    on: str
-    job: Any
-    log: Sequence[Any]
-
-    zero: float
-
-
-def in_flight(log: Sequence[Any], zero: float = 0) -> list[tuple[float, int]]:
+def in_flight(log: Sequence[Call], zero: float = 0) -> list[tuple[float, int]]:
     """Return how many calls the service had, from which second on."""
     steps = Counter[float]()
     for call in log:
@@ -43,7 +27,7 @@ def in_flight(log: Sequence[Any], zero: float = 0) -> list[tuple[float, int]]:
     return levels
 
 
-def show(runs: Sequence[Shown], column: Callable[[Any], Mapping[str, str]]) -> None:
+def show(runs: Sequence[Run]) -> None:
     """Print a column for each run."""
     from rich.console import Console
     from rich.table import Table
@@ -57,13 +41,12 @@ def show(runs: Sequence[Shown], column: Callable[[Any], Mapping[str, str]]) -> N
     Console().print(table)
 
 
-def draw(runs: Sequence[Shown], path: Path, mark: Callable[[Any, Any], object]) -> None:
+def draw(runs: Sequence[Run], path: Path) -> None:
     """Draw calls in flight, and the latency of each, over time; a row for each run.
 
     Args:
         runs: at least one.
         path: where the picture goes; its suffix says in which format.
-        mark: is given a run, and axes to mark something in.
     """
     import matplotlib as mpl
 
@@ -77,7 +60,8 @@ def draw(runs: Sequence[Shown], path: Path, mark: Callable[[Any, Any], object]) 
         _draw_in_flight(run, left)
         _draw_latency(run, right)
         for axes in (left, right):
-            mark(run, axes)
+            killed = run.moments.killed - run.zero
+            axes.axvline(killed, color="black", ls=":", lw=1, label="killed (SIGKILL)")
     for axes in rows[-1]:
         axes.set_xlabel("seconds")
     figure.legend(*rows[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -85,7 +69,7 @@ def draw(runs: Sequence[Shown], path: Path, mark: Callable[[Any, Any], object]) 
     plt.close(figure)
 
 
-def _draw_in_flight(run: Shown, axes: Any) -> None:
+def _draw_in_flight(run: Run, axes: Any) -> None:
     moments = in_flight(run.log, run.zero)
     axes.step([at for at, _ in moments], [level for _, level in moments], where="post", lw=0.5)
     axes.axhline(run.job.capacity, color="tab:gray", ls="--", lw=0.8)
@@ -93,7 +77,7 @@ def _draw_in_flight(run: Shown, axes: Any) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _draw_latency(run: Shown, axes: Any) -> None:
+def _draw_latency(run: Run, axes: Any) -> None:
     for status, (name, colour) in KINDS.items():
         calls = [call for call in run.log if call.status == status]
         if not calls:
