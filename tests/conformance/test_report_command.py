@@ -118,16 +118,3 @@ def test_wrong_usage_leaves_the_report_of_the_last_run(tmp_path: Path) -> None:
 
     assert done.exit_code == 2
     assert (tmp_path / "report.jsonl").read_text(encoding="utf-8") == "the last one"
-
-
-def test_the_plug_in_writes_the_same(outside: Folder) -> None:
-    """Into a folder of its option."""
-    outside.write("gate.py", SOUND)
-    suite = ("--pyargs", "asyncwait.conformance", "--asyncwait-backend", "gate:backend")
-
-    done = outside.pytest(*suite, "--asyncwait-count", "1", "--asyncwait-report", "told")
-
-    folder = outside.path / "told"
-    assert done.code == 0, done.out
-    assert f"written into {folder}: {', '.join(FORMS)}\n" in done.out
-    assert read_lines(folder / "report.jsonl").word == "conformant"
