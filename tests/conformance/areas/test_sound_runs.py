@@ -188,6 +188,13 @@ OVERLOOKED = {
     "a source that takes its time to close, and then raises": Scenario(
         inputs=at(0, A), plans=(replies("a", 40, "A"),), close_takes=40, close_error=True
     ),
+    **{
+        f"a call that completes, and raises when to try again: {ms} ms": Scenario(
+            inputs=at(0, A), form="callback", retry=PlannedRetry(initial=40, on_result="empty"),
+            plans=a(Step("raise", error="RetryAfter", retry_after=ms, throws=True), Step()),
+        )
+        for ms in (0, 80)
+    },
 }  # fmt: skip
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {
