@@ -6,9 +6,7 @@ import pytest
 from outside import Folder
 
 from asyncwait.conformance.generation import QUICK, generate
-from asyncwait.conformance.harness import play
-from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Scenario, Trace
+from asyncwait.spec.scenario import Scenario
 
 
 @pytest.fixture
@@ -21,12 +19,6 @@ def outside(tmp_path: Path) -> Folder:
 def quick_scenarios() -> tuple[Scenario, ...]:
     """The generated scenarios of a quick verification."""
     return generate(QUICK, 0)
-
-
-@pytest.fixture(scope="session")
-def quick_runs(quick_scenarios: tuple[Scenario, ...]) -> list[tuple[Scenario, Trace]]:
-    """What the reference does in them."""
-    return [(scenario, play(open_operator, scenario)) for scenario in quick_scenarios]
 
 
 @pytest.fixture(autouse=True)

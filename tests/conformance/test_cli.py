@@ -2,7 +2,6 @@
 
 import errno
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,18 +13,16 @@ from types import SimpleNamespace
 import click
 import msgspec
 import pytest
-from click.testing import CliRunner
 from outside import Folder, run
 from remains import linux, wait_until, wait_until_gone
 
-from asyncwait.conformance._commands import _group, _rules, asyncwait
+from asyncwait.conformance._commands import _group, _rules
 from asyncwait.conformance.evidence import at, replies
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Record, Watermark
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, SinkStep, scenarios_to_json
-from asyncwait.spec.texts import name_of
 
 A = Record("a")
 SCENARIO = Scenario(inputs=at(0, A), plans=(replies("a", 40, "x"),))
@@ -62,16 +59,6 @@ def test_a_patience_that_is_no_time_is_a_usage_error(patience: str) -> None:
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert str(float(patience)) in done.stderr
-
-
-def test_an_unknown_option_before_the_subcommand_is_told_in_the_same_way() -> None:
-    """The words in the middle are those of click, in each version its own."""
-    done = CliRunner().invoke(asyncwait, ["--nowhere"], prog_name="asyncwait")
-
-    (line,) = done.stderr.splitlines()
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert line.startswith("error: No such option")
-    assert line.endswith("; see: asyncwait --help")
 
 
 # A backend of the gallery, changed; one kind of scenario it may not play at all.
@@ -158,104 +145,6 @@ def test_a_trace_of_a_foreign_program_is_judged(
     assert done.exit_code == code
     assert out in done.stdout
     assert err in done.stderr
-
-
-def test_a_foreign_program_is_verified_and_marked(outside: Folder) -> None:
-    """Whatever speaks the lines is judged like any other; that it wrote its traces stays said."""
-    outside.write(
-        "program.py",
-        """
-        import sys
-
-        import msgspec
-
-        from asyncwait.conformance.harness import play
-        from asyncwait.reference import open_operator
-        from asyncwait.spec.scenario import scenarios_from_json
-
-        for line in sys.stdin.buffer:
-            (scenario,) = scenarios_from_json(b"[" + line[len(b'{"scenario":'):-2] + b"]")
-            reply = msgspec.json.encode({"trace": play(open_operator, scenario)})
-            sys.stdout.buffer.write(reply + b"\\n")
-            sys.stdout.buffer.flush()
-        """,
-    )
-
-    done = outside.here("verify", "--exec", f"{sys.executable} program.py", *ONE)
-
-    assert done.code == 0, done.err
-    last = done.out.splitlines()[-1]
-    assert last.startswith(f"exec:{sys.executable} program.py: conformant ")
-    assert "self-reported" in last
-
-
-WRONG = """
-import json, os, sys, time
-
-EARLY = '[{"type": "taken", "at": 9.0, "index": 99}]'
-LEG = '{"ending": {"how": "finished"}, "events": []}'
-print('{"protocol": 2}', flush=True)
-for line in sys.stdin:
-    answer = '{"number": %s, "trace": {"legs": [%s]}}' % (json.loads(line).get("number", 0), LEG)
-    if "number" in json.loads(line):
-        print("out of order", file=sys.stderr, flush=True)
-        REPLY
-    print(answer, flush=True)
-"""
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        ("os._exit(3)", "exit code 3"),
-        ("time.sleep(60)", " late: "),  # it is killed long before
-        ("answer = answer.replace('0', '1')", "wrong scenario"),
-        ("answer = 'as you like'", "JSON is malformed"),
-        ("answer = answer.replace('[]', str(EARLY))", "input 99 "),
-    ],
-    ids=["dies", "hangs", "mixes up", "garbage", "impossible"],
-)
-def test_what_is_wrong_with_a_foreign_program_is_an_error(
-    outside: Folder, reply: str, said: str
-) -> None:
-    """It tells nothing of its operator, and what it has printed stands beside that."""
-    outside.write("program.py", WRONG.replace("REPLY", reply))
-
-    done = outside.here(
-        "verify", "--exec", f"{sys.executable} program.py", "--patience", "0.5", *ONE
-    )
-
-    assert done.code == 3, done
-    assert said in done.out
-    assert "out of order" in done.out
-
-
-@pytest.mark.parametrize(
-    ("script", "code", "said"),
-    [
-        ("echo; sleep 60", 3, '{"scenario":{}}, within 0.6 s'),
-        ("""echo '{"protocol": 2}'; sleep 60""", 3, '{"scenario":{}}, within 0.6 s'),
-        # What never said a word that can be read says nothing of an operator.
-        ("yes", 2, ""),
-        ("echo; yes", 3, "JSON is malformed"),
-    ],
-    ids=["hangs in version 1", "hangs in version 2", "nonsense", "nonsense later"],
-)
-def test_a_foreign_program_that_fails_at_its_first_scenario_is_an_error(
-    script: str, code: int, said: str
-) -> None:
-    """As one is that does later: it was had, and nothing is known of its operator."""
-    command = f"sh -c {shlex.quote(script)}"
-
-    done = run("verify", "--exec", command, "--patience", "0.2", "--jobs", "1", *ONE)
-
-    assert done.exit_code == code, done.output
-    assert said in done.stdout
-    if code == 3:
-        assert done.stdout.splitlines()[-1].startswith(f"{name_of(f'exec:{command}')}: inconcl")
-    else:
-        assert done.stderr.startswith(f"error: backend {f'exec:{command}'!r}: ")
 
 
 def raising(error: BaseException) -> Callable[..., None]:

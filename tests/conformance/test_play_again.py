@@ -8,7 +8,7 @@ import pytest
 from outside import Folder, run
 
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.spec.scenario import Scenario, id_of, scenarios_from_json
+from asyncwait.spec.scenario import scenarios_from_json
 
 # No example has this capacity; the last of four scenarios that the seed 49 draws does.
 GATE = """
@@ -70,14 +70,6 @@ def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(gate: Folder) -> 
     assert "anywhere: " not in shown
 
 
-def test_an_example_is_played_by_its_name() -> None:
-    """Without a file."""
-    done = run("play", "reference-asyncio", EXAMPLES[0].name)
-
-    assert done.exit_code == 0
-    assert done.stdout.endswith("no rule is broken\n")
-
-
 def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
     """To be changed, kept, or sent to somebody; nothing is played."""
     file = tmp_path / "one.json"
@@ -88,18 +80,3 @@ def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
     assert (shown.exit_code, written.exit_code, written.output) == (0, 0, "")
     assert scenarios_from_json(shown.stdout_bytes) == (EXAMPLES[0].scenario,)
     assert file.read_bytes() == shown.stdout_bytes
-
-
-def test_an_unknown_scenario_is_a_usage_error() -> None:
-    """The nearest name is told."""
-    done = run("play", "reference-asyncio", EXAMPLES[0].name + "s")
-
-    assert done.exit_code == 2
-    assert f"; did you mean {EXAMPLES[0].name} or " in done.stderr
-
-
-def test_a_run_says_its_id() -> None:
-    """So that it can be spoken of."""
-    done = run("play", "reference-asyncio", "[{}, {}]")
-
-    assert done.stdout.count(f"{id_of(Scenario())}: ordered, capacity 4, ") == 2

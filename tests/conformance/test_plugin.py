@@ -6,6 +6,8 @@ import re
 import pytest
 from outside import SOUND, Folder
 
+from asyncwait.conformance.report import FORMS, read_lines
+
 SUITE = ("--pyargs", "asyncwait.conformance")
 BACKEND = "--asyncwait-backend"
 
@@ -56,13 +58,18 @@ def test_without_the_option_an_ordinary_run_loads_nothing_heavy(outside: Folder)
 def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(
     outside: Folder, loop: str
 ) -> None:
-    """One module, one command, and nothing else."""
+    """One module, one command, and nothing else; a report is written where that is asked for."""
     outside.write("gate.py", SOUND.replace("(open_operator)", f"(open_operator, loop={loop!r})"))
+    told = outside.path / "told"
 
-    done = outside.pytest(*SUITE, BACKEND, "gate:backend", "--asyncwait-count", "1")
+    done = outside.pytest(
+        *SUITE, BACKEND, "gate:backend", "--asyncwait-count", "1", "--asyncwait-report", "told"
+    )
 
     assert done.code == 0, done.out
     assert re.search(r"^gate:backend: conformant \(\d+ rules pass\)$", done.out, re.MULTILINE)
+    assert f"written into {told}: {', '.join(FORMS)}\n" in done.out
+    assert read_lines(told / "report.jsonl").word == "conformant"
 
 
 def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Folder) -> None:

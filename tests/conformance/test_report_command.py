@@ -1,7 +1,6 @@
 """`asyncwait report`, and the reports that `asyncwait verify` and the plug-in write."""
 
 import json
-import random
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -9,7 +8,7 @@ import pytest
 from outside import SOUND, Folder, run
 from reports import LATER, THEN, report, verdict
 
-from asyncwait.conformance.report import FORMS, read_lines, report_to_lines, write_lines
+from asyncwait.conformance.report import FORMS, read_lines, write_lines
 
 
 @pytest.fixture
@@ -42,11 +41,6 @@ def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> Non
     assert not any("ORD-2" in line for line in lines)
 
 
-def test_all_rules_have_a_row_if_they_are_asked_for(green: Path) -> None:
-    """Also those that every run passes."""
-    assert "ORD-2  A decided head" in run("report", green, "--all").stdout
-
-
 def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
     """Whoever has mistyped a name finds out."""
     done = run("report", green, green)
@@ -66,21 +60,6 @@ def test_two_reports_in_one_file_are_wrong_usage(red: Path, green: Path, tmp_pat
     assert f" line {line}; " in done.stderr
 
 
-def test_a_report_cut_before_any_verdict_tells_what_is_known(red: Path) -> None:
-    """Its backends, how far it was read, and that nothing follows."""
-    red.write_bytes(b"".join(red.read_bytes().splitlines(keepends=True)[:9]))
-
-    done = run("report", red)
-
-    assert done.exit_code == 3
-    assert [line.split()[0] for line in done.stdout.splitlines()[-3:]] == [
-        "inconclusive:",
-        "mine:",
-        "other:",
-    ]
-    assert done.stdout.count(" line 9") == 3
-
-
 def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path) -> None:
     """Not even a name is known."""
     red.write_bytes(b"")
@@ -88,18 +67,6 @@ def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path) -> None:
     done = run("report", red)
 
     assert (done.exit_code, done.stdout.split()[:2]) == (3, ["inconclusive:", str(red)])
-
-
-def test_a_report_cut_at_fifty_places_is_inconclusive_each_time(tmp_path: Path) -> None:
-    """Whatever is left of it."""
-    data = report_to_lines(report(verdict("good"), verdict("bad", {"ORD-1": "fail"})))
-    cut = tmp_path / "cut"
-
-    for place in random.Random(11).sample(range(len(data)), 50):
-        cut.write_bytes(data[:place])
-        done = run("report", cut)
-        assert done.exit_code == 3, place
-        assert f"{cut} is not whole: it " in done.stdout
 
 
 def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> None:
@@ -151,16 +118,3 @@ def test_wrong_usage_leaves_the_report_of_the_last_run(tmp_path: Path) -> None:
 
     assert done.exit_code == 2
     assert (tmp_path / "report.jsonl").read_text(encoding="utf-8") == "the last one"
-
-
-def test_the_plug_in_writes_the_same(outside: Folder) -> None:
-    """Into a folder of its option."""
-    outside.write("gate.py", SOUND)
-    suite = ("--pyargs", "asyncwait.conformance", "--asyncwait-backend", "gate:backend")
-
-    done = outside.pytest(*suite, "--asyncwait-count", "1", "--asyncwait-report", "told")
-
-    folder = outside.path / "told"
-    assert done.code == 0, done.out
-    assert f"written into {folder}: {', '.join(FORMS)}\n" in done.out
-    assert read_lines(folder / "report.jsonl").word == "conformant"

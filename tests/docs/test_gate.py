@@ -49,27 +49,6 @@ def test_a_reader_sees_what_the_tutorial_says(tmp_path: Path) -> None:
     assert codes == CODES
 
 
-def test_what_is_begun_with_can_be_put_down_as_expected_failures(tmp_path: Path) -> None:
-    """Though some rules stay untested in it: what was seen is expected from then on."""
-    folder = Folder(tmp_path)
-    folder.write("gate.py", next(step.code for step in steps() if step.language == "python"))
-    verify = (
-        "verify",
-        "gate:backend",
-        "--expected-failures",
-        "known.toml",
-        "--count=1",
-        "--no-shrink",
-    )
-
-    first = folder.asyncwait(*verify, "--update-expected-failures")
-    second = folder.asyncwait(*verify)
-
-    assert (first.code, second.code) == (1, 3), first.err + second.out
-    assert "\nknown.toml: END-8 added: seen in " in first.err
-    assert re.search(r"\(\d+ rules pass, \d+ expected-fail .*, \d+ untested\)$", second.out.strip())
-
-
 def test_every_line_that_is_not_run_is_in_the_tutorial() -> None:
     """The list holds nothing that was dropped, and no more than how to install."""
     lines = [line for step in steps() for line in step.code.splitlines()]

@@ -23,14 +23,10 @@ each_faulty = pytest.mark.parametrize("faulty", FAULTY_MAILBOXES, ids=lambda eac
 @each_faulty
 def test_an_example_convicts_it_by_its_rule(faulty: FaultyMailbox) -> None:
     """Some example about the rule shows it broken, on some stage."""
-    cases = [case for case in mailbox_cases(0) if case.name in about(faulty.rule)]
+    about = {example.name for example in MAILBOX_EXAMPLES if faulty.rule in example.rules}
+    cases = [case for case in mailbox_cases(0) if case.name in about]
 
     assert any(breaks(faulty, case) for case in cases), f"{faulty.rule} holds in all its examples"
-
-
-def about(rule: str) -> set[str]:
-    """Return the names of the examples about a rule."""
-    return {example.name for example in MAILBOX_EXAMPLES if rule in example.rules}
 
 
 def breaks(faulty: FaultyMailbox, case: MailboxCase) -> bool:

@@ -3,11 +3,12 @@
 import ast
 import re
 import sys
+from collections.abc import Collection
 
 import pytest
 from package_modules import Module
 
-SUITE = {"spec", "toolkit", "scenario", "harness", "suite"}
+SUITE = {"spec", "toolkit", "scenario", "harness", "judge", "words", "suite"}
 
 # Part -> the parts of ours that it may import besides itself.
 OURS = {
@@ -16,6 +17,8 @@ OURS = {
     "toolkit": {"spec"},
     "reference": {"spec", "toolkit"},
     "harness": {"spec", "scenario"},
+    "judge": {"spec", "scenario", "words"},
+    "words": {"spec"},
     "suite": SUITE,
     "backends": set[str](),
     "backends.flink": {"spec", "toolkit", "reference", "backends.java"},
@@ -46,6 +49,7 @@ OTHERS = {
     "scenario": {"msgspec"},
     "reference": {"anyio", "msgspec", "trio"},
     "harness": {"anyio", "msgspec", "trio"},
+    "judge": {"msgspec"},
     "backends": set[str](),
     "backends.pool": {"anyio", "msgspec", "trio"},
     "backends.chain": {"anyio", "msgspec"},
@@ -55,11 +59,21 @@ OTHERS = {
     "backends.watching": {"anyio", "msgspec", "opentelemetry", "rich"},
 }
 
+# What a check may import of the standard library: what that has for data. Nothing that runs, nor a
+# clock: the same trace is judged the same way everywhere and at any time.
+FOR_DATA = {"bisect", "collections", "dataclasses", "functools", "heapq", "itertools", "math"} | {
+    "operator",
+    "re",
+    "typing",
+}
+
 # Name below the root -> part; the first that matches. The reference and the faulty operators exist
 # to be judged, so their whole folder adapts to the suite; of any other backend one module does.
 PARTS = (
     (r"spec\.(scenario|mailbox\.program)", r"scenario"),
     (r"conformance\.harness", r"harness"),
+    (r"conformance\.(judging|areas\.\w+\.(checks|_\w+))", r"judge"),
+    (r"conformance\._words", r"words"),
     (r"conformance", r"suite"),
     (r"backends\.(reference|faulty)", r"adapter.\1"),
     (r"backends\.(\w+)\.conformance", r"adapter.\1"),
@@ -98,6 +112,7 @@ def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
         "scenario",
         "reference",
         "harness",
+        "judge",
         "suite",
         "backends",
         "backends.chain",
@@ -132,10 +147,15 @@ def test_imports_of_others_are_those_that_a_part_declares(modules: dict[str, Mod
         for module in modules.values()
         for name in sorted(module.imports)
         if (others := OTHERS.get(part_of(module.name))) is not None
-        and name.partition(".")[0] not in {"asyncwait", *others, *sys.stdlib_module_names}
+        and name.partition(".")[0] not in {"asyncwait", *others, *standard(module.name)}
     ]
 
     assert wrong == []
+
+
+def standard(name: str) -> Collection[str]:
+    """What a module may import of the standard library."""
+    return FOR_DATA if part_of(name) == "judge" else sys.stdlib_module_names
 
 
 def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Module]) -> None:
@@ -159,6 +179,9 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
         ("asyncwait.toolkit._plain", "toolkit"),
         ("asyncwait.conformance.harness._run", "harness"),
         ("asyncwait.conformance._guard", "suite"),
+        ("asyncwait.conformance.areas.end.checks", "judge"),
+        ("asyncwait.conformance.areas.retry._repetitions", "judge"),
+        ("asyncwait.conformance.areas.end.examples", "suite"),
         ("asyncwait.backends", "backends"),
         ("asyncwait.backends.pool._coroutine_crew", "backends.pool"),
         ("asyncwait.backends.pool.conformance", "adapter.pool"),

@@ -22,31 +22,6 @@ def backend():
     return stream_backend(open_operator)
 """
 
-# A sound operator, and a hook that a test fills in: it may do as it likes at one kind of records.
-TROUBLED = """
-import os
-import sys
-import time
-from contextlib import asynccontextmanager
-
-import anyio
-from asyncwait.conformance import stream_backend
-from asyncwait.reference import open_operator as sound
-
-
-@asynccontextmanager
-async def open_operator(config, fn, elements, restore=None):
-    async with sound(config, fn, elements, restore) as results:
-        if config.capacity == 8:
-            {trouble}
-        yield results
-
-
-def backend():
-    return stream_backend(open_operator)
-"""
-
-
 # Blocking trio must not break hypothesis, which loads what installed distributions register.
 _ENVIRONMENT = {"NO_COLOR": "1", "HYPOTHESIS_NO_PLUGINS": "1"}
 

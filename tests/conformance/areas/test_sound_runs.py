@@ -109,6 +109,13 @@ OVERLOOKED = {
         "form callback; capacity 1; 0: a b a; a: 40 gives A; b: 40 gives",
     "a source that takes its time to close, and then raises":
         "0: a; a: 40 gives A; close_takes 40; close_error",
+    **{
+        f"a call that completes, and raises when to try again: {ms} ms": (
+            "form callback; retry initial=40 on_result=empty; 0: a; "
+            f"a: raises RetryAfter with retry_after={ms} throws, gives"
+        )
+        for ms in (0, 80)
+    },
 }  # fmt: skip
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {

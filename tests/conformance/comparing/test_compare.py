@@ -8,7 +8,7 @@ from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.verdict import Case
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record, Watermark
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     Plan,
@@ -108,12 +108,3 @@ def test_the_exit_code_says_whether_all_is_explained(
         comparison.fail(CASE, error)
 
     assert comparison.exit_code == code
-
-
-def test_a_rule_that_can_not_be_judged_is_an_error() -> None:
-    """Nobody may take it for explained."""
-    impossible = replace(RUN.legs[0], events=(SinkTook(0, Watermark(1)),), first_index=7)
-
-    pair = pair_of(RUN, Trace((impossible,)))
-
-    assert pair.kind in {"in error", "unexplained"}

@@ -1,19 +1,15 @@
 """How consumers are cancelled: as asyncio does, once; or by a scope, again and again."""
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
-import anyio
 import pytest
 from judged import OPERATORS, broken_rules, each_loop
 from msgspec.structs import replace
-from odd import ODD, sound
 from sample import some
 
-from asyncwait.backends.faulty import Variation
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run, at, replies
 from asyncwait.conformance.generation import generate
@@ -24,7 +20,6 @@ from asyncwait.spec.scenario import (
     CallCancelled,
     CallEnded,
     Closed,
-    Crash,
     Leg,
     Plan,
     Scenario,
@@ -34,13 +29,6 @@ from asyncwait.spec.scenario import (
     SinkTook,
     Step,
 )
-
-PLAIN = [
-    odd for odd in ODD if odd.change.__module__.startswith(sound.__name__) and odd.loop == "asyncio"
-]
-"""Operators that know no anyio; one has its tasks in a group, the others keep them themselves."""
-
-each_plain_operator = pytest.mark.parametrize("operator", PLAIN, ids=lambda each: each.name)
 
 
 class Changed:
@@ -81,16 +69,6 @@ CALM = Scenario(
         replies("c", 120, "c1"),
     ),
 )
-SCENARIOS = {
-    "finishing": CALM,
-    "leaving": replace(CALM, sink=(SinkStep("read", 1), SinkStep("leave"))),
-    "cancelled": replace(CALM, cancel_at=80),
-    "cancelled in a pause": replace(CALM, cancel_at=80, sink=(SinkStep("pause", 200),)),
-    "crashing": replace(CALM, crashes=(Crash(80), Crash(40))),
-    "giving up": replace(CALM, sink=(SinkStep("give_up", 20), SinkStep("give_up", 40))),
-    "failing": replace(CALM, plans=(*CALM.plans[:2], Plan("c", (Step("raise", 80),)))),
-}
-each_scenario = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 
 
 def last_leg(operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyncio") -> Leg:
@@ -105,21 +83,11 @@ def times(leg: Leg, kind: type) -> list[float]:
     return [event.at for event in leg.events if isinstance(event, kind)]
 
 
-@each_plain_operator
-@each_scenario
-def test_an_operator_in_plain_asyncio_breaks_no_rule(
-    operator: Variation, scenario: Scenario
-) -> None:
-    """However its consumer leaves; what is cancelled may take its time, and the clock moves."""
-    last_leg(operator.open_operator, scenario)
-
-
 @pytest.mark.parametrize("cancel", ["once", "scope"])
-@pytest.mark.parametrize("name", ["gives-each-record-a-task", *OPERATORS])
+@pytest.mark.parametrize("name", OPERATORS)
 def test_clean_up_takes_its_time_after_a_cancellation(name: str, cancel: Any) -> None:
     """Also while a scope cancels the one who waits for it again and again."""
-    plain = {odd.name: odd.open_operator for odd in PLAIN}
-    leg = last_leg((OPERATORS | plain)[name], replace(SCENARIOS["cancelled"], cancel=cancel))
+    leg = last_leg(OPERATORS[name], replace(CALM, cancel_at=80, cancel=cancel))
 
     assert (leg.ending.how, leg.ending.at, leg.ending.after) == ("left", 80, "stop")
     assert times(leg, SinkLeft) == [80]
@@ -132,7 +100,8 @@ def test_clean_up_takes_its_time_after_a_cancellation(name: str, cancel: Any) ->
 @pytest.mark.parametrize("cancel", ["once", "scope"])
 def test_a_read_that_is_given_up_is_cancelled(loop: LoopName, cancel: Any) -> None:
     """By whatever means, at its time, and nothing is lost."""
-    leg = last_leg(open_operator, replace(SCENARIOS["giving up"], cancel=cancel), loop)
+    impatient = (SinkStep("give_up", 20), SinkStep("give_up", 40))
+    leg = last_leg(open_operator, replace(CALM, sink=impatient, cancel=cancel), loop)
 
     assert times(leg, SinkGaveUp) == [20]
     assert times(leg, SinkTook) == [40, 40, 400, 400]
@@ -162,47 +131,6 @@ def test_asyncio_cancels_once_and_a_scope_again_and_again() -> None:
     """A scope does so in every turn of the loop; time goes on all the same."""
     assert cancellations_seen_by("once") == 1
     assert cancellations_seen_by("scope") > 100
-
-
-def test_the_operator_is_in_no_scope_of_the_harness() -> None:
-    """It sees what it sees in any program on asyncio: no deadline that nobody set."""
-    deadlines: list[float] = []
-
-    @asynccontextmanager
-    async def looking(*arguments: Any) -> AsyncIterator[Any]:
-        deadlines.append(anyio.current_effective_deadline())
-        async with open_operator(*arguments) as results:
-            yield results
-
-    last_leg(looking, CALM)
-
-    assert deadlines == [math.inf]
-
-
-def test_a_call_that_is_cancelled_twice_cleans_up_once() -> None:
-    """An operator may cancel a call at its deadline, and all that run when it is left."""
-    calls: list[asyncio.Task[Any]] = []
-
-    @asynccontextmanager
-    async def impatient(config: Any, fn: Any, *others: Any) -> AsyncIterator[Any]:
-        async def called(value: Any) -> Any:
-            calls.append(asyncio.ensure_future(fn(value)))
-            return await asyncio.shield(calls[-1])
-
-        async with open_operator(config, called, *others) as results:
-            try:
-                yield results
-            finally:
-                for _ in range(3):
-                    for call in calls:
-                        call.cancel()
-                    await asyncio.sleep(0.02)
-                await asyncio.wait(calls)
-
-    leg = play(impatient, replace(CALM, sink=(SinkStep("pause", 80), SinkStep("leave")))).legs[-1]
-
-    assert times(leg, CallCancelled) == [80, 80]
-    assert times(leg, CallEnded)[-1] == 160
 
 
 async def deaf() -> None:

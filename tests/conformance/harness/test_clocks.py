@@ -11,11 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from asyncwait.conformance.harness import (
-    MAX_TURNS,
-    PATIENCE,
     LoopName,
-    SpinWatch,
-    VirtualLoop,
     play,
     run_virtual,
 )
@@ -94,58 +90,6 @@ def test_time_stands_still_while_anything_can_run(loop: LoopName) -> None:
 
 
 @both_loops
-def test_timers_fire_in_the_order_of_their_times(loop: LoopName) -> None:
-    """Whatever order they were set in."""
-
-    async def main() -> list[int]:
-        fired: list[int] = []
-
-        async def timer(seconds: int) -> None:
-            await anyio.sleep(seconds)
-            fired.append(seconds)
-
-        async with anyio.create_task_group() as group:
-            for seconds in (5, 1, 3, 2, 4):
-                group.start_soon(timer, seconds)
-        return fired
-
-    assert run(main, loop) == [1, 2, 3, 4, 5]
-
-
-@both_loops
-def test_a_loop_that_turns_without_end_is_noticed_once(loop: LoopName) -> None:
-    """The watch speaks in the turn that is one too many, and the run can be ended then."""
-
-    async def main(spin: SpinWatch) -> int:
-        told = 0
-        with anyio.CancelScope() as scope:
-
-            def on_spin() -> None:
-                nonlocal told
-                told += 1
-                scope.cancel()
-
-            spin.restart(on_spin)
-            while True:
-                await anyio.lowlevel.checkpoint()
-        return told
-
-    assert run_virtual(main, loop) == 1
-
-
-@pytest.mark.parametrize("now", [0.0, 1.5])
-def test_turns_are_counted_within_one_instant(now: float) -> None:
-    """When the clock moves, the count begins anew."""
-    watch = SpinWatch()
-
-    first = [watch.turn(now) for _ in range(MAX_TURNS - 1)]
-    moved = [watch.turn(now + 1) for _ in range(MAX_TURNS + 1)]
-
-    assert not any(first)
-    assert [number for number, over in enumerate(moved, 1) if over] == [MAX_TURNS]
-
-
-@both_loops
 def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
     """It is ended where it spins, and the trace says when."""
 
@@ -157,30 +101,6 @@ def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
     ending = leg_of(with_trouble(spin), loop).ending
 
     assert (ending.how, ending.at) == ("livelock", 20)
-
-
-@both_loops
-def test_an_operator_that_waits_for_ever_hangs(loop: LoopName) -> None:
-    """The limit is a multiple of the longest legal duration, in virtual time."""
-    ending = leg_of(with_trouble(anyio.sleep_forever), loop).ending
-
-    assert (ending.how, ending.at) == ("hung", PATIENCE * SCENARIO.horizon + 1_000)
-
-
-@both_loops
-def test_a_call_that_never_answers_hangs_without_a_timeout(loop: LoopName) -> None:
-    """The plan itself can ask for it."""
-    never = Scenario(inputs=SCENARIO.inputs, plans=(Plan("a", (Step("never"),)),))
-
-    assert leg_of(open_operator, loop, never).ending.how == "hung"
-
-
-@both_loops
-def test_a_sound_operator_leaves_nothing(loop: LoopName) -> None:
-    """The census after the context counts what was not there before."""
-    leg = leg_of(open_operator, loop)
-
-    assert (leg.ending.how, leg.tasks_left, leg.timers_left) == ("finished", 0, 0)
 
 
 def test_tasks_that_are_left_are_counted() -> None:
@@ -217,19 +137,3 @@ def test_system_tasks_that_are_left_are_counted_on_trio() -> None:
         trio.lowlevel.spawn_system_task(trio.sleep_forever)
 
     assert leg_of(with_trouble(leak), "trio").tasks_left == 1
-
-
-def test_a_virtual_loop_starts_at_time_zero() -> None:
-    """So two runs show the same times."""
-    loop = VirtualLoop()
-    try:
-        assert (loop.time(), loop.pending_timers()) == (0.0, 0)
-        loop.call_later(1, print)
-        assert loop.pending_timers() == 1
-    finally:
-        loop.close()
-
-
-def test_two_runs_of_a_scenario_give_the_same_trace() -> None:
-    """A failure can be looked at again; trio alone orders what happens in one instant by chance."""
-    assert play(open_operator, SCENARIO) == play(open_operator, SCENARIO)

@@ -5,8 +5,19 @@ from typing import Any
 
 import pytest
 
-from asyncwait.conformance.judging import identity_of, is_same, is_same_element
+from asyncwait.conformance.evidence import at
+from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import (
+    explain,
+    has_plain_key,
+    identity_of,
+    is_same,
+    is_same_element,
+    key_of,
+)
+from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec.scenario import Scenario
 
 SAME = [
     ({"a": 1, "b": [2]}, {"b": [2], "a": 1}),
@@ -79,3 +90,28 @@ def test_what_is_no_element_has_an_identity() -> None:
     """An operator can hand out anything."""
     assert identity_of("a") == identity_of("a") != identity_of(Record("a"))
     assert identity_of(object()) != identity_of(object())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same", "plain"),
+    [
+        ("x", "x", True, True),
+        (7, 7, True, True),
+        (1, 1.0, True, False),
+        (1, True, True, False),
+        (None, None, True, False),
+        (["x", 1], ["x", 1.0], True, False),
+        ({"a": [1], "b": 2}, {"b": 2.0, "a": [True]}, True, False),
+        ("1", 1, False, False),
+        ([], {}, False, False),
+        (["x"], "x", False, False),
+    ],
+)
+def test_which_keys_are_the_same(one: Any, other: Any, *, same: bool, plain: bool) -> None:
+    """As in a dict; and which of them say so in the same words."""
+    scenario = Scenario(inputs=at(0, Record("a", key=one), Record("b", key=other)))
+    (leg,) = explain(scenario, play(open_operator, scenario, "asyncio")).history.legs
+    before, item = leg.records
+
+    assert (key_of(before) == key_of(item)) is same
+    assert has_plain_key(before, item) is plain

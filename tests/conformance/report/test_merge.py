@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import msgspec
-import pytest
-from reports import LATER, THEN, report, result, verdict
+from reports import LATER, THEN, report, verdict
 
 from asyncwait.conformance.report import (
     FORMS,
@@ -82,13 +81,6 @@ def test_what_changed_is_told_rule_by_rule() -> None:
     ]
 
 
-def test_that_nothing_changed_is_told() -> None:
-    """Else one might think that it was not looked for."""
-    (changed,) = changes(together(report(verdict()), report(verdict(), created=LATER)))
-
-    assert list(change_lines(changed)) == [f"from {THEN} to {LATER}", "no rule and no verdict"]
-
-
 def test_a_rule_that_is_new_was_not_there() -> None:
     """A rule that a run was not asked for has not changed."""
     whole = verdict("mine")
@@ -122,18 +114,6 @@ def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None
     assert list(changes(told)) == []
 
 
-def test_rules_stand_in_the_order_of_the_chapters() -> None:
-    """Whichever run knows them."""
-    some = [report(Verdict("mine", (result(rule, "pass"),), 1, 1)) for rule in ("END-1", "ELEM-1")]
-
-    assert [rule.id for rule in together(*some).rules] == ["ELEM-1", "END-1"]
-
-
-def test_nothing_is_inconclusive() -> None:
-    """A report without a run."""
-    assert together(report()).exit_code == 3
-
-
 def test_what_is_left_of_a_report_is_written_in_every_form(tmp_path: Path) -> None:
     """Wherever it was cut: in its header, among rules, scenarios and results, before its end."""
     data = report_to_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")))
@@ -144,11 +124,3 @@ def test_what_is_left_of_a_report_is_written_in_every_form(tmp_path: Path) -> No
         tmp_path.joinpath("cut").write_bytes(data[:place])
         told = together(read_lines(tmp_path / "cut"))
         assert all(form(told) for form in FORMS.values())
-
-
-@pytest.mark.parametrize("place", [10, 400])
-def test_a_file_without_a_single_run_is_in_doubt(tmp_path: Path, place: int) -> None:
-    """Beside others that are green."""
-    tmp_path.joinpath("cut").write_bytes(report_to_lines(report(verdict()))[:place])
-
-    assert together(report(verdict()), read_lines(tmp_path / "cut")).exit_code == 3

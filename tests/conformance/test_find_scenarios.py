@@ -1,0 +1,103 @@
+"""From what somebody types to scenarios, and the folder where those that failed are kept."""
+
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncwait.conformance._find_scenarios import FOLDER, MOST_KEPT, find_scenarios, keep
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.spec import InvalidConfig, Record
+from asyncwait.spec.scenario import Scenario, Timed, id_of, scenarios_to_json
+
+ONE = Scenario(capacity=77, inputs=(Timed(0, Record("a")),))
+EXAMPLE = EXAMPLES[0]
+EXPECTED = "is no scenario: expected an id, the name of an example, a file, or JSON"
+NOWHERE = (
+    "there is no scenario 0123abcd: it is no example, and .asyncwait/scenarios of this folder has "
+    "none; verify again here, or give the scenario as JSON, which stands in the log"
+)
+TEXT = scenarios_to_json((ONE,)).decode()
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # An example, on any machine; what failed here, as long as it is kept;
+        (EXAMPLE.name, (EXAMPLE.scenario,)),
+        (id_of(EXAMPLE.scenario), (EXAMPLE.scenario,)),
+        (id_of(ONE), (ONE,)),
+        # JSON as it stands in a log, one or several in a file, and standard input.
+        *((text, (ONE,)) for text in (TEXT, TEXT[1:-1], f"\n  {TEXT} \n")),
+        ("some.json", (ONE, Scenario())),
+        ("-", (ONE,)),
+    ],
+)
+def test_scenarios_are_found(
+    text: str, found: tuple[Scenario, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whatever stands for them."""
+    assert keep([ONE]) == {id_of(ONE)}
+    Path("some.json").write_bytes(scenarios_to_json((ONE, Scenario())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+
+    assert find_scenarios(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0123abcd", NOWHERE),
+        (EXAMPLE.name[:-1], f"'{EXAMPLE.name[:-1]}' {EXPECTED}; did you mean {EXAMPLE.name}"),
+        ("xyz", f"'xyz' {EXPECTED}"),
+        ("[", "the scenarios are not JSON: Input data was truncated"),
+        # A file that somebody has broken is theirs to mend.
+        ("12345678", "the scenarios are not JSON: Input data was truncated"),
+    ],
+)
+def test_what_stands_for_nothing_says_what_would(text: str, said: str) -> None:
+    """And what it may have been meant to be."""
+    keep([ONE])
+    (FOLDER / "12345678.json").write_text("[", encoding="utf-8")
+
+    with pytest.raises(InvalidConfig, match=f"^{re.escape(said)}"):
+        find_scenarios(text)
+
+
+def test_the_folder_stays_out_of_a_repository(tmp_path: Path) -> None:
+    """Without a line in anybody's list of what to ignore; where nothing failed nothing is left."""
+    assert keep([]) == frozenset()
+    assert list(tmp_path.iterdir()) == []
+
+    keep([ONE])
+    assert Path(".asyncwait", ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_the_oldest_are_dropped(tmp_path: Path) -> None:
+    """Verifying every day for a year fills no disk."""
+    for number in range(MOST_KEPT):
+        file = tmp_path / f"{number:08}.json"
+        file.touch()
+        os.utime(file, (number, number))
+
+    keep([ONE, Scenario()], tmp_path)
+
+    left = {file.stem for file in tmp_path.glob("*.json")}
+    assert len(left) == MOST_KEPT
+    assert left >= {id_of(ONE), id_of(Scenario()), "00000002"}
+    assert left.isdisjoint({"00000000", "00000001"})
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    """The verdict stands all the same."""
+    (tmp_path / "taken").touch()
+
+    assert keep([ONE], tmp_path / "taken" / "scenarios") == frozenset()
