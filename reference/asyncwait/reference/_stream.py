@@ -15,7 +15,6 @@ from asyncwait.toolkit import JoinableTasks, SingleEntry, check_arguments, join_
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
-    from types import TracebackType
 
     from asyncwait.reference._output import Output
     from asyncwait.reference._parts import Parts
@@ -72,12 +71,7 @@ class ResultStream:
         self.group.start_soon(task.live)
         return task.output
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Let nothing more out, cancel what still runs, and wait for what cleans up (END-3).
 
         The task group is not told what the body raised, as it would wrap that into a group. It

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterable
 from contextlib import AbstractAsyncContextManager, ExitStack
 from contextvars import copy_context
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -77,12 +76,7 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
             join_errors(error, await close_source(self._elements))
             raise
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Let nothing more out, wait for what cleans up, and close everything (END-3 to END-6).
 
         Raises:

@@ -71,7 +71,7 @@ class Inbox:
         self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
         self._loop = running_loop()
         self._clock = self._loop.time
-        self._interruption: Callable[[], BaseException | None] = _nothing
+        self._interruption: Callable[[], BaseException | None] = lambda: None
         self._armed = False
         self._closed = False
 
@@ -178,7 +178,3 @@ class AttemptInbox(Inbox):
         """Note that the present call of `entry` runs by itself."""
         if entry.worker is not None:
             entry.worker.scope = call
-
-
-def _nothing() -> None:
-    pass

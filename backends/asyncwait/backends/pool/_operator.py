@@ -4,7 +4,6 @@ from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack
 from contextvars import Context, copy_context
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeVar
 
 import anyio
@@ -152,12 +151,7 @@ class _Pool(AbstractAsyncContextManager[R]):
         self._sweep.close()
         self._crew.dismiss()
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _: object, exc: BaseException | None, __: object) -> None:
         self._single_entry.leave()
         with self._group.scopes(self._scopes):
             self._core.stop(self._group.misplaced)

@@ -86,7 +86,7 @@ class Sweep:
         """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
         self._abandoned: list[_Cancelled] = []
-        self.before: Callable[[], object] = _nothing
+        self.before: Callable[[], object] = lambda: None
         """Called before a record is decided by its deadline: it may have been answered in time."""
 
     def begin(self, entry: Entry) -> bool:
@@ -209,7 +209,3 @@ class Sweep:
                 f"is {self._capacity}; do they swallow their cancellation?"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))
-
-
-def _nothing() -> None:
-    pass

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -109,14 +108,9 @@ class _Threads(AbstractAsyncContextManager[R]):
     async def __aenter__(self) -> R:
         return await self._opened.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         try:
-            return await self._opened.__aexit__(kind, error, traceback)
+            return await self._opened.__aexit__(*raised)
         finally:
             if running := self._function.end():
                 warnings.warn(_run_on(running), RuntimeWarning, stacklevel=2)

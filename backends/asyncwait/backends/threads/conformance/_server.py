@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from itertools import count
-from types import TracebackType, coroutine
+from types import coroutine
 from typing import Any
 
 import anyio
@@ -266,15 +266,10 @@ class _Served(AbstractAsyncContextManager[OperatorResults]):
     async def __aenter__(self) -> OperatorResults:
         return await self._opened.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         try:
             with told_of_calls(self._server):
-                return await self._opened.__aexit__(kind, error, traceback)
+                return await self._opened.__aexit__(*raised)
         finally:
             await self._server.shut()
 
