@@ -25,7 +25,7 @@ _BY_A_TIMER = "Caught exception while processing timer."
 
 
 class FlinkLife:
-    """An operator, with its timers and its function; and what a task is to it (`_operator.Task`).
+    """An operator, with its timers and its function; and what a task is to it (a `FlinkSide`).
 
     Args:
         scenario: how it is made, and what its function does.

@@ -11,10 +11,6 @@ class Attempt:
     """The last call of a record that has begun, until there is another one.
 
     From then on nothing counts any more that it comes to (RETRY-9).
-
-    Args:
-        entry: of the record.
-        records: told what the call comes to.
     """
 
     def __init__(self, entry: Entry, records: Records) -> None:

@@ -18,12 +18,7 @@ Answer: TypeAlias = Callable[[float], object]
 
 
 class AttemptFuture:
-    """Where a function in callback form puts the outcome of a call; the first one counts.
-
-    Args:
-        attempt: the call that it was made for.
-        post: sends an answer to the loop.
-    """
+    """Where a function in callback form puts the outcome of a call; the first one counts."""
 
     def __init__(self, attempt: Attempt, post: Callable[[Answer], object]) -> None:
         self._attempt = attempt
@@ -43,12 +38,7 @@ class AttemptFuture:
 
 
 class Letters:
-    """Answers on their way from any thread to the loop.
-
-    Args:
-        loop: the operator's.
-        life: of the operator.
-    """
+    """Answers on their way from any thread to the loop."""
 
     def __init__(self, loop: Loop, life: Life) -> None:
         self._loop = loop
@@ -77,16 +67,7 @@ class Letters:
 
 
 class CallbackCalls(Calls):
-    """Calls functions in callback form. Such a call can't be cancelled.
-
-    Args:
-        function: the user's.
-        records: told what a call comes to.
-        timers: started with each call.
-        tasks: of the operator.
-        life: of the operator.
-        letters: where answers arrive.
-    """
+    """Calls functions in callback form. Such a call can't be cancelled."""
 
     def __init__(
         self,

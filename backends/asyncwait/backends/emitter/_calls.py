@@ -76,16 +76,7 @@ class Calls(ABC):
 
 
 class CoroutineCalls(Calls):
-    """Awaits coroutine functions.
-
-    Args:
-        function: the user's.
-        records: told what a call comes to.
-        timers: started with each call.
-        tasks: of the operator.
-        life: of the operator.
-        watch: looks after the calls that are cancelled.
-    """
+    """Awaits coroutine functions."""
 
     def __init__(
         self,

@@ -65,12 +65,7 @@ def compact(path: str) -> JournalSummary:
 
 
 def compact_if_many(store: Store, owner: Owner) -> None:
-    """Merge loose files if they are many, with merged ones that are no longer than they are.
-
-    Args:
-        store: where they are.
-        owner: whose journal it is.
-    """
+    """Merge loose files if they are many, with merged ones that are no longer than they are."""
     loose = [size for name, size in entry_files(store).items() if name.endswith(LOOSE)]
     if len(loose) > MANY_FILES or sum(loose) > MANY_BYTES:
         _merge(store, owner, is_whole=False)

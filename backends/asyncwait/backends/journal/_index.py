@@ -35,10 +35,6 @@ _OFTEN = 100
 class Table:
     """A sealed index that is searched where it is: every so many keys are kept, and no other.
 
-    Args:
-        store: where the file is.
-        file: which has an index.
-
     Raises:
         IndexDamagedError: its checksum is wrong.
         FileNotFoundError: the file has gone.
@@ -87,10 +83,6 @@ class Table:
 class Index:
     """Where the entries of all files are.
 
-    Args:
-        store: where the files are.
-        owner: whose journal it is.
-
     Attributes:
         size: bytes of all files.
         torn: files that ended with an entry that is wrong, or before the first.
@@ -102,9 +94,6 @@ class Index:
 
     def load(self, own: str | None = None) -> None:
         """Read what is there.
-
-        Args:
-            own: name of a file that is left out.
 
         Raises:
             JournalCorrupt: a file does not say whose it is.

@@ -128,11 +128,7 @@ class Inbox:
 
 
 class Attempt:
-    """Hands in what one of several calls of a record comes to, as long as it is the present one.
-
-    Args:
-        inbox: where that goes.
-    """
+    """Hands in what one of several calls of a record comes to, as long as it is the present one."""
 
     __slots__ = ("_inbox", "scope")
 

@@ -72,15 +72,7 @@ key_ordered_wait = plain_wait(open_operator, "key-ordered", open_plain)
 
 
 class _Pool(AbstractAsyncContextManager[R]):
-    """One operator from its opening to its close.
-
-    Args:
-        config: its own.
-        parts: of the user's function.
-        core: its state.
-        feed: builds what fills the core.
-        results: what empties it.
-    """
+    """One operator from its opening to its close."""
 
     def __init__(
         self,

@@ -55,12 +55,6 @@ class Sweep:
     The timeout is the same for all, so that records are due in the order in which they were called,
     whatever that is, and the next deadline is that of the first undecided one. Nothing is done for
     a record whose deadline does not come; when one comes, all that are in flight may be looked at.
-
-    Args:
-        core: whose records they are.
-        parts: of the user's function.
-        config: of the operator.
-        group: where the task lives, from the first deadline on.
     """
 
     inbox = Inbox

@@ -94,12 +94,7 @@ def _wrapped(function: PlainFunction, value: Any) -> Any:
 
 
 class _Threads(AbstractAsyncContextManager[R]):
-    """The pool, from its opening to its close, and then the end of the threads.
-
-    Args:
-        function: what it calls.
-        opened: the pool.
-    """
+    """The pool, from its opening to its close, and then the end of the threads."""
 
     def __init__(self, function: InThreads, opened: AbstractAsyncContextManager[R]) -> None:
         self._function = function

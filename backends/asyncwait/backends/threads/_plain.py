@@ -18,13 +18,7 @@ LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
 
 class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextManager[Results]):
-    """A stream of results that is opened by `async with`, by `with`, or by a `for` loop.
-
-    Args:
-        wait: opens the operator on a source.
-        source: of the values.
-        loop_factory: makes the loop for those who have none.
-    """
+    """A stream of results that is opened by `async with`, by `with`, or by a `for` loop."""
 
     def __init__(
         self,

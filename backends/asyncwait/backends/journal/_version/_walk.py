@@ -68,10 +68,6 @@ class Walk:
     def of(self, thing: Any, label: str = "") -> None:
         """Add a thing, with all that it consists of.
 
-        Args:
-            thing: of any kind.
-            label: how it is reached.
-
         Raises:
             Untold: there is no telling what it is.
         """

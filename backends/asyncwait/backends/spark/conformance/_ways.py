@@ -114,11 +114,7 @@ def _told(error: Exception) -> Exception:
 
 
 class _OfRows:
-    """The planned function, as one that takes and gives the text of values.
-
-    Args:
-        fn: as planned.
-    """
+    """The planned function, as one that takes and gives the text of values."""
 
     def __init__(self, fn: Any) -> None:
         self._parts = parts = FunctionParts.of(fn)

@@ -68,11 +68,7 @@ class Pace(Struct, frozen=True):
 
 
 class Pacer:
-    """Holds the calls of a task back until they may begin; made on the loop.
-
-    Args:
-        pace: of the task.
-    """
+    """Holds the calls of a task back until they may begin; made on the loop."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -152,12 +148,7 @@ class Pacer:
 
 
 class PacedSource(AsyncIterator[Any]):
-    """The rows of a source, each when its first call may begin, if it needs one.
-
-    Args:
-        source: of the rows.
-        pacer: says when.
-    """
+    """The rows of a source, each when its first call may begin, if it needs one."""
 
     def __init__(self, source: PartitionSource, pacer: Pacer) -> None:
         self._source = source
@@ -175,12 +166,7 @@ class PacedSource(AsyncIterator[Any]):
 
 
 class PacedFunction:
-    """A function of rows, whose further attempts wait for a turn of their own.
-
-    Args:
-        of_rows: the function, with its hooks and handlers.
-        pacer: says when.
-    """
+    """A function of rows, whose further attempts wait for a turn of their own."""
 
     def __init__(self, of_rows: Any, pacer: Pacer) -> None:
         self._of_rows = of_rows

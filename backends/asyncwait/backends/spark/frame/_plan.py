@@ -40,13 +40,6 @@ class Asked(Struct, frozen=True):
 class FramePlan:
     """Which columns go where.
 
-    Args:
-        df: the input.
-        fn: the user's function.
-        results: the columns that it gives.
-        asked: those of the input.
-        options: of the operator.
-
     Raises:
         InvalidConfig: there is no such column, or one of that name already; or the function can't
             travel to the workers.

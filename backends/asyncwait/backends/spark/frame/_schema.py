@@ -151,10 +151,6 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
 def arrow_schema(schema: sql.StructType, what: str = "schema") -> pa.Schema:
     """Return the columns as Arrow has them.
 
-    Args:
-        schema: the columns.
-        what: has them, for messages.
-
     Raises:
         InvalidConfig: one of them can't come out of Python.
     """
