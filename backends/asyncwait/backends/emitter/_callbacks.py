@@ -4,12 +4,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from asyncwait.backends.emitter._attempts import Attempt
-from asyncwait.backends.emitter._calls import Calls
-from asyncwait.backends.emitter._life import Life, Tasks
-from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._calls import Attempt, Calls
+from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._signal import Signal
-from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import reraise_fatal
 
@@ -69,19 +66,10 @@ class Letters:
 class CallbackCalls(Calls):
     """Calls functions in callback form. Such a call can't be cancelled."""
 
-    def __init__(
-        self,
-        function: Any,
-        records: Records,
-        timers: Timers,
-        tasks: Tasks,
-        life: Life,
-        *,
-        letters: Letters,
-    ) -> None:
-        super().__init__(function, records, timers, tasks, life)
+    def __init__(self, *wires: Any, letters: Letters, life: Life) -> None:
+        super().__init__(*wires, life=life)
         self._letters = letters
-        timers.before = letters.deliver
+        self._timers.before = letters.deliver
 
     async def call(self, attempt: Attempt) -> None:
         """Start the call of a record; what it raises fails, completed or not (FAIL-1)."""

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from typing import TypeAlias
 
-from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import (
     EntryFile,
     IndexDamagedError,
@@ -12,7 +11,7 @@ from asyncwait.backends.journal._files import (
     records_of,
 )
 from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Owner
-from asyncwait.backends.journal._store import Store, entry_files, is_remote
+from asyncwait.backends.journal._store import Store, entry_files, is_remote, undisturbed
 
 Place: TypeAlias = tuple[EntryFile, int]
 """A file, and where an entry begins in it."""
@@ -28,8 +27,6 @@ _BLOCK = 128
 
 _OFFSET_BITS = 44
 """No file is longer than 16 TiB."""
-
-_OFTEN = 100
 
 
 class Table:
@@ -101,17 +98,11 @@ class Index:
             JournalTooNew: a file is of a later version of the format.
             JournalError: files are deleted faster than they can be read.
         """
-        for _ in range(_OFTEN):
-            sizes = entry_files(self._store)
-            sizes.pop(own or "", None)
-            try:
-                self._load(sizes)
-            except FileNotFoundError:
-                continue  # They have been merged: what they held is in a file that has come.
-            return
-        raise JournalError(f"{self._store.path} loses files faster than they can be read")
+        undisturbed(self._store, lambda: self._load(own))
 
-    def _load(self, sizes: dict[str, int]) -> None:
+    def _load(self, own: str | None) -> None:
+        sizes = entry_files(self._store)
+        sizes.pop(own or "", None)
         self.size = sum(sizes.values())
         self.torn = 0
         self._files: list[EntryFile] = []

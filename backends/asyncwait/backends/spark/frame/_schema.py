@@ -206,3 +206,17 @@ def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
     if found is None:
         raise _NoType(name, kind.simpleString())
     return found
+
+
+ERROR = sql.StructType(
+    [
+        sql.StructField("type", sql.StringType(), nullable=False),
+        sql.StructField("message", sql.StringType(), nullable=False),
+        sql.StructField("attempts", sql.IntegerType(), nullable=False),
+    ]
+)
+"""What the error column holds: the class of what the call raised, the whole error, and how many
+calls there were."""
+
+ERROR_TYPE = _arrow_type("error", ERROR)
+"""The same, as Arrow has it."""
