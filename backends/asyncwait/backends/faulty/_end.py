@@ -120,7 +120,7 @@ class ClosesBeforeCallsHaveEnded(ResultStream):
 
     async def close(self) -> Exception | None:
         self.guard.shield = True
-        await self.task.source.close()
+        self.source_trouble = await self.close_source()
         return self.trouble
 
 
@@ -277,7 +277,7 @@ class SwallowsErrorsOfClosing(ResultStream):
 
     async def close(self) -> Exception | None:
         await super().close()
-        self.task.source.trouble = None
+        self.source_trouble = None
         return None
 
 
@@ -459,10 +459,8 @@ class SkipsCloseIfTheSourceMakesTrouble(ResultStream):
     """Closes the source and then the function, unless the first of the two has raised."""
 
     async def close(self) -> Exception | None:
-        await self.task.source.close()
-        if self.task.source.trouble is not None:
-            return None
-        return await super().close()
+        self.source_trouble = await self.close_source()
+        return await super().close() if self.source_trouble is None else None
 
 
 @breaks("END-9")
