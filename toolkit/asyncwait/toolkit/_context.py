@@ -1,8 +1,8 @@
 """How an operator is opened and left, in the order that the rules want."""
 
+import sys
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from asyncwait.toolkit._calls import run_hook
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class OperatorContext(ABC, Generic[R]):
-    """The context of an operator, whatever that is inside; it needs anyio.
+    """The context of an operator, whatever that is inside; its tasks are anyio's.
 
     enter ── prepare ── open ── start ── its tasks run ── leave ── stop ── close
 
@@ -30,7 +30,7 @@ class OperatorContext(ABC, Generic[R]):
     async def __aenter__(self) -> R:
         self.single_entry.enter()
         self.prepare()
-        anyio: Any = import_module("anyio")  # this module is imported without it
+        anyio: Any = sys.modules["anyio"]  # of whose tasks it is made
         with ExitStack() as scopes:
             # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
             self.guard = scopes.enter_context(anyio.CancelScope())

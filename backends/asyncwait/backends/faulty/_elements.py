@@ -10,22 +10,14 @@ from asyncwait.reference import AsyncWaitOperator, Entry, Outcome, Output, Resul
 from asyncwait.spec import Element, LatencyMarker, Record, Stored
 
 
-class HasOneOutputObject(AsyncWaitOperator):
-    """Has one object that all results are filled into."""
-
-    timestamp: int | None = None
-
-
-@breaks("ELEM-1", HasOneOutputObject)
+@breaks("ELEM-1")
 class KeepsTheLastTimestamp(ResultHandler):
     """Fills one output object again and again: without a timestamp a result keeps the last one."""
 
-    operator: HasOneOutputObject  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def output_of(self, result: Any) -> Record:
         if self.record.timestamp is not None:
-            self.operator.timestamp = self.record.timestamp
-        return Record(result, self.operator.timestamp, self.record.key)
+            vars(self.operator)["timestamp"] = self.record.timestamp
+        return Record(result, vars(self.operator).get("timestamp"), self.record.key)
 
 
 class HasOneCurrentKey(AsyncWaitOperator):

@@ -75,38 +75,25 @@ class CountsRepetitionsAsAttempts(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, max_attempts=most))
 
 
-class _SharesItsBackOff(AsyncWaitOperator):
-    """Knows one back-off, that of whoever failed last."""
-
-    level = 0
-
-
-@breaks("RETRY-3", _SharesItsBackOff)
+@breaks("RETRY-3")
 class BeginsAnewForAll(ResultHandler):
     """Keeps one back-off for all records, and each first failure resets it: Flink's RT-5."""
 
-    operator: _SharesItsBackOff  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
-        self.operator.level = 1 if self.attempts == 1 else self.operator.level + 1
-        if pause is None or retry is None:
-            return pause
-        return min(pause, retry.back_off(self.operator.level))
+        level = 1 if self.attempts == 1 else vars(self.operator)["level"] + 1
+        vars(self.operator)["level"] = level
+        return pause if pause is None or retry is None else min(pause, retry.back_off(level))
 
 
-@breaks("RETRY-4", _SharesItsBackOff)
+@breaks("RETRY-4")
 class NeverBeginsAnew(ResultHandler):
     """Keeps one back-off for all records, which only grows: FLINK-33698."""
 
-    operator: _SharesItsBackOff  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
-        self.operator.level += 1
-        if pause is None or retry is None:
-            return pause
-        return max(pause, retry.back_off(self.operator.level))
+        vars(self.operator)["level"] = level = vars(self.operator).get("level", 0) + 1
+        return pause if pause is None or retry is None else max(pause, retry.back_off(level))
 
 
 @breaks("RETRY-4")

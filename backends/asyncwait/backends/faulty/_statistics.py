@@ -175,19 +175,6 @@ class CountsAbandonedCallsAtTheirEnd(CancelledCalls):
         super().ended(call)
 
 
-@breaks(
-    "STAT-8",
-    behind="TIME-8",
-    why="it counts at each end; few scenarios read figures while such calls run",
-)
-class CountsAbandonedCallsThatRun(CancelledCalls):
-    """Tells how many abandoned calls run, and forgets those that have ended."""
-
-    def ended(self, call: Hashable) -> None:
-        super().ended(call)
-        self.abandoned = self.abandoned_now
-
-
 @breaks("STAT-9")
 class LetsItsMarkFall(OrderedQueue):
     """Begins anew to look for the highest whenever nothing is there."""
