@@ -73,18 +73,16 @@ MANNERS-1: Record 'b' (input 1) came first
 FAULTS = '''\
 """MANNERS: operators without any."""
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import Entry, OrderedQueue
 
 
+@breaks("MANNERS-1")
 class PushesForward(OrderedQueue):
     """Hands results out as they are decided, whoever else is waiting."""
 
     def peek_ready(self) -> Entry | None:
         return next((entry for entry in self.entries if entry.outputs is not None), None)
-
-
-FAULTY: tuple[Faulty, ...] = (Faulty(PushesForward, rule="MANNERS-1"),)
 '''
 
 NEW = {

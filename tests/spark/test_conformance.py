@@ -17,8 +17,7 @@ from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import EmbeddedSpark, MissingJava
 from asyncwait.backends.spark.conformance import _frame_backend, _jobs, _task, backend
 from asyncwait.backends.spark.conformance import frame_backend as load_frame_backend
-from asyncwait.backends.spark.conformance._backend import SparkBackend
-from asyncwait.backends.spark.conformance._failing import as_told, failing
+from asyncwait.backends.spark.conformance._backend import SparkBackend, as_told, failing
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.backends.spark.conformance._real_time import MOST
 from asyncwait.conformance.areas import EXAMPLES

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from asyncwait.backends.pool import unordered_wait
-from asyncwait.backends.spark.frame._ceilings import Ceilings
 from asyncwait.backends.spark.frame._pace import (
+    Ceilings,
     Pace,
     PacedBlockingFunction,
     PacedFunction,

@@ -12,9 +12,8 @@ from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
 from asyncwait.backends.spark import SchemaMismatch
-from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._rows import FrameRows, Shape, row_class
+from asyncwait.backends.spark.frame._rows import FrameRows, Shape, UnreadableRow, row_class
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError, Retry
 

@@ -16,6 +16,7 @@ from asyncwait.toolkit._calls import (
     results_despite,
     run_hook,
 )
+from asyncwait.toolkit._context import OperatorContext
 from asyncwait.toolkit._function import (
     FunctionParts,
     SingleEntry,
@@ -57,6 +58,7 @@ __all__ = [
     "JoinableTasks",
     "KeyedWait",
     "OpenPlain",
+    "OperatorContext",
     "PlainFunction",
     "PlainOne",
     "PlainResults",

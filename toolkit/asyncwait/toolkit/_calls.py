@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
 from random import Random
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from asyncwait.spec import (
@@ -193,13 +192,7 @@ class CallScope(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> bool | None:
+    def __exit__(self, *raised: Any) -> bool | None:
         """Leave; an exception by which its own cancellation has ended the call goes no further."""
         ...
 
@@ -286,12 +279,7 @@ class _OnceScope:
         self._task = asyncio.current_task()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
         task, self._task = self._task, None
         assert task is not None
         # If somebody else cancels the task besides, it is for them.

@@ -4,7 +4,6 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import wraps
-from types import TracebackType
 from typing import Any, Literal, overload
 
 from asyncwait.spec import (
@@ -157,14 +156,9 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
         self._single_entry.enter()
         return await self._context.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         self._single_entry.leave()
-        return await self._context.__aexit__(kind, error, traceback)
+        return await self._context.__aexit__(*raised)
 
 
 def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:

@@ -14,9 +14,6 @@ from asyncwait.toolkit import FunctionParts, is_collection
 def batching(fn: Any) -> "_BatchingCall | _BatchingCallback":
     """Return a function that does as `fn` does, with the results of each record in one tuple.
 
-    Args:
-        fn: of either form, with whatever handlers and hooks.
-
     Raises:
         InvalidConfig: it is no function for an operator.
     """

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterable, Generator
 from contextlib import AsyncExitStack, contextmanager
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from msgspec.structs import replace
@@ -171,14 +170,9 @@ class ChainResults:
             self._open = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         self._single_entry.leave()
-        return await self._open.__aexit__(kind, error, traceback)
+        return await self._open.__aexit__(*raised)
 
     def __aiter__(self) -> Self:
         return self

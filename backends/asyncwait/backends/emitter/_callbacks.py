@@ -4,12 +4,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from asyncwait.backends.emitter._attempts import Attempt
-from asyncwait.backends.emitter._calls import Calls
-from asyncwait.backends.emitter._life import Life, Tasks
-from asyncwait.backends.emitter._records import Records
+from asyncwait.backends.emitter._calls import Attempt, Calls
+from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._signal import Signal
-from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import reraise_fatal
 
@@ -18,12 +15,7 @@ Answer: TypeAlias = Callable[[float], object]
 
 
 class AttemptFuture:
-    """Where a function in callback form puts the outcome of a call; the first one counts.
-
-    Args:
-        attempt: the call that it was made for.
-        post: sends an answer to the loop.
-    """
+    """Where a function in callback form puts the outcome of a call; the first one counts."""
 
     def __init__(self, attempt: Attempt, post: Callable[[Answer], object]) -> None:
         self._attempt = attempt
@@ -43,12 +35,7 @@ class AttemptFuture:
 
 
 class Letters:
-    """Answers on their way from any thread to the loop.
-
-    Args:
-        loop: the operator's.
-        life: of the operator.
-    """
+    """Answers on their way from any thread to the loop."""
 
     def __init__(self, loop: Loop, life: Life) -> None:
         self._loop = loop
@@ -77,30 +64,12 @@ class Letters:
 
 
 class CallbackCalls(Calls):
-    """Calls functions in callback form. Such a call can't be cancelled.
+    """Calls functions in callback form. Such a call can't be cancelled."""
 
-    Args:
-        function: the user's.
-        records: told what a call comes to.
-        timers: started with each call.
-        tasks: of the operator.
-        life: of the operator.
-        letters: where answers arrive.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        records: Records,
-        timers: Timers,
-        tasks: Tasks,
-        life: Life,
-        *,
-        letters: Letters,
-    ) -> None:
-        super().__init__(function, records, timers, tasks, life)
+    def __init__(self, *wires: Any, letters: Letters, life: Life) -> None:
+        super().__init__(*wires, life=life)
         self._letters = letters
-        timers.before = letters.deliver
+        self._timers.before = letters.deliver
 
     async def call(self, attempt: Attempt) -> None:
         """Start the call of a record; what it raises fails, completed or not (FAIL-1)."""

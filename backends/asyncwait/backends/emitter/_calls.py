@@ -2,18 +2,51 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.emitter._attempts import Attempt
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Call, Watch
 from asyncwait.toolkit import is_own_cancellation, outcome_of, reraise_fatal
+
+
+class Attempt:
+    """The last call of a record that has begun, until there is another one.
+
+    From then on nothing counts any more that it comes to (RETRY-9).
+    """
+
+    def __init__(self, entry: Entry, records: Records) -> None:
+        self.entry = entry
+        self._number = entry.attempts
+        self._records = records
+
+    @property
+    def value(self) -> Any:
+        """What the function is called with."""
+        record: Any = self.entry.element
+        return record.value
+
+    @property
+    def is_last(self) -> bool:
+        """Whether its record was not called again since."""
+        return self.entry.attempts == self._number
+
+    def answer(self, supply: Callable[[], Any], at: float) -> None:
+        """Report what gives the results of the call; see `Records.answer`."""
+        if self.is_last:
+            self._records.answer(self.entry, supply, at)
+
+    def fail(self, error: BaseException, at: float, *, besides: bool = False) -> None:
+        """Report an error that the call has raised or given; see `Records.fail`."""
+        if self.is_last:
+            self._records.fail(self.entry, error, at, besides=besides)
 
 
 class Calls(ABC):
@@ -31,7 +64,7 @@ class Calls(ABC):
     """
 
     def __init__(
-        self, function: Any, records: Records, timers: Timers, tasks: Tasks, life: Life
+        self, function: Any, records: Records, timers: Timers, tasks: Tasks, *, life: Life
     ) -> None:
         self._function = function
         self._records = records
@@ -76,28 +109,10 @@ class Calls(ABC):
 
 
 class CoroutineCalls(Calls):
-    """Awaits coroutine functions.
+    """Awaits coroutine functions."""
 
-    Args:
-        function: the user's.
-        records: told what a call comes to.
-        timers: started with each call.
-        tasks: of the operator.
-        life: of the operator.
-        watch: looks after the calls that are cancelled.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        records: Records,
-        timers: Timers,
-        tasks: Tasks,
-        life: Life,
-        *,
-        watch: Watch,
-    ) -> None:
-        super().__init__(function, records, timers, tasks, life)
+    def __init__(self, *wires: Any, watch: Watch, life: Life) -> None:
+        super().__init__(*wires, life=life)
         self._watch = watch
         self._running: dict[Call, None] = {}
         life.when_over(self._cancel_all)

@@ -80,9 +80,6 @@ class Tasks:
     """The tasks of an operator: they end with it, and it ends with any that does not end well.
 
     Each begins in the context that was current when the operator was opened.
-
-    Args:
-        life: of the operator.
     """
 
     def __init__(self, life: Life) -> None:

@@ -26,7 +26,7 @@ class CheckpointLock:
         self._freed = Signal()
         self.is_held = False
         """Whether an emission has begun, and is not over."""
-        self.on_release: Callable[[], object] = _nothing
+        self.on_release: Callable[[], object] = lambda: None
         """Called after what has waited."""
         life.when_over(self._freed.give)
 
@@ -56,7 +56,3 @@ class CheckpointLock:
         self.run(lambda: done.append(step()))
         while not (done or self._life.is_over):
             await self._freed.outlast()
-
-
-def _nothing() -> None:
-    pass

@@ -1,9 +1,7 @@
 """Entering and leaving an operator."""
 
 from collections.abc import AsyncIterable
-from contextlib import AbstractAsyncContextManager, ExitStack
 from contextvars import copy_context
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -12,17 +10,14 @@ from asyncwait.backends.emitter._parts import Parts
 from asyncwait.backends.emitter._results import EmitterResults
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
 from asyncwait.toolkit import (
-    JoinableTasks,
-    SingleEntry,
+    OperatorContext,
     check_arguments,
     close_source,
-    join_errors,
     plain_wait,
-    run_hook,
 )
 
 
-class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
+class EmitterOperator(OperatorContext[EmitterResults]):
     """An operator with an emitter: see `asyncwait.spec.OpenOperator`.
 
     Args:
@@ -44,75 +39,35 @@ class EmitterOperator(AbstractAsyncContextManager[EmitterResults]):
         elements: AsyncIterable[Element],
         restore: Snapshot | None = None,
     ) -> None:
-        self._function = check_arguments(
-            config, fn, elements, restore, "the emitter operator", "retry", "max_held"
-        )
-        self._single_entry = SingleEntry()
+        name = "the emitter operator"
+        super().__init__(check_arguments(config, fn, elements, restore, name, "retry", "max_held"))
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight
 
-    async def __aenter__(self) -> EmitterResults:
-        self._single_entry.enter()
-        with ExitStack() as scopes:
-            # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
-            self._guard = scopes.enter_context(anyio.CancelScope())
-            await self._open()
-            self._scopes = scopes.pop_all()
+    def start(self) -> EmitterResults:
         self._parts = parts = self.parts_class(
-            self._config, self._function.within(copy_context()), self._elements, self._stored
+            self._config, self.function.within(copy_context()), self._elements, self._stored
         )
         self._stored = ()
-        self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
         self._scope = anyio.CancelScope()
-        self._group.start_soon(self._run)
+        self.group.start_soon(self._run)
         return EmitterResults(parts.outlet, parts.checkpoints, parts.statistics)
-
-    async def _open(self) -> None:
-        """Run the function's `open`; if it raises, the source is closed (END-12)."""
-        try:
-            await run_hook(self._function.open)
-        except BaseException as error:
-            self._guard.shield = True
-            join_errors(error, await close_source(self._elements))
-            raise
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Let nothing more out, wait for what cleans up, and close everything (END-3 to END-6).
-
-        Raises:
-            BaseException: it is for the whole program, or cancels the task; or closing raised it,
-                and the body nothing.
-        """
-        self._single_entry.leave()
-        with self._group.scopes(self._scopes):
-            self._parts.life.leave(self._group.misplaced)
-            self._scope.shield = True
-            urgent = await self._group.join()
-            if not self._group.is_elsewhere:
-                self._guard.shield = True
-            await self._parts.reader.close()  # unless its task did
-            trouble = await self._close_function()
-            reason = error if urgent is None else urgent
-            first = join_errors(reason, self._parts.reader.trouble, trouble)
-            if first is not None and first is not error:
-                raise first
 
     async def _run(self) -> None:
         with self._scope:
             await self._parts.run()
 
-    async def _close_function(self) -> Exception | None:
-        try:
-            await run_hook(self._function.close)
-        except Exception as error:
-            return error
-        return None
+    def stop(self, error: RuntimeError | None) -> None:
+        """Let nothing more out; with its life all that it runs ends."""
+        self._parts.life.leave(error)
+        self._scope.shield = True
+
+    async def close_source(self) -> BaseException | None:
+        if not hasattr(self, "_parts"):
+            return await close_source(self._elements)
+        await self._parts.reader.close()
+        return self._parts.reader.trouble
 
 
 def open_with(operator_class: type[EmitterOperator]) -> OpenOperator:

@@ -87,10 +87,10 @@ class Parts:
         life.when_over(self.intake.close)
 
     def _calls(self, function: FunctionParts) -> Calls:
-        wires = (self.records, self.timers, self.tasks, self.life)
+        wires = (self.records, self.timers, self.tasks)
         if function.invoke is None:
-            return CoroutineCalls(function.call, *wires, watch=self.watch)
-        return CallbackCalls(function.invoke, *wires, letters=self.letters)
+            return CoroutineCalls(function.call, *wires, watch=self.watch, life=self.life)
+        return CallbackCalls(function.invoke, *wires, letters=self.letters, life=self.life)
 
     def _start(self, mode: Mode) -> Callable[[Entry], object]:
         """Return what calls the function for a record."""

@@ -55,7 +55,7 @@ class Records:
         """Records decided by their deadlines."""
         self.failures_handled = 0
         """Records for which the failure handler gave results."""
-        self.on_completed: Callable[[Entry], object] = _nothing
+        self.on_completed: Callable[[Entry], object] = lambda _: None
         """Called with each entry that is completed."""
         timers.on_time = self.expire
         timers.on_limit = self.overrun
@@ -188,7 +188,3 @@ class Records:
         self._timers.cancel(entry)
         self._queue.completed(entry)
         self.on_completed(entry)
-
-
-def _nothing(_: Entry) -> None:
-    pass

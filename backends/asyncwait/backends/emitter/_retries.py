@@ -29,7 +29,7 @@ class Retries:
         self._retry = retry
         self._back_offs = None if retry is None else BackOffs(retry)
         self._tasks = tasks
-        self.call_again: Callable[[Entry], object] = _nothing
+        self.call_again: Callable[[Entry], object] = lambda *_: None
         """Called with an entry whose back-off is over; a deadline may have completed it."""
 
     def after(self, entry: Entry, outcome: Outcome) -> float | None:
@@ -72,7 +72,3 @@ class Retries:
         if entry.call is not None:
             await entry.call.left()
         self.call_again(entry)
-
-
-def _nothing(*_: object) -> None:
-    pass

@@ -67,11 +67,11 @@ class Timers:
         self._limits = Line(limit)
         self._sleeps_until = inf
         self._earlier = Signal()
-        self.on_time: Callable[[Entry], object] = _nothing
+        self.on_time: Callable[[Entry], object] = lambda *_: None
         """Called with an entry whose time has come."""
-        self.on_limit: Callable[[Entry, float], object] = _nothing
+        self.on_limit: Callable[[Entry, float], object] = lambda *_: None
         """Called with an entry whose call took too long, and with when that was."""
-        self.before: Callable[[], object] = _nothing
+        self.before: Callable[[], object] = lambda *_: None
         """Called before that: an answer may have come in time, and not have been looked at."""
         life.when_over(self._deadlines.clear)
         life.when_over(self._limits.clear)
@@ -132,7 +132,3 @@ class Timers:
             self.on_time(self._deadlines.take()[0])
         else:
             self.on_limit(*self._limits.take())
-
-
-def _nothing(*_: object) -> None:
-    pass

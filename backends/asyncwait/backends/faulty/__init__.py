@@ -7,21 +7,16 @@ the emitter, never an edit of what comes out of it.
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from asyncwait.backends.faulty._emitter import FAULTY as BUGS_OF_THE_EMITTER
-from asyncwait.backends.faulty._gallery import Faulty, Variation
+from asyncwait.backends.faulty._gallery import FOUND, Faulty, Variation
 from asyncwait.conformance import Backend
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.rules import areas
+from asyncwait.spec.rules import areas, rules
 
-FAULTY: tuple[Faulty, ...] = (
-    *(
-        faulty
-        for area in areas().values()
-        for faulty in import_module(f"asyncwait.backends.faulty._{area.folder}").FAULTY
-    ),
-    *BUGS_OF_THE_EMITTER,
-)
-"""All that break a rule: a module for each area, in the order of the chapters, and one more."""
+for _folder in (*(area.folder for area in areas().values()), "emitter"):
+    import_module(f"asyncwait.backends.faulty._{_folder}")
+
+FAULTY: tuple[Faulty, ...] = tuple(sorted(FOUND, key=lambda each: [*rules()].index(each.rule)))
+"""All that break a rule, in the order of the rules: a module for each area, and one more."""
 
 
 def gallery() -> Mapping[str, Callable[[], Backend]]:

@@ -8,14 +8,13 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import Attempt, Outcome, Output, Raised, StreamTask
 
 
+@breaks("CANCEL-1", is_bound=True)
 class CancelsByAScope(Attempt):
     """Cancels each wait of a call, that of its clean-up too, as a scope of anyio does."""
-
-    is_bound = True
 
     def start(self) -> None:
         if self.operator.function.invoke is not None:
@@ -35,10 +34,9 @@ class _KnowsItsTask(Attempt):
         return await super().invoke()
 
 
+@breaks("CANCEL-1", is_bound=True)
 class InsistsOnItsCancellation(_KnowsItsTask):
     """Cancels a call once more if it has not ended soon."""
-
-    is_bound = True
 
     def cancel(self) -> None:
         super().cancel()
@@ -47,10 +45,9 @@ class InsistsOnItsCancellation(_KnowsItsTask):
             _ = timers.register(timers.now() + 0.002, self.task.cancel)
 
 
+@breaks("CANCEL-2", is_bound=True)
 class CancelsTwiceAtOnce(_KnowsItsTask):
     """Cancels the scope of a call, and to be sure its task as well."""
-
-    is_bound = True
 
     def cancel(self) -> None:
         super().cancel()
@@ -58,10 +55,9 @@ class CancelsTwiceAtOnce(_KnowsItsTask):
             self.task.cancel()
 
 
+@breaks("CANCEL-1", loop="trio", is_bound=True)
 class CancelsOnce(Attempt):
     """Cancels the one wait of a call on trio as well, and lets its clean-up run to its end."""
-
-    is_bound = True
 
     async def invoke(self) -> Outcome:
         with anyio.CancelScope() as scope:
@@ -87,6 +83,22 @@ class _ShieldedOnceCancelled:
                 self._scope.shield = True
 
 
+class _RunsCalls(Output):
+    """Runs what was put off before it waits."""
+
+    task: "CallsInTheConsumersTask"
+
+    async def wait_for_news(self) -> None:
+        put_off = self.task.put_off
+        await (put_off.popleft()() if put_off else super().wait_for_news())
+
+
+@breaks(
+    "CANCEL-2",
+    _RunsCalls,
+    behind="CAP-4",
+    why="nothing is called while the consumer runs another call",
+)
 class CallsInTheConsumersTask(StreamTask):
     """Has the consumer run the calls, one after the other, while it waits."""
 
@@ -101,16 +113,7 @@ class CallsInTheConsumersTask(StreamTask):
         self.output.tell()
 
 
-class _RunsCalls(Output):
-    """Runs what was put off before it waits."""
-
-    task: CallsInTheConsumersTask
-
-    async def wait_for_news(self) -> None:
-        put_off = self.task.put_off
-        await (put_off.popleft()() if put_off else super().wait_for_news())
-
-
+@breaks("CANCEL-3")
 class LimitsCallsByAScope(Attempt):
     """Has a scope round each call, with a deadline somewhat behind that of its record."""
 
@@ -119,18 +122,3 @@ class LimitsCallsByAScope(Attempt):
         with anyio.move_on_after(None if timeout is None else timeout + 1):
             return await super().invoke()
         return outcome
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(CancelsByAScope, rule="CANCEL-1"),
-    Faulty(InsistsOnItsCancellation, rule="CANCEL-1"),
-    Faulty(CancelsOnce, rule="CANCEL-1", loop="trio"),
-    Faulty(
-        CallsInTheConsumersTask,
-        also=(_RunsCalls,),
-        rule="CANCEL-2",
-        consequence_of=("CAP-4", "nothing is called while the consumer runs another call"),
-    ),
-    Faulty(CancelsTwiceAtOnce, rule="CANCEL-2"),
-    Faulty(LimitsCallsByAScope, rule="CANCEL-3"),
-)

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     OrderedQueue,
@@ -16,14 +16,6 @@ from asyncwait.reference import (
 from asyncwait.spec import Element, Record, Stored, WatermarkStatus
 
 
-class FreesTheSlotOnCompletion(StreamTask):
-    """Gives a slot back when the call ends, and piles up results behind a slow head or reader."""
-
-    def is_back_pressured(self) -> bool:
-        undecided = sum(entry.outputs is None for entry in self.queue)
-        return isinstance(self.backlog[0], Stored) and undecided >= self.config.capacity
-
-
 class TellsEachCompletion(ResultHandler):
     """Says that there is more room when a record is decided."""
 
@@ -32,6 +24,16 @@ class TellsEachCompletion(ResultHandler):
         self.operator.queue.on_room()
 
 
+@breaks("CAP-1", TellsEachCompletion)
+class FreesTheSlotOnCompletion(StreamTask):
+    """Gives a slot back when the call ends, and piles up results behind a slow head or reader."""
+
+    def is_back_pressured(self) -> bool:
+        undecided = sum(entry.outputs is None for entry in self.queue)
+        return isinstance(self.backlog[0], Stored) and undecided >= self.config.capacity
+
+
+@breaks("CAP-1")
 class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
     """Takes a record of which one result was taken for gone, and lets silent ones follow it."""
 
@@ -43,6 +45,11 @@ class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
             self.entries.appendleft(begun)
 
 
+@breaks(
+    "CAP-2",
+    behind="REST-4",
+    why="it starts too many calls while restoring, which has a bound of its own",
+)
 class RestoresAllAtOnce(StreamTask):
     """Admits all that was stored without looking for room, and calls the function for it."""
 
@@ -53,6 +60,7 @@ class RestoresAllAtOnce(StreamTask):
         super().restore()
 
 
+@breaks("CAP-3", loop="trio")
 class ReadsAhead(SourceReader):
     """Reads on while an element waits for room, so that nothing ever slows the source down."""
 
@@ -60,6 +68,7 @@ class ReadsAhead(SourceReader):
         self.on_element(element)
 
 
+@breaks("CAP-4")
 class LosesTheSlotsOfTimeouts(ResultHandler):
     """Never gets back the slot of a record that its deadline decided, until none is left."""
 
@@ -69,6 +78,7 @@ class LosesTheSlotsOfTimeouts(ResultHandler):
         super().on_deadline()
 
 
+@breaks("CAP-5")
 class CountsRecordsOnly(StreamTask):
     """Gives watermarks and statuses no slots: any number of them queues up behind one call."""
 
@@ -76,6 +86,7 @@ class CountsRecordsOnly(StreamTask):
         return super().is_back_pressured() and self.queue.records >= self.config.capacity
 
 
+@breaks("CAP-6")
 class TakesMarkersWithoutEnd(StreamTask):
     """Lets any number of markers and snapshots overtake while nobody takes them, and reads on."""
 
@@ -84,6 +95,7 @@ class TakesMarkersWithoutEnd(StreamTask):
             self.source.proceed()
 
 
+@breaks("CAP-7")
 class RemembersAllItHasCalled(AsyncWaitOperator):
     """Keeps a list of all its calls, to tell about them some day."""
 
@@ -94,6 +106,7 @@ class RemembersAllItHasCalled(AsyncWaitOperator):
         super().process_record(record)
 
 
+@breaks("CAP-1")
 class FreesASlotWithEachCompletion(ResultHandler):
     """Gives a slot back with each completion, and so more than one where a record has two."""
 
@@ -103,6 +116,7 @@ class FreesASlotWithEachCompletion(ResultHandler):
         self.operator.queue.on_room()
 
 
+@breaks("CAP-2", behind="KEY-9", why="records that wait for their keys take too much room, too")
 class HasRoomForEachKey(StreamTask):
     """Counts what is in flight for each key, where it means to bound the whole."""
 
@@ -112,6 +126,7 @@ class HasRoomForEachKey(StreamTask):
         return super().is_back_pressured() and keys.count(own) >= self.config.capacity
 
 
+@breaks("CAP-3")
 class ReadsOneMoreAhead(StreamTask):
     """Reads one element ahead of the one that waits for room, into a buffer of one place."""
 
@@ -124,6 +139,7 @@ class ReadsOneMoreAhead(StreamTask):
             self.source.proceed()
 
 
+@breaks("CAP-4")
 class WorksInBatches(StreamTask):
     """Fills up, and then admits nothing until all of that is gone, as gathering calls does."""
 
@@ -134,6 +150,7 @@ class WorksInBatches(StreamTask):
         return isinstance(self.backlog[0], Stored) and self._is_full
 
 
+@breaks("CAP-6")
 class BoundsMarkersAndSnapshotsApart(Output):
     """Counts the markers and the snapshots that nobody has taken each by themselves."""
 
@@ -143,6 +160,7 @@ class BoundsMarkersAndSnapshotsApart(Output):
         return max(kinds.values(), default=0)
 
 
+@breaks("CAP-7")
 class LeavesTimersOfAnsweredCalls(ResultHandler):
     """Lets a timer of a record that has answered run on, and does nothing when it fires."""
 
@@ -150,6 +168,7 @@ class LeavesTimersOfAnsweredCalls(ResultHandler):
         pass
 
 
+@breaks("CAP-7")
 class NotesWhichAreOver(ResultHandler):
     """Keeps no record, and of each one a number by which it knows that it is decided."""
 
@@ -159,40 +178,10 @@ class NotesWhichAreOver(ResultHandler):
         super().decide(results)
 
 
+@breaks("CAP-5")
 class GivesStatusesNoSlot(StreamTask):
     """Lets a status take no slot, as Flink does after 2.3."""
 
     def is_back_pressured(self) -> bool:
         counted = [e for e in self.queue if not isinstance(e.element, WatermarkStatus)]
         return super().is_back_pressured() and len(counted) >= self.config.capacity
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(FreesTheSlotOnCompletion, also=(TellsEachCompletion,), rule="CAP-1"),
-    Faulty(FreesSilentRecordsBehindAHalfReadOne, rule="CAP-1"),
-    Faulty(FreesASlotWithEachCompletion, rule="CAP-1"),
-    Faulty(
-        RestoresAllAtOnce,
-        rule="CAP-2",
-        consequence_of=(
-            "REST-4",
-            "it starts too many calls while restoring, which has a bound of its own",
-        ),
-    ),
-    Faulty(
-        HasRoomForEachKey,
-        rule="CAP-2",
-        consequence_of=("KEY-9", "records that wait for their keys take too much room, too"),
-    ),
-    Faulty(ReadsAhead, rule="CAP-3", loop="trio"),
-    Faulty(ReadsOneMoreAhead, rule="CAP-3"),
-    Faulty(LosesTheSlotsOfTimeouts, rule="CAP-4"),
-    Faulty(WorksInBatches, rule="CAP-4"),
-    Faulty(CountsRecordsOnly, rule="CAP-5"),
-    Faulty(GivesStatusesNoSlot, rule="CAP-5"),
-    Faulty(TakesMarkersWithoutEnd, rule="CAP-6"),
-    Faulty(BoundsMarkersAndSnapshotsApart, rule="CAP-6"),
-    Faulty(RemembersAllItHasCalled, rule="CAP-7"),
-    Faulty(LeavesTimersOfAnsweredCalls, rule="CAP-7"),
-    Faulty(NotesWhichAreOver, rule="CAP-7"),
-)

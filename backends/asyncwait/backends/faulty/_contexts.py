@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -20,6 +20,7 @@ from asyncwait.spec import Element
 from asyncwait.toolkit import run_hook
 
 
+@breaks("CTX-1")
 class CallsInAnEmptyContext(Attempt):
     """Starts each call in a context without anything, as what a thread starts is."""
 
@@ -27,6 +28,7 @@ class CallsInAnEmptyContext(Attempt):
         Context().run(super().start)
 
 
+@breaks("CTX-1")
 class CallsAsItReads(StreamTask):
     """Starts a call where its record was read, and so in the context of the source."""
 
@@ -37,6 +39,7 @@ class CallsAsItReads(StreamTask):
             self.let_read()
 
 
+@breaks("CTX-2")
 class KeepsTheContextOfACall(Attempt):
     """Starts a call in the context in which the last one has ended, as a task for all does."""
 
@@ -50,6 +53,7 @@ class KeepsTheContextOfACall(Attempt):
             self.operator.last_context = copy_context()  # type: ignore[attr-defined]
 
 
+@breaks("CTX-3")
 class AsksInItsOwnContext(AsyncWaitOperator):
     """Runs handlers, predicates and callbacks in its own task, and not in copies of its context."""
 
@@ -57,6 +61,11 @@ class AsksInItsOwnContext(AsyncWaitOperator):
         await run_hook(self.function.open)
 
 
+@breaks(
+    "CTX-4",
+    behind="CTX-1",
+    why="what the source sets in the consumer's context is seen by the calls",
+)
 class LooksAtItsSourceFirst(ResultStream):
     """Asks for the first element on entering, in the task of its consumer."""
 
@@ -74,6 +83,7 @@ class LooksAtItsSourceFirst(ResultStream):
         return await super().__aenter__()
 
 
+@breaks("CTX-5")
 class AsksItsSourceInTasks(SourceReader):
     """Asks for each element in a task of its own."""
 
@@ -94,20 +104,3 @@ class AsksItsSourceInTasks(SourceReader):
                     group.start_soon(ask)
                 if given[-1] is not None:
                     yield given[-1]
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(CallsInAnEmptyContext, rule="CTX-1"),
-    Faulty(CallsAsItReads, rule="CTX-1"),
-    Faulty(KeepsTheContextOfACall, rule="CTX-2"),
-    Faulty(AsksInItsOwnContext, rule="CTX-3"),
-    Faulty(
-        LooksAtItsSourceFirst,
-        rule="CTX-4",
-        consequence_of=(
-            "CTX-1",
-            "what the source sets in the consumer's context is seen by the calls",
-        ),
-    ),
-    Faulty(AsksItsSourceInTasks, rule="CTX-5"),
-)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import Parts, ResultHandler, ResultStream, StreamTask
 from asyncwait.spec import Element, OperatorConfig, Record
 
@@ -22,6 +22,7 @@ class _CopiesInItsOwnWay(ResultStream):
         super().__init__(parts, config, *others)
 
 
+@breaks("COPY-1")
 class GivesWhatItHasRead(_CopiesInItsOwnWay):
     """Knows no copies, whatever it was told."""
 
@@ -29,6 +30,7 @@ class GivesWhatItHasRead(_CopiesInItsOwnWay):
         return lambda value: value
 
 
+@breaks("COPY-1")
 class CopiesEachRecordOnce(_CopiesInItsOwnWay):
     """Gives each attempt what the one before has left of the copy."""
 
@@ -37,6 +39,7 @@ class CopiesEachRecordOnce(_CopiesInItsOwnWay):
         return lambda value: copies.get(id(value)) or copies.setdefault(id(value), copy(value))
 
 
+@breaks("COPY-2", behind="COPY-1", why="the first call is given the value itself")
 class CopiesFromTheSecondCallOn(_CopiesInItsOwnWay):
     """Gives the first call what was read, as nobody has changed that yet."""
 
@@ -47,6 +50,7 @@ class CopiesFromTheSecondCallOn(_CopiesInItsOwnWay):
         )
 
 
+@breaks("COPY-3")
 class CopiesForCallsAlone(ResultStream):
     """Gives handlers what was read."""
 
@@ -56,6 +60,7 @@ class CopiesForCallsAlone(ResultStream):
         self.function = replace(self.function, **handlers)
 
 
+@breaks("COPY-4")
 class CopiesToSeeWhetherItCan(StreamTask):
     """Copies each value when it admits the record, where nobody expects that to fail."""
 
@@ -65,6 +70,7 @@ class CopiesToSeeWhetherItCan(StreamTask):
         super().process(element)
 
 
+@breaks("COPY-4", behind="COPY-1", why="the call is given the value itself")
 class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
     """Gives a call what was read if there is no copy to be had."""
 
@@ -78,6 +84,7 @@ class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
         return if_possible
 
 
+@breaks("COPY-1")
 class CallsAgainWithTheLastCopy(_CopiesInItsOwnWay):
     """Gives an attempt the copy of the one before, if there is none to be had for it."""
 
@@ -90,6 +97,7 @@ class CallsAgainWithTheLastCopy(_CopiesInItsOwnWay):
         return if_possible
 
 
+@breaks("COPY-4")
 class CopiesWhenItsBackOffEnds(ResultHandler):
     """Copies the value where a back-off ends, and so outside of the call."""
 
@@ -97,23 +105,3 @@ class CopiesWhenItsBackOffEnds(ResultHandler):
         if self.attempts and self.operator.config.copy is not None:
             self.operator.config.copy(self.record.value)
         super().start()
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(GivesWhatItHasRead, rule="COPY-1"),
-    Faulty(CopiesEachRecordOnce, rule="COPY-1"),
-    Faulty(
-        CopiesFromTheSecondCallOn,
-        rule="COPY-2",
-        consequence_of=("COPY-1", "the first call is given the value itself"),
-    ),
-    Faulty(CallsAgainWithTheLastCopy, rule="COPY-1"),
-    Faulty(CopiesForCallsAlone, rule="COPY-3"),
-    Faulty(CopiesToSeeWhetherItCan, rule="COPY-4"),
-    Faulty(CopiesWhenItsBackOffEnds, rule="COPY-4"),
-    Faulty(
-        CallsWithWhatItCanNotCopy,
-        rule="COPY-4",
-        consequence_of=("COPY-1", "the call is given the value itself"),
-    ),
-)

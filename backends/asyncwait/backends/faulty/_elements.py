@@ -5,26 +5,19 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import AsyncWaitOperator, Entry, Outcome, Output, ResultHandler, StreamTask
 from asyncwait.spec import Element, LatencyMarker, Record, Stored
 
 
-class HasOneOutputObject(AsyncWaitOperator):
-    """Has one object that all results are filled into."""
-
-    timestamp: int | None = None
-
-
+@breaks("ELEM-1")
 class KeepsTheLastTimestamp(ResultHandler):
     """Fills one output object again and again: without a timestamp a result keeps the last one."""
 
-    operator: HasOneOutputObject  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def output_of(self, result: Any) -> Record:
         if self.record.timestamp is not None:
-            self.operator.timestamp = self.record.timestamp
-        return Record(result, self.operator.timestamp, self.record.key)
+            vars(self.operator)["timestamp"] = self.record.timestamp
+        return Record(result, vars(self.operator).get("timestamp"), self.record.key)
 
 
 class HasOneCurrentKey(AsyncWaitOperator):
@@ -37,6 +30,7 @@ class HasOneCurrentKey(AsyncWaitOperator):
         self.key = getattr(entry.element, "key", self.key)
 
 
+@breaks("ELEM-2", HasOneCurrentKey)
 class KnowsOneCurrentKey(ResultHandler):
     """Gives results the current key, which is that of the record admitted last."""
 
@@ -46,6 +40,7 @@ class KnowsOneCurrentKey(ResultHandler):
         return Record(result, self.record.timestamp, self.operator.key)
 
 
+@breaks("ELEM-3", behind="TIME-6", why="what it invents are late results, and nothing else")
 class EmitsLateResults(ResultHandler):
     """Emits what a call gave after something else had decided its record."""
 
@@ -57,6 +52,7 @@ class EmitsLateResults(ResultHandler):
             self.operator.output.put_ahead(self.output_of(result))
 
 
+@breaks("ELEM-4")
 class RepeatsItselfAfterAWait(Output):
     """Takes a wait that was given up for the loss of its last element, and hands that out again."""
 
@@ -75,6 +71,7 @@ class RepeatsItselfAfterAWait(Output):
         return self._last
 
 
+@breaks("ELEM-3")
 class PutsOutPlainValues(Output):
     """Puts out the results as the function gave them, and not as records of the stream."""
 
@@ -83,6 +80,7 @@ class PutsOutPlainValues(Output):
         return element.value if isinstance(element, Record) else element
 
 
+@breaks("ELEM-5")
 class LetsMarkersBetweenResults(Output):
     """Lets a latency marker overtake even the rest of a record that was handed out in part."""
 
@@ -92,6 +90,7 @@ class LetsMarkersBetweenResults(Output):
         return super().take()
 
 
+@breaks("ELEM-6", loop="trio")
 class QueuesMarkers(StreamTask):
     """Lets a latency marker wait until nothing is in flight, so that it measures the calls."""
 
@@ -100,6 +99,7 @@ class QueuesMarkers(StreamTask):
         return len(self.queue) > 0 if is_marker else super().is_back_pressured()
 
 
+@breaks("ELEM-7", behind="ELEM-6", why="a marker that is lost does not come at once")
 class MergesEqualMarkers(AsyncWaitOperator):
     """Takes a latency marker that equals the last one for the same."""
 
@@ -111,6 +111,7 @@ class MergesEqualMarkers(AsyncWaitOperator):
             super().process_marker(marker)
 
 
+@breaks("ELEM-8")
 class CopiesWhatItIsGiven(AsyncWaitOperator):
     """Copies each value before it calls the function, so that nobody can change it: OB-1."""
 
@@ -119,6 +120,7 @@ class CopiesWhatItIsGiven(AsyncWaitOperator):
         super().process_record(Record(copied, record.timestamp, record.key))
 
 
+@breaks("ELEM-1")
 class TakesTimeZeroForNone(ResultHandler):
     """Asks whether a timestamp is truthy where it means to ask whether there is one."""
 
@@ -126,6 +128,7 @@ class TakesTimeZeroForNone(ResultHandler):
         return Record(result, self.record.timestamp or None, self.record.key)
 
 
+@breaks("ELEM-1")
 class CountsTimeInSeconds(ResultHandler):
     """Keeps timestamps as seconds in a float, in which large ones lose their last digits."""
 
@@ -135,6 +138,7 @@ class CountsTimeInSeconds(ResultHandler):
         return Record(result, None if seconds is None else round(seconds * 1000), self.record.key)
 
 
+@breaks("ELEM-2")
 class TakesAnEmptyKeyForNone(ResultHandler):
     """Gives results a key only if it is truthy: an empty text is one, too."""
 
@@ -142,6 +146,7 @@ class TakesAnEmptyKeyForNone(ResultHandler):
         return Record(result, self.record.timestamp, self.record.key or None)
 
 
+@breaks("ELEM-5")
 class StacksResults(ResultHandler):
     """Takes the results of a record off their end, as a list gives them cheaply."""
 
@@ -149,6 +154,7 @@ class StacksResults(ResultHandler):
         super().decide(results[::-1])
 
 
+@breaks("ELEM-6")
 class WakesNobodyForAMarker(Output):
     """Puts a latency marker ahead and tells nobody: it comes out with what is finished next."""
 
@@ -159,6 +165,7 @@ class WakesNobodyForAMarker(Output):
             super().put_ahead(element)
 
 
+@breaks("ELEM-7")
 class EndsWhenItsQueueIsEmpty(Output):
     """Ends when nothing is in the queue, and loses what overtook it and was not taken."""
 
@@ -168,6 +175,7 @@ class EndsWhenItsQueueIsEmpty(Output):
         return super().take()
 
 
+@breaks("ELEM-8")
 class StoresCopies(StreamTask):
     """Copies what it stores, lest a value change between the snapshot and its way to the disk."""
 
@@ -175,37 +183,9 @@ class StoresCopies(StreamTask):
         return copy.deepcopy(super().in_flight_elements())
 
 
+@breaks("ELEM-3")
 class StoresItsRecordsInAList(StreamTask):
     """Puts a list into its snapshots, which whoever has one can change."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return [*super().in_flight_elements()]  # type: ignore[return-value]
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(KeepsTheLastTimestamp, also=(HasOneOutputObject,), rule="ELEM-1"),
-    Faulty(TakesTimeZeroForNone, rule="ELEM-1"),
-    Faulty(CountsTimeInSeconds, rule="ELEM-1"),
-    Faulty(KnowsOneCurrentKey, also=(HasOneCurrentKey,), rule="ELEM-2"),
-    Faulty(TakesAnEmptyKeyForNone, rule="ELEM-2"),
-    Faulty(
-        EmitsLateResults,
-        rule="ELEM-3",
-        consequence_of=("TIME-6", "what it invents are late results, and nothing else"),
-    ),
-    Faulty(PutsOutPlainValues, rule="ELEM-3"),
-    Faulty(StoresItsRecordsInAList, rule="ELEM-3"),
-    Faulty(RepeatsItselfAfterAWait, rule="ELEM-4"),
-    Faulty(LetsMarkersBetweenResults, rule="ELEM-5"),
-    Faulty(StacksResults, rule="ELEM-5"),
-    Faulty(QueuesMarkers, rule="ELEM-6", loop="trio"),
-    Faulty(WakesNobodyForAMarker, rule="ELEM-6"),
-    Faulty(
-        MergesEqualMarkers,
-        rule="ELEM-7",
-        consequence_of=("ELEM-6", "a marker that is lost does not come at once"),
-    ),
-    Faulty(EndsWhenItsQueueIsEmpty, rule="ELEM-7"),
-    Faulty(CopiesWhatItIsGiven, rule="ELEM-8"),
-    Faulty(StoresCopies, rule="ELEM-8"),
-)

@@ -15,10 +15,11 @@ from asyncwait.backends.emitter import (
     Timers,
     UnorderedQueue,
 )
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.spec import Stored, WatermarkStatus
 
 
+@breaks("END-8")
 class WaitsForRoomUnderTheLock(Intake):
     """Holds the lock while it waits for room, and the emission that would make room needs it."""
 
@@ -31,6 +32,7 @@ class WaitsForRoomUnderTheLock(Intake):
             lock.release()
 
 
+@breaks("END-8")
 class RestoresBeforeItEmits(Intake):
     """Lets nothing out before all is restored, for which a full queue has no room: FLINK-7949."""
 
@@ -41,6 +43,7 @@ class RestoresBeforeItEmits(Intake):
         lock.release()
 
 
+@breaks("SNAP-2")
 class ForgetsTheElementOutsideTheQueue(Checkpoints):
     """Stores the queue, and not the element that waits in front of it (SN-7): FLINK-13063."""
 
@@ -48,6 +51,7 @@ class ForgetsTheElementOutsideTheQueue(Checkpoints):
         return self._queue.values()
 
 
+@breaks("SNAP-2", behind="CAP-1", why="what is nowhere frees its slot before it has come out")
 class RemovesBeforeItEmits(Emitter):
     """Polls where it should peek, and what waits for the consumer is nowhere: FLINK-5638."""
 
@@ -62,6 +66,7 @@ class RemovesBeforeItEmits(Emitter):
         return True
 
 
+@breaks("SNAP-3")
 class TakesSnapshotsWithoutTheLock(CheckpointLock):
     """Lets a snapshot into an emission: it holds the record whose first results are out."""
 
@@ -69,6 +74,7 @@ class TakesSnapshotsWithoutTheLock(CheckpointLock):
         step()
 
 
+@breaks("SNAP-4")
 class StoresCompletedRecordsFirst(UnorderedQueue):
     """Stores what is completed in the first set ahead of what is not, as Flink does: SN-3."""
 
@@ -77,6 +83,9 @@ class StoresCompletedRecordsFirst(UnorderedQueue):
         return tuple(entry.element for entry in (*self._completed, *rest))
 
 
+@breaks(
+    "FAIL-2", behind="RETRY-1", why="a failure that nobody is woken by leaves a record that waits"
+)
 class FailsWithTheNextAnswer(Records):
     """Notes that a call has raised, and wakes nobody, so that the next answer tells: FLINK-6435."""
 
@@ -92,6 +101,7 @@ class FailsWithTheNextAnswer(Records):
         super().answer(entry, supply, at)
 
 
+@breaks("RES-3")
 class TakesNoneForAnEmptyCollection(Records):
     """Completes a record with nothing if its call gives None, as the emitter's design did: CO-7."""
 
@@ -99,6 +109,7 @@ class TakesNoneForAnEmptyCollection(Records):
         return super().collect(record, lambda: () if (given := supply()) is None else given)
 
 
+@breaks("TIME-10")
 class FiresForCompletedRecords(Timers):
     """Leaves the timers of completed records running, and late ones fail or ask: FLINK-5652."""
 
@@ -106,6 +117,7 @@ class FiresForCompletedRecords(Timers):
         pass
 
 
+@breaks("END-1")
 class EndsWithItsReader(Reader):
     """Ends the output with the input, and what is in flight has no way out: FLINK-13491."""
 
@@ -114,6 +126,7 @@ class EndsWithItsReader(Reader):
         self._queue.close()
 
 
+@breaks("WM-5")
 class LetsStatusesPassTheQueue(Intake):
     """Hands a status out as it comes, ahead of the watermarks and records that are queued: LM-2."""
 
@@ -125,6 +138,7 @@ class LetsStatusesPassTheQueue(Intake):
             await super().process(element)
 
 
+@breaks("SNAP-4")
 class StoresTheRunningRecordFirst(KeyOrderedQueue):
     """Stores the record of a key that runs ahead of those that are finished and held (KO-12)."""
 
@@ -133,27 +147,3 @@ class StoresTheRunningRecordFirst(KeyOrderedQueue):
         running = [entry for entry in entries if entry.is_called]
         others = [entry for entry in entries if not entry.is_called]
         return tuple(entry.element for entry in (*running, *others))
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(WaitsForRoomUnderTheLock, rule="END-8"),
-    Faulty(RestoresBeforeItEmits, rule="END-8"),
-    Faulty(ForgetsTheElementOutsideTheQueue, rule="SNAP-2"),
-    Faulty(
-        RemovesBeforeItEmits,
-        rule="SNAP-2",
-        consequence_of=("CAP-1", "what is nowhere frees its slot before it has come out"),
-    ),
-    Faulty(TakesSnapshotsWithoutTheLock, rule="SNAP-3"),
-    Faulty(StoresCompletedRecordsFirst, rule="SNAP-4"),
-    Faulty(StoresTheRunningRecordFirst, rule="SNAP-4"),
-    Faulty(
-        FailsWithTheNextAnswer,
-        rule="FAIL-2",
-        consequence_of=("RETRY-1", "a failure that nobody is woken by leaves a record that waits"),
-    ),
-    Faulty(TakesNoneForAnEmptyCollection, rule="RES-3"),
-    Faulty(FiresForCompletedRecords, rule="TIME-10"),
-    Faulty(EndsWithItsReader, rule="END-1"),
-    Faulty(LetsStatusesPassTheQueue, rule="WM-5"),
-)

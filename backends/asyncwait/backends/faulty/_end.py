@@ -7,13 +7,12 @@ import time
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -40,6 +39,7 @@ from asyncwait.spec import (
 from asyncwait.toolkit import close_source
 
 
+@breaks("END-1")
 class EndsWithCallsInFlight(StreamTask):
     """Ends its output when the input ends, although calls are still running: FLINK-13491."""
 
@@ -47,6 +47,7 @@ class EndsWithCallsInFlight(StreamTask):
         return True
 
 
+@breaks("END-2")
 class EndsWithoutWakingTheConsumer(Output):
     """Ends, and does not tell a consumer that is waiting already."""
 
@@ -74,17 +75,14 @@ def _start_beside(
     return scope
 
 
+@breaks("END-3")
 class LeavesWithoutWaiting(StreamTask):
     """Runs calls as tasks of the loop, cancels them, and does not wait for them."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.loose: list[anyio.CancelScope] = []
-        self.operator.spawn = self.start_loosely
-
-    def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
-        """Start a task of the loop."""
-        self.loose.append(_start_beside(function, *args))
+        self.operator.spawn = lambda *run: self.loose.append(_start_beside(*run))
 
     def stop(self) -> None:
         super().stop()
@@ -92,15 +90,15 @@ class LeavesWithoutWaiting(StreamTask):
             scope.cancel()
 
 
+@breaks("END-4", is_bound=True)
 class LeavesTimersBehind(TimerService):
     """Forgets its timers when it is left, and the loop keeps them, much like FLINK-5652."""
-
-    is_bound = True
 
     def close(self) -> None:
         pass
 
 
+@breaks("END-5")
 class LeavesTheSourceOpen(SourceReader):
     """Leaves the source as it is, for the garbage collector to find."""
 
@@ -108,21 +106,17 @@ class LeavesTheSourceOpen(SourceReader):
         pass
 
 
+@breaks("END-6")
 class ClosesBeforeCallsHaveEnded(ResultStream):
     """Runs `close` first, and cancels the calls that use what it closes then."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         self.trouble = await self.task.operator.close()
-        await super().__aexit__(kind, error, traceback)
+        await super().__aexit__(*raised)
 
     async def close(self) -> Exception | None:
         self.guard.shield = True
-        await self.task.source.close()
+        self.source_trouble = await self.close_source()
         return self.trouble
 
 
@@ -133,6 +127,7 @@ class _LeavesOpeningToOthers(AsyncWaitOperator):
         pass
 
 
+@breaks("END-6", _LeavesOpeningToOthers)
 class OpensWithTheFirstCall(Attempt):
     """Runs `open` when there is something to call, and `close` in any case."""
 
@@ -142,6 +137,7 @@ class OpensWithTheFirstCall(Attempt):
         return await super().invoke()
 
 
+@breaks("END-7")
 class EndsOnceOnly(Output):
     """Tells its end once; after that, reading is an error, as with a stream that was closed."""
 
@@ -151,6 +147,7 @@ class EndsOnceOnly(Output):
         super().raise_end()
 
 
+@breaks("END-7")
 class EndsThreeTimes(Output):
     """Has an end for the consumer, and two in reserve; who asks once more waits for ever."""
 
@@ -166,6 +163,7 @@ class EndsThreeTimes(Output):
         super().raise_end()
 
 
+@breaks("END-7")
 class GivesItsLastElementAgain(Output):
     """Gives what came last to whoever asks three times more behind the end."""
 
@@ -180,6 +178,7 @@ class GivesItsLastElementAgain(Output):
         return self.last
 
 
+@breaks("END-1", behind="RES-1", why="results that are never read are missed record by record")
 class EndsWithALoopThatIsLeft(Output):
     """Is over when a second loop over it begins, as an async generator is."""
 
@@ -192,6 +191,7 @@ class EndsWithALoopThatIsLeft(Output):
         return self
 
 
+@breaks("END-8", behind="END-2", why="a stream that hangs misses its end first")
 class FreesSlotsInSilence(StreamTask):
     """Frees a slot, and does not tell whoever waits for that, be it a record or the end."""
 
@@ -200,6 +200,7 @@ class FreesSlotsInSilence(StreamTask):
         self.queue.on_room = lambda: None
 
 
+@breaks("END-8", blocks=True)
 class SpinsWhileThereIsNoRoom(StreamTask):
     """Waits for room in a busy loop, which lets no mail run that would make room."""
 
@@ -209,6 +210,7 @@ class SpinsWhileThereIsNoRoom(StreamTask):
         super().process_input(controller)
 
 
+@breaks("END-8", blocks=True)
 class BlocksWhileThereIsNoRoom(StreamTask):
     """Waits for room as threads do, and what would make room stands still meanwhile."""
 
@@ -218,6 +220,7 @@ class BlocksWhileThereIsNoRoom(StreamTask):
         super().process_input(controller)
 
 
+@breaks("END-9")
 class GivesElementsToGivenUpWaits(Output):
     """Gives the next element to a wait that was given up, and loses it, much like FLINK-5638."""
 
@@ -234,21 +237,18 @@ class GivesElementsToGivenUpWaits(Output):
         return super().take()
 
 
+@breaks("END-10", behind="END-3", why="what goes on after leaving is not cancelled then")
 class ReadsOnAfterLeaving(ResultStream):
     """Reads on for a second after leaving, so that calls can finish; new ones begin, too."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         with anyio.move_on_after(1, shield=True), suppress(StopAsyncIteration, Exception):
             while True:
                 await anext(self.task.output)
-        await super().__aexit__(kind, error, traceback)
+        await super().__aexit__(*raised)
 
 
+@breaks("END-11")
 class LeavesWhenTheSourceSpeaks(SourceReader):
     """Reads shielded, so that no element is lost, and notices only then that it was left."""
 
@@ -258,6 +258,7 @@ class LeavesWhenTheSourceSpeaks(SourceReader):
         raise AssertionError("a shield swallows nothing")
 
 
+@breaks("END-12")
 class CallsAlthoughOpenFailed(AsyncWaitOperator):
     """Goes on without `open`, which may not have been important."""
 
@@ -266,15 +267,17 @@ class CallsAlthoughOpenFailed(AsyncWaitOperator):
             await super().open()
 
 
+@breaks("END-13")
 class SwallowsErrorsOfClosing(ResultStream):
     """Closes in silence: all results are out, what can there be to say."""
 
     async def close(self) -> Exception | None:
         await super().close()
-        self.task.source.trouble = None
+        self.source_trouble = None
         return None
 
 
+@breaks("END-14")
 class LetsTwoTasksWait(Output):
     """Lets a second task wait for the next element; the first is not woken any more."""
 
@@ -283,6 +286,7 @@ class LetsTwoTasksWait(Output):
         return await super().__anext__()
 
 
+@breaks("END-15", behind="ORD-5", why="calls for another operator's records are calls for nothing")
 class SharesItsBacklog(StreamTask):
     """Keeps what waits for room in a queue of its class, one for all operators."""
 
@@ -293,6 +297,7 @@ class SharesItsBacklog(StreamTask):
         self.backlog = self._shared
 
 
+@breaks("END-16", behind="CTX-5", why="another task has another context")
 class ClosesTheSourceFromOutside(SourceReader):
     """Leaves the closing of the source to the task that leaves the operator."""
 
@@ -300,6 +305,7 @@ class ClosesTheSourceFromOutside(SourceReader):
         self.on_end(End(await self.read_all()))
 
 
+@breaks("END-17")
 class PollsItsSource(SourceReader):
     """Reads with a limit of a tenth of a second, again and again."""
 
@@ -313,20 +319,17 @@ class PollsItsSource(SourceReader):
                     return None
 
 
+@breaks("END-18")
 class TellsItsTasksWhatTheBodyRaised(ResultStream):
     """Leaves its task group as if it were the body, and so wraps what that raised in a group."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
         await super().__aexit__(kind, error, traceback)
         if isinstance(error, Exception):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
+@breaks("END-19")
 class ChecksNothing(ResultStream):
     """Takes whatever it is opened with, and sees what comes of it."""
 
@@ -343,6 +346,7 @@ async def _nothing() -> AsyncIterator[Element]:
     yield
 
 
+@breaks("END-5")
 class ClosesItsSourceTwice(SourceReader):
     """Closes its source where it has read it, and to be sure again where it leaves."""
 
@@ -351,22 +355,17 @@ class ClosesItsSourceTwice(SourceReader):
         await close_source(self.elements)
 
 
+@breaks("END-20", is_bound=True)  # on trio what is swallowed comes again in the next wait
 class KeepsCancellationsToItself(ResultStream):
     """Leaves in good order when it is cancelled, and lets its consumer go on behind it."""
 
-    is_bound = True  # on trio what is swallowed comes again in the next wait
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> Any:
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Any:
         with suppress(asyncio.CancelledError):
             await super().__aexit__(kind, error, traceback)
         return isinstance(error, asyncio.CancelledError)
 
 
+@breaks("END-11", loop="trio")
 class ForgetsShieldedConsumers(Output):
     """Wakes nobody up when it is cancelled from outside: whoever reads is cancelled as well."""
 
@@ -374,6 +373,7 @@ class ForgetsShieldedConsumers(Output):
         pass
 
 
+@breaks("END-6")
 class StopsClosingWhenCancelled(ResultStream):
     """Closes nothing any more if it is cancelled while it waits for calls to clean up."""
 
@@ -382,6 +382,7 @@ class StopsClosingWhenCancelled(ResultStream):
         return None if task is not None and task.cancelling() else await super().close()
 
 
+@breaks("END-1", behind="END-17", why="to end it cancels the read that it waits for")
 class TakesSilenceForTheEnd(StreamTask):
     """Ends when its source has given nothing for a second."""
 
@@ -399,6 +400,9 @@ class TakesSilenceForTheEnd(StreamTask):
             self.on_end(End())
 
 
+@breaks(
+    "END-1", behind="WM-1", why="a record that was dropped is undecided when its watermark comes"
+)
 class DropsLateRecords(AsyncWaitOperator):
     """Drops a record that is late by its watermark, as windows do, and ends without it."""
 
@@ -413,6 +417,7 @@ class DropsLateRecords(AsyncWaitOperator):
             super().process_record(record)
 
 
+@breaks("END-4")
 class KeepsAHeartbeat(StreamTask):
     """Has a task beside its group, which it ends when the stream has ended well."""
 
@@ -425,6 +430,7 @@ class KeepsAHeartbeat(StreamTask):
         super().finish()
 
 
+@breaks("END-5")
 class ClosesTheSourceUnshielded(SourceReader):
     """Closes the source in a task that is cancelled, where the first await in there ends it."""
 
@@ -435,6 +441,7 @@ class ClosesTheSourceUnshielded(SourceReader):
             await self.close()
 
 
+@breaks("END-6", _LeavesOpeningToOthers)
 class OpensInTheBackground(StreamTask):
     """Runs `open` beside the first calls, to lose no time."""
 
@@ -443,16 +450,16 @@ class OpensInTheBackground(StreamTask):
         super().restore()
 
 
+@breaks("END-6")
 class SkipsCloseIfTheSourceMakesTrouble(ResultStream):
     """Closes the source and then the function, unless the first of the two has raised."""
 
     async def close(self) -> Exception | None:
-        await self.task.source.close()
-        if self.task.source.trouble is not None:
-            return None
-        return await super().close()
+        self.source_trouble = await self.close_source()
+        return await super().close() if self.source_trouble is None else None
 
 
+@breaks("END-9")
 class EndsWithAWaitThatIsGivenUp(Output):
     """Gives elements as an async generator does, which is over when a wait for it is cancelled."""
 
@@ -464,10 +471,9 @@ class EndsWithAWaitThatIsGivenUp(Output):
             raise
 
 
+@breaks("END-9", is_bound=True)
 class LosesInTheInstant(Output):
     """Takes an element for a wait that was woken, although it was cancelled in that instant."""
-
-    is_bound = True
 
     async def wait_for_news(self) -> None:
         self.news = news = anyio.Event()
@@ -481,6 +487,7 @@ class LosesInTheInstant(Output):
             self.news = None
 
 
+@breaks("END-9")
 class LosesAfterItWasWoken(Output):
     """Lets others run before it hands over what it has taken, and can be cancelled there."""
 
@@ -490,6 +497,7 @@ class LosesAfterItWasWoken(Output):
         return element
 
 
+@breaks("END-11")
 class SleepsBeforeItCloses(ResultStream):
     """Sleeps for a quarter of a second on leaving, so that connections have time to close."""
 
@@ -499,6 +507,7 @@ class SleepsBeforeItCloses(ResultStream):
         return await super().close()
 
 
+@breaks("END-12")
 class ClosesWhatItHasBegunToRead(SourceReader):
     """Leaves a source as it is of which it has read nothing: no generator has begun then."""
 
@@ -507,6 +516,7 @@ class ClosesWhatItHasBegunToRead(SourceReader):
             await super().close()
 
 
+@breaks("END-14")
 class QueuesItsReaders(Output):
     """Lets a second task wait with a lock until the first has got its element."""
 
@@ -519,10 +529,9 @@ class QueuesItsReaders(Output):
             return await super().__anext__()
 
 
+@breaks("END-16", is_bound=True, behind="CTX-5", why="another task has another context")
 class ReadsEachElementInATask(SourceReader):
     """Starts a task for each read of the source."""
-
-    is_bound = True
 
     async def read_all(self) -> BaseException | None:
         self.iterator = iterator = aiter(self.elements)
@@ -548,6 +557,7 @@ class _KeepsItsDeadline(ResultHandler):
         self.operator.queue.on_room()
 
 
+@breaks("END-2", _KeepsItsDeadline)
 class EndsWithItsLastTimer(StreamTask):
     """Waits at the end for all its timers, as for tasks that sleep until their deadlines."""
 
@@ -555,10 +565,9 @@ class EndsWithItsLastTimer(StreamTask):
         return super().is_drained() and len(self.timers) == 0
 
 
+@breaks("END-20", loop="trio", is_bound=True)  # on asyncio it knows of it too late
 class TellsTheCancelled(Output):
     """Tells a consumer that is cancelled along with it so, by an error of its own."""
-
-    is_bound = True  # on asyncio it knows of it too late
 
     async def wait_for_news(self) -> None:
         try:
@@ -571,6 +580,7 @@ class TellsTheCancelled(Output):
             raise
 
 
+@breaks("END-8")
 class GivesUpInABackOff(ResultHandler):
     """Decides nothing at a deadline in a back-off if nobody has results, and waits for ever."""
 
@@ -581,15 +591,7 @@ class GivesUpInABackOff(ResultHandler):
             super().decide_despite(failure)
 
 
-async def _run_until(
-    end: anyio.Event, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any
-) -> None:
-    try:
-        await function(*args)
-    finally:
-        end.set()
-
-
+@breaks("END-3", behind="TIME-9", why="a call of a task of its own may begin after the failure")
 class WaitsAMinuteForCleanUp(StreamTask):
     """Waits for calls that clean up, but for a minute at most."""
 
@@ -600,8 +602,15 @@ class WaitsAMinuteForCleanUp(StreamTask):
 
     def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """Start a task of the loop."""
-        self.ends = [*(end for end in self.ends if not end.is_set()), anyio.Event()]
-        _start_beside(_run_until, self.ends[-1], function, *args)
+        self.ends.append(end := anyio.Event())
+
+        async def run() -> None:
+            try:
+                await function(*args)
+            finally:
+                end.set()
+
+        _start_beside(run)
 
     async def run(self) -> None:
         try:
@@ -610,89 +619,3 @@ class WaitsAMinuteForCleanUp(StreamTask):
             with anyio.move_on_after(60, shield=True):
                 for end in self.ends:
                     await end.wait()
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(EndsWithCallsInFlight, rule="END-1"),
-    Faulty(
-        TakesSilenceForTheEnd,
-        rule="END-1",
-        consequence_of=("END-17", "to end it cancels the read that it waits for"),
-    ),
-    Faulty(
-        DropsLateRecords,
-        rule="END-1",
-        consequence_of=("WM-1", "a record that was dropped is undecided when its watermark comes"),
-    ),
-    Faulty(EndsWithoutWakingTheConsumer, rule="END-2"),
-    Faulty(EndsWithItsLastTimer, also=(_KeepsItsDeadline,), rule="END-2"),
-    Faulty(LeavesWithoutWaiting, rule="END-3"),
-    Faulty(LeavesTimersBehind, rule="END-4"),
-    Faulty(KeepsAHeartbeat, rule="END-4"),
-    Faulty(LeavesTheSourceOpen, rule="END-5"),
-    Faulty(ClosesTheSourceUnshielded, rule="END-5"),
-    Faulty(ClosesItsSourceTwice, rule="END-5"),
-    Faulty(ClosesBeforeCallsHaveEnded, rule="END-6"),
-    Faulty(OpensWithTheFirstCall, also=(_LeavesOpeningToOthers,), rule="END-6"),
-    Faulty(OpensInTheBackground, also=(_LeavesOpeningToOthers,), rule="END-6"),
-    Faulty(SkipsCloseIfTheSourceMakesTrouble, rule="END-6"),
-    Faulty(StopsClosingWhenCancelled, rule="END-6"),
-    Faulty(
-        EndsWithALoopThatIsLeft,
-        rule="END-1",
-        consequence_of=("RES-1", "results that are never read are missed record by record"),
-    ),
-    Faulty(EndsOnceOnly, rule="END-7"),
-    Faulty(GivesItsLastElementAgain, rule="END-7"),
-    Faulty(EndsThreeTimes, rule="END-7"),
-    Faulty(
-        FreesSlotsInSilence,
-        rule="END-8",
-        consequence_of=("END-2", "a stream that hangs misses its end first"),
-    ),
-    Faulty(SpinsWhileThereIsNoRoom, rule="END-8", blocks=True),
-    Faulty(BlocksWhileThereIsNoRoom, rule="END-8", blocks=True),
-    Faulty(GivesUpInABackOff, rule="END-8"),
-    Faulty(GivesElementsToGivenUpWaits, rule="END-9"),
-    Faulty(EndsWithAWaitThatIsGivenUp, rule="END-9"),
-    Faulty(LosesInTheInstant, rule="END-9"),
-    Faulty(LosesAfterItWasWoken, rule="END-9"),
-    Faulty(
-        ReadsOnAfterLeaving,
-        rule="END-10",
-        consequence_of=("END-3", "what goes on after leaving is not cancelled then"),
-    ),
-    Faulty(LeavesWhenTheSourceSpeaks, rule="END-11"),
-    Faulty(SleepsBeforeItCloses, rule="END-11"),
-    Faulty(ForgetsShieldedConsumers, rule="END-11", loop="trio"),
-    Faulty(CallsAlthoughOpenFailed, rule="END-12"),
-    Faulty(ClosesWhatItHasBegunToRead, rule="END-12"),
-    Faulty(SwallowsErrorsOfClosing, rule="END-13"),
-    Faulty(LetsTwoTasksWait, rule="END-14"),
-    Faulty(QueuesItsReaders, rule="END-14"),
-    Faulty(
-        SharesItsBacklog,
-        rule="END-15",
-        consequence_of=("ORD-5", "calls for another operator's records are calls for nothing"),
-    ),
-    Faulty(
-        ClosesTheSourceFromOutside,
-        rule="END-16",
-        consequence_of=("CTX-5", "another task has another context"),
-    ),
-    Faulty(
-        ReadsEachElementInATask,
-        rule="END-16",
-        consequence_of=("CTX-5", "another task has another context"),
-    ),
-    Faulty(PollsItsSource, rule="END-17"),
-    Faulty(TellsItsTasksWhatTheBodyRaised, rule="END-18"),
-    Faulty(ChecksNothing, rule="END-19"),
-    Faulty(KeepsCancellationsToItself, rule="END-20"),
-    Faulty(TellsTheCancelled, rule="END-20", loop="trio"),
-    Faulty(
-        WaitsAMinuteForCleanUp,
-        rule="END-3",
-        consequence_of=("TIME-9", "a call of a task of its own may begin after the failure"),
-    ),
-)

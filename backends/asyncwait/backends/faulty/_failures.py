@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -29,6 +29,7 @@ from asyncwait.spec import CallFailed, CallTimedOut, Element, OperatorError, Rec
 from asyncwait.toolkit import CallScope, call_failed, call_scope
 
 
+@breaks("FAIL-1")
 class FailsWithoutNamingTheRecord(ResultHandler):
     """Raises the exception of a call as it is, and nobody learns for which record."""
 
@@ -47,6 +48,12 @@ class _KnowsTheNewest(AsyncWaitOperator):
         super().process_record(record)
 
 
+@breaks(
+    "FAIL-1",
+    _KnowsTheNewest,
+    behind="POLICY-5",
+    why="the failure handler is asked about the wrong record as well",
+)
 class BlamesTheNewestRecord(ResultHandler):
     """Names the record that was called last, as a closure over a loop's variable does."""
 
@@ -56,6 +63,7 @@ class BlamesTheNewestRecord(ResultHandler):
         return ResultHandler(self.operator, self.operator.newest).results_of(outcome)
 
 
+@breaks("FAIL-2")
 class FailsWithoutWakingTheConsumer(Output):
     """Fails, and tells the consumer when something else wakes it: FLINK-6435."""
 
@@ -74,6 +82,12 @@ class _RaisesQueuedErrors(Output):
         return element
 
 
+@breaks(
+    "FAIL-2",
+    _RaisesQueuedErrors,
+    behind="FAIL-6",
+    why="the error that comes first is not the first failure",
+)
 class LetsFailuresWaitForTheirTurn(ResultHandler):
     """Sends an error through the queue like a result, behind everything that came before it."""
 
@@ -84,6 +98,7 @@ class LetsFailuresWaitForTheirTurn(ResultHandler):
             self.decide((error,))
 
 
+@breaks("FAIL-3")
 class EmitsWhatIsReadyAfterAFailure(StreamTask):
     """Gives the consumer everything that is finished before it gives the error."""
 
@@ -97,6 +112,7 @@ class _HasPlaceForOneError(Output):
         super().cut(error)
 
 
+@breaks("FAIL-4", _HasPlaceForOneError)
 class KeepsTheLastFailure(ResultHandler):
     """Keeps one error for the consumer, the last to be stored, as PyFlink does."""
 
@@ -107,6 +123,7 @@ class KeepsTheLastFailure(ResultHandler):
             self.operator.output.cut(error)
 
 
+@breaks("FAIL-5")
 class TakesStopAsyncIterationForTheEnd(ResultHandler):
     """Lets a StopAsyncIteration of a call through to the consumer, for whom it is the end."""
 
@@ -116,6 +133,9 @@ class TakesStopAsyncIterationForTheEnd(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks(
+    "FAIL-5", behind="FAIL-12", why="a call that somebody else cancels hangs the operator as well"
+)
 class LosesCallsThatCancelThemselves(Attempt):
     """Takes a CancelledError of the call's own for a cancellation by the operator."""
 
@@ -125,6 +145,7 @@ class LosesCallsThatCancelThemselves(Attempt):
         super().on_ended(outcome)
 
 
+@breaks("FAIL-6")
 class FailsOnceOnly(Output):
     """Raises its failure once; after that the stream seems to have ended well."""
 
@@ -135,6 +156,7 @@ class FailsOnceOnly(Output):
             self.error = None
 
 
+@breaks("FAIL-7")
 class LetsSourceErrorsOvertake(StreamTask):
     """Ends at once when the source raises, whatever was read before."""
 
@@ -144,6 +166,7 @@ class LetsSourceErrorsOvertake(StreamTask):
             self.fail(end.error)
 
 
+@breaks("FAIL-8")
 class FailsOnMailAfterTheEnd(TaskMailbox):
     """Fails if anything still happens when its mailbox is closed: FLINK-24846."""
 
@@ -152,6 +175,7 @@ class FailsOnMailAfterTheEnd(TaskMailbox):
         return True
 
 
+@breaks("FAIL-9")
 class FailsWithAGroup(StreamTask):
     """Waits for the end in a task group, which wraps whatever fails meanwhile."""
 
@@ -166,6 +190,7 @@ class FailsWithAGroup(StreamTask):
         await super().run()
 
 
+@breaks("FAIL-10")
 class DropsTheCause(ResultHandler):
     """Says in words what failed, and loses the user's own exception and its traceback."""
 
@@ -175,6 +200,7 @@ class DropsTheCause(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks("FAIL-11")
 class TakesInterruptionsForErrors(Attempt):
     """Takes a KeyboardInterrupt for an error of the call that it interrupts."""
 
@@ -185,6 +211,7 @@ class TakesInterruptionsForErrors(Attempt):
             return Raised(error, self.operator.clock())
 
 
+@breaks("FAIL-1")
 class ForgetsWhatIsRaisedAfterCompletion(Attempt):
     """Takes a function that has completed its record for one that has done its work."""
 
@@ -197,6 +224,7 @@ class ForgetsWhatIsRaisedAfterCompletion(Attempt):
             completion.complete_exceptionally(error)
 
 
+@breaks("FAIL-1", behind="FAIL-4", why="the equal record that is named has not failed yet")
 class BlamesAnEqualRecord(ResultHandler):
     """Looks up by its value which record a call was for, and finds the first that is equal."""
 
@@ -206,6 +234,7 @@ class BlamesAnEqualRecord(ResultHandler):
         return ResultHandler(self.operator, found).results_of(outcome)
 
 
+@breaks("FAIL-2")
 class FailsWhenAllHasCleanedUp(StreamTask):
     """Tells its failure when the group of its calls is left, whose clean-up may take long."""
 
@@ -220,6 +249,7 @@ class FailsWhenAllHasCleanedUp(StreamTask):
             super().fail(self._failure)
 
 
+@breaks("FAIL-3")
 class FinishesTheRecordAtHand(Output):
     """Puts out the rest of a record that was taken in part, although the operator has failed."""
 
@@ -231,6 +261,7 @@ class FinishesTheRecordAtHand(Output):
         return await super().__anext__()
 
 
+@breaks("FAIL-5")
 class SendsErrorsAsPickles(ResultHandler):
     """Pickles the error of a call, as it would to send it on, and fails with what that raises."""
 
@@ -240,6 +271,7 @@ class SendsErrorsAsPickles(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks("FAIL-6")
 class RaisesACopyEachTime(Output):
     """Makes the error anew for each read that has to raise it."""
 
@@ -248,6 +280,7 @@ class RaisesACopyEachTime(Output):
         raise StopAsyncIteration if self.error is None else copy.copy(self.error)
 
 
+@breaks("FAIL-7")
 class WrapsErrorsOfTheSource(StreamTask):
     """Raises an error of its own for one of the source, which is only the cause."""
 
@@ -259,6 +292,7 @@ class WrapsErrorsOfTheSource(StreamTask):
         super().on_end(end)
 
 
+@breaks("FAIL-8")
 class KeepsABookByValue(AsyncWaitOperator):
     """Files what is in flight under its value, and fails where a value can't be hashed."""
 
@@ -268,6 +302,7 @@ class KeepsABookByValue(AsyncWaitOperator):
         self.book = {record.value: record for record in records}
 
 
+@breaks("FAIL-8")
 class ComparesWhatIsDueTogether(AsyncWaitOperator):
     """Keeps a heap of times and values: where two times are equal, the values are compared."""
 
@@ -277,6 +312,7 @@ class ComparesWhatIsDueTogether(AsyncWaitOperator):
         super().process_record(record)
 
 
+@breaks("FAIL-11", loop="trio")
 class SkipsCloseWhenInterrupted(ResultStream):
     """Lets a KeyboardInterrupt pass at once, and with it the `close` of the function."""
 
@@ -287,6 +323,7 @@ class SkipsCloseWhenInterrupted(ResultStream):
         return reason
 
 
+@breaks("FAIL-11")
 class TakesExitsOfHandlersForTimeouts(ResultHandler):
     """Takes whatever a handler raises for a handler without results, a SystemExit too."""
 
@@ -297,6 +334,7 @@ class TakesExitsOfHandlersForTimeouts(ResultHandler):
             raise CallTimedOut(self.record, "the handler raised") from error
 
 
+@breaks("FAIL-10")
 class RetellsTheCause(ResultHandler):
     """Makes an error of its own of what a call has raised, in the same words."""
 
@@ -306,6 +344,7 @@ class RetellsTheCause(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks("FAIL-3", behind="FAIL-11", why="a program that ends is a failure with a rule of its own")
 class GoesOnWhileTheProgramEnds(Output):
     """Hands out what is ready until all that was cancelled has cleaned up."""
 
@@ -313,6 +352,7 @@ class GoesOnWhileTheProgramEnds(Output):
         pass
 
 
+@breaks("FAIL-7")
 class PassesOverWhatIsNoElement(SourceReader):
     """Takes the next where the source gives something else than elements."""
 
@@ -321,6 +361,7 @@ class PassesOverWhatIsNoElement(SourceReader):
             await super().hand_over(element)
 
 
+@breaks("FAIL-1")
 class TakesErrorsOfOthersForItsOwn(ResultHandler):
     """Lets pass what is an error of an operator already, be it one inside the call."""
 
@@ -330,6 +371,7 @@ class TakesErrorsOfOthersForItsOwn(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks("FAIL-10")
 class TellsTheFirstOfAGroup(ResultHandler):
     """Unpacks what comes in a group, whose group it may be."""
 
@@ -339,6 +381,7 @@ class TellsTheFirstOfAGroup(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks("FAIL-10")
 class CutsTheChainOfCauses(ResultHandler):
     """Tells what was raised, and drops what that was raised from."""
 
@@ -348,6 +391,7 @@ class CutsTheChainOfCauses(ResultHandler):
         return super().results_of(outcome)
 
 
+@breaks("FAIL-10")
 class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
     """Takes a timeout handler that raises for one that has nothing."""
 
@@ -358,6 +402,7 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
             raise late from None
 
 
+@breaks("POLICY-7")
 class BlamesTheLastAttemptForTheDeadline(ResultHandler):
     """Gives what the last attempt raised as the cause, where the handler has nothing."""
 
@@ -372,10 +417,14 @@ class BlamesTheLastAttemptForTheDeadline(ResultHandler):
             raise late from late.__cause__ or getattr(self, "raised", None)
 
 
+@breaks(
+    "FAIL-12",
+    is_bound=True,
+    behind="CTX-2",
+    why="a task that runs several calls has one context for them",
+)
 class RunsOneCallAfterTheOtherInATask(Attempt):
     """Keeps the task of a call for the next one, whoever else keeps it."""
-
-    is_bound = True
 
     def start(self) -> None:
         if self.operator.function.invoke is not None:
@@ -394,6 +443,7 @@ class RunsOneCallAfterTheOtherInATask(Attempt):
             attempt = await following
 
 
+@breaks("FAIL-8")
 class LetsErrorsOfLateCallsOut(Attempt):
     """Leaves what a call raises that was cancelled before to its task group."""
 
@@ -413,74 +463,9 @@ class LetsErrorsOfLateCallsOut(Attempt):
             raise self.late
 
 
+@breaks("FAIL-1")
 class EndsBeforeItsMailsAreRead(StreamTask):
     """Ends as soon as nothing is in flight, although a mail may tell that a call has raised."""
 
     def has_mails(self) -> bool:
         return False
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(FailsWithoutNamingTheRecord, rule="FAIL-1"),
-    Faulty(TakesErrorsOfOthersForItsOwn, rule="FAIL-1"),
-    Faulty(
-        BlamesTheNewestRecord,
-        also=(_KnowsTheNewest,),
-        rule="FAIL-1",
-        consequence_of=("POLICY-5", "the failure handler is asked about the wrong record as well"),
-    ),
-    Faulty(ForgetsWhatIsRaisedAfterCompletion, rule="FAIL-1"),
-    Faulty(EndsBeforeItsMailsAreRead, rule="FAIL-1"),
-    Faulty(
-        BlamesAnEqualRecord,
-        rule="FAIL-1",
-        consequence_of=("FAIL-4", "the equal record that is named has not failed yet"),
-    ),
-    Faulty(FailsWithoutWakingTheConsumer, rule="FAIL-2"),
-    Faulty(
-        LetsFailuresWaitForTheirTurn,
-        also=(_RaisesQueuedErrors,),
-        rule="FAIL-2",
-        consequence_of=("FAIL-6", "the error that comes first is not the first failure"),
-    ),
-    Faulty(FailsWhenAllHasCleanedUp, rule="FAIL-2"),
-    Faulty(EmitsWhatIsReadyAfterAFailure, rule="FAIL-3"),
-    Faulty(FinishesTheRecordAtHand, rule="FAIL-3"),
-    Faulty(
-        GoesOnWhileTheProgramEnds,
-        rule="FAIL-3",
-        consequence_of=("FAIL-11", "a program that ends is a failure with a rule of its own"),
-    ),
-    Faulty(KeepsTheLastFailure, also=(_HasPlaceForOneError,), rule="FAIL-4"),
-    Faulty(TakesStopAsyncIterationForTheEnd, rule="FAIL-5"),
-    Faulty(
-        LosesCallsThatCancelThemselves,
-        rule="FAIL-5",
-        consequence_of=("FAIL-12", "a call that somebody else cancels hangs the operator as well"),
-    ),
-    Faulty(SendsErrorsAsPickles, rule="FAIL-5"),
-    Faulty(FailsOnceOnly, rule="FAIL-6"),
-    Faulty(RaisesACopyEachTime, rule="FAIL-6"),
-    Faulty(LetsSourceErrorsOvertake, rule="FAIL-7"),
-    Faulty(WrapsErrorsOfTheSource, rule="FAIL-7"),
-    Faulty(PassesOverWhatIsNoElement, rule="FAIL-7"),
-    Faulty(FailsOnMailAfterTheEnd, rule="FAIL-8"),
-    Faulty(KeepsABookByValue, rule="FAIL-8"),
-    Faulty(ComparesWhatIsDueTogether, rule="FAIL-8"),
-    Faulty(FailsWithAGroup, rule="FAIL-9"),
-    Faulty(DropsTheCause, rule="FAIL-10"),
-    Faulty(RetellsTheCause, rule="FAIL-10"),
-    Faulty(TellsTheFirstOfAGroup, rule="FAIL-10"),
-    Faulty(CutsTheChainOfCauses, rule="FAIL-10"),
-    Faulty(
-        RunsOneCallAfterTheOtherInATask,
-        rule="FAIL-12",
-        consequence_of=("CTX-2", "a task that runs several calls has one context for them"),
-    ),
-    Faulty(ForgetsWhatItsTimeoutHandlerRaised, rule="FAIL-10"),
-    Faulty(BlamesTheLastAttemptForTheDeadline, rule="POLICY-7"),
-    Faulty(TakesInterruptionsForErrors, rule="FAIL-11"),
-    Faulty(SkipsCloseWhenInterrupted, rule="FAIL-11", loop="trio"),
-    Faulty(TakesExitsOfHandlersForTimeouts, rule="FAIL-11"),
-    Faulty(LetsErrorsOfLateCallsOut, rule="FAIL-8"),
-)

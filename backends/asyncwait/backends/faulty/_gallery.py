@@ -1,8 +1,8 @@
 """What a variation is: one class, whose name and docstring say what it does; how it is made."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
@@ -12,6 +12,8 @@ from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
 from asyncwait.reference import QUEUES, REFERENCE, ElementQueue, Parts, open_with
 from asyncwait.spec import Mode, OpenOperator
+
+T = TypeVar("T", bound=type)
 
 Roles: TypeAlias = Mapping[type, str]
 
@@ -116,11 +118,13 @@ class Variation(Struct, frozen=True):
             its docstring is the sentence on it.
         also: what else is replaced, where a slip is spread over two parts.
         loop: "asyncio" or "trio".
+        is_bound: it runs on that loop alone, being made of what no other has.
     """
 
     change: type
     also: tuple[type, ...] = ()
     loop: LoopName = "asyncio"
+    is_bound: bool = False
 
     @property
     def name(self) -> str:
@@ -134,9 +138,8 @@ class Variation(Struct, frozen=True):
 
     @property
     def loops(self) -> tuple[LoopName, ...]:
-        """Where it runs: on both, unless its class `is_bound`, being made of what one loop has."""
-        bound = getattr(self.change, "is_bound", False)
-        return (self.loop,) if bound else ("asyncio", "trio")
+        """Where it runs: on both, unless it is bound."""
+        return (self.loop,) if self.is_bound else ("asyncio", "trio")
 
     @property
     def open_operator(self) -> OpenOperator:
@@ -166,3 +169,28 @@ class Faulty(Variation, frozen=True, kw_only=True):
     rule: str
     blocks: bool = False
     consequence_of: tuple[str, str] | None = None
+
+
+FOUND: list[Faulty] = []
+"""All that were found by now."""
+
+
+def breaks(
+    rule: str, *also: type, behind: str = "", why: str = "", **others: Any
+) -> Callable[[T], T]:
+    """Put a class into the gallery, which breaks a rule; see `Faulty`.
+
+    Args:
+        rule: that has to convict it.
+        also: what else is replaced.
+        behind: the rule that a verdict names first, if its own does not stand there.
+        why: that is as good.
+        others: of `Faulty`.
+    """
+    cause = (behind, why) if behind else None
+
+    def put(change: T) -> T:
+        FOUND.append(Faulty(change, also, rule=rule, consequence_of=cause, **others))
+        return change
+
+    return put

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import OrderedQueue, RecordEntry, SourceReader
 from asyncwait.spec import Stored
 
 
+@breaks("HOLD-1")
 class KnowsNoRoomForResults(OrderedQueue):
     """Frees a slot when its record is out, whatever it was told."""
 
@@ -17,6 +18,7 @@ class KnowsNoRoomForResults(OrderedQueue):
         return len(self) >= self.capacity
 
 
+@breaks("HOLD-1")
 class TellsNobodyOfTheRoom(OrderedQueue):
     """Makes room when a record is finished, and lets that be known when something comes out."""
 
@@ -26,6 +28,7 @@ class TellsNobodyOfTheRoom(OrderedQueue):
         self.max_held = max_held
 
 
+@breaks("HOLD-2")
 class AddsTheTwoUp(OrderedQueue):
     """Takes room for results for more capacity, and calls for as many records."""
 
@@ -34,6 +37,7 @@ class AddsTheTwoUp(OrderedQueue):
         return len(self) >= self.capacity + self.max_held
 
 
+@breaks("HOLD-3")
 class HoldsWhateverIsFinished(OrderedQueue):
     """Counts undecided calls and nothing else, once it may hold anything."""
 
@@ -43,6 +47,7 @@ class HoldsWhateverIsFinished(OrderedQueue):
         return taken >= self.capacity
 
 
+@breaks("HOLD-4", behind="CAP-3", why="two elements wait for room, whatever is held")
 class ReadsTwoAtATime(SourceReader):
     """Reads another element while one waits for room."""
 
@@ -56,22 +61,9 @@ class ReadsTwoAtATime(SourceReader):
             await super().hand_over(element)
 
 
+@breaks("HOLD-5")
 class SavesAsManyAsItsCapacity(OrderedQueue):
     """Stores no more elements in a snapshot than there is capacity for."""
 
     def elements(self) -> Iterator[Stored]:
         return islice(super().elements(), self.capacity)
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(KnowsNoRoomForResults, rule="HOLD-1"),
-    Faulty(TellsNobodyOfTheRoom, rule="HOLD-1"),
-    Faulty(AddsTheTwoUp, rule="HOLD-2"),
-    Faulty(HoldsWhateverIsFinished, rule="HOLD-3"),
-    Faulty(
-        ReadsTwoAtATime,
-        rule="HOLD-4",
-        consequence_of=("CAP-3", "two elements wait for room, whatever is held"),
-    ),
-    Faulty(SavesAsManyAsItsCapacity, rule="HOLD-5"),
-)

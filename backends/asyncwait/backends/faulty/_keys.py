@@ -5,7 +5,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -21,6 +21,7 @@ from asyncwait.reference import (
 from asyncwait.spec import Element, Record, Stored
 
 
+@breaks("KEY-1")
 class CallsAllOfAKeyAtOnce(KeyLines):
     """Has every record called as it comes."""
 
@@ -32,6 +33,7 @@ class CallsAllOfAKeyAtOnce(KeyLines):
         del handler
 
 
+@breaks("KEY-2")
 class HandsOutTheLatestFirst(KeyOrderedQueue):
     """Lets out first what was decided last, where several records wait."""
 
@@ -40,6 +42,7 @@ class HandsOutTheLatestFirst(KeyOrderedQueue):
         ready.insert(1 if ready and ready[0].begun else 0, entry)
 
 
+@breaks("KEY-3")
 class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
     """Lets a decided record out when all before it are out, whatever their keys."""
 
@@ -48,6 +51,7 @@ class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
         return None if first is None or first.outputs is None else first
 
 
+@breaks("KEY-4", behind="KEY-1", why="the last of a line is called before the others are decided")
 class ServesALineFromItsEnd(KeyLines):
     """Has the last record called that waits for a key."""
 
@@ -60,6 +64,7 @@ class ServesALineFromItsEnd(KeyLines):
         return super().leave(handler)
 
 
+@breaks("KEY-5")
 class FreesKeysALittleLater(AsyncWaitOperator):
     """Frees a key a millisecond after its record is decided."""
 
@@ -68,6 +73,7 @@ class FreesKeysALittleLater(AsyncWaitOperator):
             self.timers.register(self.clock() + 0.001, partial(super().free_key, handler))
 
 
+@breaks("KEY-5")
 class NeverFreesKeysOfLateRecords(AsyncWaitOperator):
     """Frees the key of a record when its call has answered, and not when it is late."""
 
@@ -76,6 +82,24 @@ class NeverFreesKeysOfLateRecords(AsyncWaitOperator):
             super().free_key(handler)
 
 
+class KeepsItsFinishedRecords(AsyncWaitOperator):
+    """Knows which decided records have not come out."""
+
+    output: "FreesKeysWhenResultsAreTaken"
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if handler.entry in iter(self.queue):
+            self.output.decided += (handler,)
+        else:
+            super().free_key(handler)
+
+
+@breaks(
+    "KEY-5",
+    KeepsItsFinishedRecords,
+    behind="KEY-7",
+    why="a fence that holds results back keeps the key busy",
+)
 class FreesKeysWhenResultsAreTaken(Output):
     """Takes a key to be busy until the results of its record have come out."""
 
@@ -88,18 +112,7 @@ class FreesKeysWhenResultsAreTaken(Output):
         return element
 
 
-class KeepsItsFinishedRecords(AsyncWaitOperator):
-    """Knows which decided records have not come out."""
-
-    output: FreesKeysWhenResultsAreTaken
-
-    def free_key(self, handler: ResultHandler) -> None:
-        if handler.entry in iter(self.queue):
-            self.output.decided += (handler,)
-        else:
-            super().free_key(handler)
-
-
+@breaks("KEY-6")
 class TakesAllKeysForOne(KeyLines):
     """Has one line for all keys."""
 
@@ -108,6 +121,7 @@ class TakesAllKeysForOne(KeyLines):
         return ""
 
 
+@breaks("KEY-6")
 class LooksKeysUpByTheirHash(KeyLines):
     """Takes keys for the same that have the same hash, as -1 and -2 have."""
 
@@ -116,6 +130,7 @@ class LooksKeysUpByTheirHash(KeyLines):
         return hash(key) if isinstance(key, str | int | float) else key
 
 
+@breaks("KEY-7")
 class CallsNothingBehindAFence(ResultHandler):
     """Has a record called when no watermark or status stands before it any more."""
 
@@ -130,6 +145,7 @@ class CallsNothingBehindAFence(ResultHandler):
             self.operator.timers.register(self.operator.clock() + 0.001, self.start)
 
 
+@breaks("KEY-8")
 class TellsKeysApartByTheirTypes(KeyLines):
     """Takes 1 and True for two keys, and 1.0 for a third."""
 
@@ -137,6 +153,7 @@ class TellsKeysApartByTheirTypes(KeyLines):
         return repr(handler.record.key)
 
 
+@breaks("KEY-8")
 class CallsRecordsWithoutAKeyAtOnce(KeyLines):
     """Takes None for no key, which needs no order."""
 
@@ -144,6 +161,7 @@ class CallsRecordsWithoutAKeyAtOnce(KeyLines):
         return handler if handler.record.key is None else handler.record.key
 
 
+@breaks("KEY-8")
 class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
     """Takes keys that can't be hashed for the objects that they are."""
 
@@ -152,6 +170,7 @@ class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
         return id(key) if isinstance(key, list | dict) else key
 
 
+@breaks("KEY-8")
 class ComparesKeysByEqualityAlone(KeyLines):
     """Takes keys for the same that are equal, which a NaN is not even to itself."""
 
@@ -160,6 +179,7 @@ class ComparesKeysByEqualityAlone(KeyLines):
         return key if key == key else handler  # noqa: PLR0124 - that is the slip
 
 
+@breaks("KEY-9")
 class GivesNoRoomToWhoWaitsForAKey(KeyLines):
     """Counts those that are called, and not those that wait for their keys."""
 
@@ -174,6 +194,7 @@ class GivesNoRoomToWhoWaitsForAKey(KeyLines):
         return following
 
 
+@breaks("KEY-10")
 class CountsTheWaitForTheKey(ResultHandler):
     """Has the time of a record begin when it is admitted."""
 
@@ -185,6 +206,15 @@ class CountsTheWaitForTheKey(ResultHandler):
         return self.admitted_at + timeout
 
 
+class FreesEachKeyOnce(AsyncWaitOperator):
+    """Does not free a key again that is another record's by now."""
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if not getattr(handler, "has_freed", False):
+            super().free_key(handler)
+
+
+@breaks("KEY-11", FreesEachKeyOnce)
 class FreesKeysInBackOffs(ResultHandler):
     """Has the next record called while one waits for its next attempt."""
 
@@ -196,14 +226,7 @@ class FreesKeysInBackOffs(ResultHandler):
         self.has_freed = True
 
 
-class FreesEachKeyOnce(AsyncWaitOperator):
-    """Does not free a key again that is another record's by now."""
-
-    def free_key(self, handler: ResultHandler) -> None:
-        if not getattr(handler, "has_freed", False):
-            super().free_key(handler)
-
-
+@breaks("KEY-12")
 class StoresOneRecordOfEachKey(KeyOrderedQueue):
     """Stores what was called, and forgets what stands behind that in the line of its key."""
 
@@ -217,6 +240,7 @@ class StoresOneRecordOfEachKey(KeyOrderedQueue):
                 busy.append(record.key)
 
 
+@breaks("KEY-13")
 class RemembersAllKeys(KeyLines):
     """Keeps a line for each key that it ever saw."""
 
@@ -234,6 +258,13 @@ class RemembersAllKeys(KeyLines):
         return line[0] if line else None
 
 
+class _FreesKeysOfEndedCalls(AsyncWaitOperator):
+    def free_key(self, handler: ResultHandler) -> None:
+        if not any(getattr(c, "handler", None) is handler for c in self.cancelled.running):
+            super().free_key(handler)
+
+
+@breaks("KEY-5", _FreesKeysOfEndedCalls)
 class HoldsKeysUntilLateCallsEnd(Attempt):
     """Takes a key to be busy as long as the call runs on that was cancelled at a deadline."""
 
@@ -243,12 +274,7 @@ class HoldsKeysUntilLateCallsEnd(Attempt):
             self.operator.free_key(self.handler)
 
 
-class _FreesKeysOfEndedCalls(AsyncWaitOperator):
-    def free_key(self, handler: ResultHandler) -> None:
-        if not any(getattr(c, "handler", None) is handler for c in self.cancelled.running):
-            super().free_key(handler)
-
-
+@breaks("KEY-1", FreesEachKeyOnce)
 class FreesKeysAgainWhenAbandonedCallsEnd(Attempt):
     """Frees a key at a deadline, and once more when the call that ran on comes to its end."""
 
@@ -261,6 +287,11 @@ class FreesKeysAgainWhenAbandonedCallsEnd(Attempt):
                 vars(holder).update(has_freed=True)
 
 
+@breaks(
+    "TIME-6",
+    behind="KEY-1",
+    why="the call of the key that still runs is answered, and the next one begins",
+)
 class GivesLateAnswersToTheirKeys(Attempt):
     """Knows calls by their keys: a late answer goes to whose turn it is by now."""
 
@@ -272,45 +303,3 @@ class GivesLateAnswersToTheirKeys(Attempt):
             line[0].on_outcome(outcome)
         else:
             super().on_outcome(outcome)
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(CallsAllOfAKeyAtOnce, rule="KEY-1"),
-    Faulty(HandsOutTheLatestFirst, rule="KEY-2"),
-    Faulty(KeepsTheOrderOfAllKeys, rule="KEY-3"),
-    Faulty(
-        ServesALineFromItsEnd,
-        rule="KEY-4",
-        consequence_of=("KEY-1", "the last of a line is called before the others are decided"),
-    ),
-    Faulty(FreesKeysALittleLater, rule="KEY-5"),
-    Faulty(NeverFreesKeysOfLateRecords, rule="KEY-5"),
-    Faulty(
-        FreesKeysWhenResultsAreTaken,
-        also=(KeepsItsFinishedRecords,),
-        rule="KEY-5",
-        consequence_of=("KEY-7", "a fence that holds results back keeps the key busy"),
-    ),
-    Faulty(TakesAllKeysForOne, rule="KEY-6"),
-    Faulty(LooksKeysUpByTheirHash, rule="KEY-6"),
-    Faulty(CallsNothingBehindAFence, rule="KEY-7"),
-    Faulty(TellsKeysApartByTheirTypes, rule="KEY-8"),
-    Faulty(CallsRecordsWithoutAKeyAtOnce, rule="KEY-8"),
-    Faulty(CallsRecordsAtOnceWhoseKeysHaveNoHash, rule="KEY-8"),
-    Faulty(ComparesKeysByEqualityAlone, rule="KEY-8"),
-    Faulty(GivesNoRoomToWhoWaitsForAKey, rule="KEY-9"),
-    Faulty(CountsTheWaitForTheKey, rule="KEY-10"),
-    Faulty(FreesKeysInBackOffs, also=(FreesEachKeyOnce,), rule="KEY-11"),
-    Faulty(StoresOneRecordOfEachKey, rule="KEY-12"),
-    Faulty(RemembersAllKeys, rule="KEY-13"),
-    Faulty(HoldsKeysUntilLateCallsEnd, also=(_FreesKeysOfEndedCalls,), rule="KEY-5"),
-    Faulty(FreesKeysAgainWhenAbandonedCallsEnd, also=(FreesEachKeyOnce,), rule="KEY-1"),
-    Faulty(
-        GivesLateAnswersToTheirKeys,
-        rule="TIME-6",
-        consequence_of=(
-            "KEY-1",
-            "the call of the key that still runs is answered, and the next one begins",
-        ),
-    ),
-)

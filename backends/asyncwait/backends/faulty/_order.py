@@ -4,7 +4,7 @@ import math
 from collections import deque
 from typing import Any
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     Attempt,
     Entry,
@@ -19,10 +19,12 @@ from asyncwait.reference import (
 from asyncwait.toolkit import awaitable_of
 
 
+@breaks("ORD-1")
 class KnowsOneMode(UnorderedQueue, OrderedQueue):
     """Hands results out as they are decided, in ordered mode too."""
 
 
+@breaks("ORD-2")
 class EmitsOnePerCompletion(OrderedQueue):
     """Hands out one record when one is decided, and leaves those that are ready behind it."""
 
@@ -43,6 +45,7 @@ class EmitsOnePerCompletion(OrderedQueue):
         self._may_emit = False
 
 
+@breaks("ORD-3")
 class EmitsWholeSegments(UnorderedQueue):
     """Hands nothing of a segment out while a record of it is undecided."""
 
@@ -53,10 +56,9 @@ class EmitsWholeSegments(UnorderedQueue):
         return super().peek_ready()
 
 
+@breaks("ORD-4", loop="trio", is_bound=True)  # asyncio begins tasks in order
 class StartsCallsInAnyOrder(StreamTask):
     """Starts as many calls in a step as there is room for, and trio runs new tasks in any order."""
-
-    is_bound = True  # asyncio begins tasks in order
 
     def process_input(self, controller: object) -> None:
         super().process_input(controller)
@@ -64,6 +66,11 @@ class StartsCallsInAnyOrder(StreamTask):
             super().process_input(controller)
 
 
+@breaks(
+    "ORD-5",
+    behind="CAP-4",
+    why="the second of two equal records is not called although there is room",
+)
 class TakesEqualRecordsForOne(ResultHandler):
     """Calls the function once for equal records in flight, like a set of pending items by value."""
 
@@ -84,6 +91,7 @@ class TakesEqualRecordsForOne(ResultHandler):
             handler.conclude(outcome)
 
 
+@breaks("ORD-1")
 class OrdersByTime(OrderedQueue):
     """Takes the order of timestamps for that of the input, as far as there are timestamps."""
 
@@ -99,6 +107,7 @@ class OrdersByTime(OrderedQueue):
         return -math.inf if record is None or record.timestamp is None else record.timestamp
 
 
+@breaks("ORD-1")
 class NumbersRecordsInText(OrderedQueue):
     """Sorts by sequence numbers that are texts, of which "10" stands before "9"."""
 
@@ -118,6 +127,7 @@ class NumbersRecordsInText(OrderedQueue):
         del self._numbers[entry]
 
 
+@breaks("ORD-5", behind="RETRY-3", why="a call more than was configured is an attempt")
 class TriesFailedCallsAgain(Attempt):
     """Calls once more where a call has failed: nearly always that helps."""
 
@@ -128,6 +138,7 @@ class TriesFailedCallsAgain(Attempt):
             return await super().invoke()
 
 
+@breaks("ORD-5")
 class ReadsIntoOneObject(Attempt):
     """Reads each record into one object, as decoders do: who calls late sees the next one."""
 
@@ -141,27 +152,3 @@ class ReadsIntoOneObject(Attempt):
         assert call is not None
         returned = await awaitable_of(self.handler.record, call(vars(self.operator)["read"]))
         return Returned(returned, self.operator.clock())
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(KnowsOneMode, rule="ORD-1"),
-    Faulty(OrdersByTime, rule="ORD-1"),
-    Faulty(NumbersRecordsInText, rule="ORD-1"),
-    Faulty(EmitsOnePerCompletion, rule="ORD-2"),
-    Faulty(EmitsWholeSegments, rule="ORD-3"),
-    Faulty(StartsCallsInAnyOrder, rule="ORD-4", loop="trio"),
-    Faulty(
-        TakesEqualRecordsForOne,
-        rule="ORD-5",
-        consequence_of=(
-            "CAP-4",
-            "the second of two equal records is not called although there is room",
-        ),
-    ),
-    Faulty(
-        TriesFailedCallsAgain,
-        rule="ORD-5",
-        consequence_of=("RETRY-3", "a call more than was configured is an attempt"),
-    ),
-    Faulty(ReadsIntoOneObject, rule="ORD-5"),
-)

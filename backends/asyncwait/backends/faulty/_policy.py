@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import ResultHandler
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError
 from asyncwait.toolkit import collect_results, results_despite
 
 
+@breaks("POLICY-1")
 class TellsNobodyOfDeadlines(ResultHandler):
     """Asks about errors of calls, and fails at a deadline as if there were no failure handler."""
 
@@ -17,6 +18,7 @@ class TellsNobodyOfDeadlines(ResultHandler):
         super().decide_despite(failure)
 
 
+@breaks("POLICY-1")
 class TellsNobodyOfWrongResults(ResultHandler):
     """Asks about what was raised, and not about what it finds wrong itself."""
 
@@ -26,6 +28,7 @@ class TellsNobodyOfWrongResults(ResultHandler):
         super().decide_despite(failure)
 
 
+@breaks("POLICY-1")
 class AsksWhetherThereWillBeResults(ResultHandler):
     """Asks once to see whether the failure is handled, and once more for the results."""
 
@@ -34,6 +37,7 @@ class AsksWhetherThereWillBeResults(ResultHandler):
         super().decide_despite(failure)
 
 
+@breaks("POLICY-2")
 class FailsAllTheSame(ResultHandler):
     """Takes the failure handler for somebody who is to be told, and fails."""
 
@@ -42,6 +46,7 @@ class FailsAllTheSame(ResultHandler):
         raise failure from failure.__cause__
 
 
+@breaks("POLICY-2")
 class SkipsWhateverWasHandled(ResultHandler):
     """Leaves a record out whose failure was handled, whatever the handler gave."""
 
@@ -50,6 +55,7 @@ class SkipsWhateverWasHandled(ResultHandler):
         self.decide(())
 
 
+@breaks("POLICY-3")
 class TakesNoneForASkip(ResultHandler):
     """Leaves a record out if its failure handler gives None."""
 
@@ -62,6 +68,7 @@ class TakesNoneForASkip(ResultHandler):
             self.decide(())
 
 
+@breaks("POLICY-4")
 class ForgetsWhatItsHandlerRaised(ResultHandler):
     """Fails with the first error if the handler raises, and nobody learns of the second."""
 
@@ -72,6 +79,7 @@ class ForgetsWhatItsHandlerRaised(ResultHandler):
             raise failure from failure.__cause__
 
 
+@breaks("POLICY-4")
 class SkipsWhereItsHandlerBreaks(ResultHandler):
     """Leaves a record out if its failure handler raises."""
 
@@ -84,6 +92,7 @@ class SkipsWhereItsHandlerBreaks(ResultHandler):
             self.decide(())
 
 
+@breaks("POLICY-5")
 class AsksAboutWhatIsDecided(ResultHandler):
     """Asks about what a function raises that has completed its record, too."""
 
@@ -93,6 +102,7 @@ class AsksAboutWhatIsDecided(ResultHandler):
         super().decide_despite(failure)
 
 
+@breaks("POLICY-5")
 class AsksAboutEachDeadline(ResultHandler):
     """Takes a deadline for a failure, although the timeout handler has results."""
 
@@ -104,6 +114,7 @@ class AsksAboutEachDeadline(ResultHandler):
         return results
 
 
+@breaks("POLICY-6")
 class TakesTextForResults(ResultHandler):
     """Puts out whatever can be iterated over that a failure handler gives."""
 
@@ -121,6 +132,7 @@ class TakesTextForResults(ResultHandler):
         return tuple(given) if isinstance(given, str | bytes) else given
 
 
+@breaks("POLICY-6")
 class AsksAboutItsHandlersResults(ResultHandler):
     """Asks the handler once more, about the results that it has just given."""
 
@@ -133,6 +145,7 @@ class AsksAboutItsHandlersResults(ResultHandler):
             self.decide(results_despite(final, lambda *_: []))
 
 
+@breaks("POLICY-7")
 class GivesItsHandlerWhatWasRaised(ResultHandler):
     """Gives the failure handler a plain CallFailed, whatever has failed."""
 
@@ -145,6 +158,7 @@ class GivesItsHandlerWhatWasRaised(ResultHandler):
         self.decide(collect_results(self.record, results))
 
 
+@breaks("POLICY-7")
 class TellsItsHandlerThatTimeIsUp(ResultHandler):
     """Gives the failure handler a TimeoutError as the cause at each deadline."""
 
@@ -158,6 +172,7 @@ class TellsItsHandlerThatTimeIsUp(ResultHandler):
             raise final from cause if final is failure else final.__cause__
 
 
+@breaks("POLICY-7")
 class TellsItsHandlerOfOneAttempt(ResultHandler):
     """Counts the attempts when the operator fails, and not before."""
 
@@ -171,6 +186,7 @@ class TellsItsHandlerOfOneAttempt(ResultHandler):
             self.attempts = attempts
 
 
+@breaks("POLICY-8")
 class AsksTheFailureHandlerFirst(ResultHandler):
     """Asks the failure handler at a deadline, and the timeout handler if that has nothing."""
 
@@ -182,6 +198,7 @@ class AsksTheFailureHandlerFirst(ResultHandler):
             super().on_deadline()
 
 
+@breaks("POLICY-9")
 class AsksAfterEachAttempt(ResultHandler):
     """Asks the failure handler as soon as a call fails, and calls again only if it has nothing."""
 
@@ -190,6 +207,7 @@ class AsksAfterEachAttempt(ResultHandler):
         return None if handler is not None else super().pause_after_failure(failure)
 
 
+@breaks("POLICY-1")
 class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
     """Asks about what calls give that is no collection, and not about its timeout handler."""
 
@@ -199,6 +217,7 @@ class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
         super().decide_despite(failure)
 
 
+@breaks("POLICY-5")
 class FailsWhatIsRefusedToTheEnd(ResultHandler):
     """Asks the failure handler about results that are refused when no attempt is left."""
 
@@ -211,26 +230,3 @@ class FailsWhatIsRefusedToTheEnd(ResultHandler):
             self.decide(results)
         else:
             self.decide_despite(InvalidResult(self.record, "results that were refused"))
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(TellsNobodyOfDeadlines, rule="POLICY-1"),
-    Faulty(TellsNobodyOfWrongResults, rule="POLICY-1"),
-    Faulty(FailsByWhatItsTimeoutHandlerGives, rule="POLICY-1"),
-    Faulty(AsksWhetherThereWillBeResults, rule="POLICY-1"),
-    Faulty(FailsAllTheSame, rule="POLICY-2"),
-    Faulty(SkipsWhateverWasHandled, rule="POLICY-2"),
-    Faulty(TakesNoneForASkip, rule="POLICY-3"),
-    Faulty(ForgetsWhatItsHandlerRaised, rule="POLICY-4"),
-    Faulty(SkipsWhereItsHandlerBreaks, rule="POLICY-4"),
-    Faulty(AsksAboutWhatIsDecided, rule="POLICY-5"),
-    Faulty(AsksAboutEachDeadline, rule="POLICY-5"),
-    Faulty(FailsWhatIsRefusedToTheEnd, rule="POLICY-5"),
-    Faulty(TakesTextForResults, rule="POLICY-6"),
-    Faulty(AsksAboutItsHandlersResults, rule="POLICY-6"),
-    Faulty(GivesItsHandlerWhatWasRaised, rule="POLICY-7"),
-    Faulty(TellsItsHandlerThatTimeIsUp, rule="POLICY-7"),
-    Faulty(TellsItsHandlerOfOneAttempt, rule="POLICY-7"),
-    Faulty(AsksTheFailureHandlerFirst, rule="POLICY-8"),
-    Faulty(AsksAfterEachAttempt, rule="POLICY-9"),
-)

@@ -1,10 +1,11 @@
 """REST: operators that restore wrongly."""
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import End, ResultHandler, StreamTask
 from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
 
 
+@breaks("REST-1")
 class RestoresTheRestLast(StreamTask):
     """Restores what there is room for, and the rest when the input has ended."""
 
@@ -20,6 +21,15 @@ class RestoresTheRestLast(StreamTask):
         super().on_end(end)
 
 
+class _NotesItsRestore(StreamTask):
+    """Knows when it restored what was stored."""
+
+    def restore(self) -> None:
+        self.restored_at = self.clock()
+        super().restore()
+
+
+@breaks("REST-2", _NotesItsRestore)
 class TimesRestoredCallsFromTheRestore(ResultHandler):
     """Counts the time of stored records from the restore, not from each one's own call."""
 
@@ -29,14 +39,7 @@ class TimesRestoredCallsFromTheRestore(ResultHandler):
         return super().due_after(timeout) if task.read > 0 else task.restored_at + timeout
 
 
-class _NotesItsRestore(StreamTask):
-    """Knows when it restored what was stored."""
-
-    def restore(self) -> None:
-        self.restored_at = self.clock()
-        super().restore()
-
-
+@breaks("REST-3")
 class RestoresRecordsOnly(StreamTask):
     """Restores the records of a snapshot, and loses the fences between them."""
 
@@ -45,6 +48,7 @@ class RestoresRecordsOnly(StreamTask):
         super().restore()
 
 
+@breaks("REST-3")
 class MakesUpWatermarks(StreamTask):
     """Restores each record with a watermark of its time, known or not, much like Flink's KO-11."""
 
@@ -58,6 +62,7 @@ class MakesUpWatermarks(StreamTask):
         super().restore()
 
 
+@breaks("REST-4")
 class RestoresBeyondCapacity(StreamTask):
     """Calls everything stored at once, and asks for room only when new input comes."""
 
@@ -65,6 +70,7 @@ class RestoresBeyondCapacity(StreamTask):
         return self.read > 0 and super().is_back_pressured()
 
 
+@breaks("REST-5", behind="REST-1", why="what was dropped is not called, which is seen in one leg")
 class RestoresOnlyWhatFindsRoom(StreamTask):
     """Fills a queue of fixed size from the snapshot, and drops what does not fit in."""
 
@@ -73,6 +79,9 @@ class RestoresOnlyWhatFindsRoom(StreamTask):
         super().restore()
 
 
+@breaks(
+    "REST-6", behind="SNAP-3", why="what is stored though it has left is seen before it is restored"
+)
 class StoresWhatHasLeft(StreamTask):
     """Does not clear state when its record has left, so that it is stored again: Flink's KO-12."""
 
@@ -85,6 +94,7 @@ class StoresWhatHasLeft(StreamTask):
         return self._kept
 
 
+@breaks("REST-7", behind="WM-1", why="watermarks are restored ahead of the records before them")
 class RestoresKeyByKey(StreamTask):
     """Restores watermarks first, and records key by key, much like Flink's KO-11."""
 
@@ -93,6 +103,7 @@ class RestoresKeyByKey(StreamTask):
         super().restore()
 
 
+@breaks("REST-3")
 class RestoresNoStatuses(StreamTask):
     """Restores records and watermarks, and forgets that a status is stored, too."""
 
@@ -101,6 +112,7 @@ class RestoresNoStatuses(StreamTask):
         super().restore()
 
 
+@breaks("REST-7")
 class RestoresFromTheEnd(StreamTask):
     """Takes stored elements off their end, as a list gives them cheaply."""
 
@@ -109,6 +121,7 @@ class RestoresFromTheEnd(StreamTask):
         super().restore()
 
 
+@breaks("REST-1")
 class RestoresEqualRecordsOnce(StreamTask):
     """Restores a record once that is stored several times, or that is equal across types."""
 
@@ -121,40 +134,10 @@ class RestoresEqualRecordsOnce(StreamTask):
         super().restore()
 
 
+@breaks("REST-4")
 class HasRoomForAllThatWasStored(StreamTask):
     """Makes its queue as large as the snapshot, if that is larger than the capacity."""
 
     def restore(self) -> None:
         self.queue.capacity = max(len(self.stored), self.config.capacity)
         super().restore()
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(RestoresTheRestLast, rule="REST-1"),
-    Faulty(RestoresEqualRecordsOnce, rule="REST-1"),
-    Faulty(TimesRestoredCallsFromTheRestore, also=(_NotesItsRestore,), rule="REST-2"),
-    Faulty(RestoresRecordsOnly, rule="REST-3"),
-    Faulty(MakesUpWatermarks, rule="REST-3"),
-    Faulty(RestoresNoStatuses, rule="REST-3"),
-    Faulty(RestoresBeyondCapacity, rule="REST-4"),
-    Faulty(HasRoomForAllThatWasStored, rule="REST-4"),
-    Faulty(
-        RestoresOnlyWhatFindsRoom,
-        rule="REST-5",
-        consequence_of=("REST-1", "what was dropped is not called, which is seen in one leg"),
-    ),
-    Faulty(
-        StoresWhatHasLeft,
-        rule="REST-6",
-        consequence_of=(
-            "SNAP-3",
-            "what is stored though it has left is seen before it is restored",
-        ),
-    ),
-    Faulty(
-        RestoresKeyByKey,
-        rule="REST-7",
-        consequence_of=("WM-1", "watermarks are restored ahead of the records before them"),
-    ),
-    Faulty(RestoresFromTheEnd, rule="REST-7"),
-)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     Attempt,
     Completion,
@@ -26,6 +26,7 @@ from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import call_failed
 
 
+@breaks("RES-1")
 class EndsWhenAllIsDecided(StreamTask):
     """Ends when the last call has ended, and loses what is finished and not taken by then."""
 
@@ -36,6 +37,7 @@ class EndsWhenAllIsDecided(StreamTask):
         self.output.cut(None if self.end is None else self.end.error)
 
 
+@breaks("RES-2")
 class TakesNoResultsForNoOutcome(OrderedQueue):
     """Asks whether a record has outputs where it means to ask whether they are decided."""
 
@@ -44,6 +46,7 @@ class TakesNoResultsForNoOutcome(OrderedQueue):
         return entry if entry is not None and entry.outputs else None
 
 
+@breaks("RES-3")
 class TakesATextForItsLetters(ResultHandler):
     """Takes whatever can be iterated for a collection, a text too, as PyFlink 2.3 does."""
 
@@ -54,6 +57,7 @@ class TakesATextForItsLetters(ResultHandler):
             raise call_failed(self.record, error) from error
 
 
+@breaks("RES-4")
 class LetsTheLastCompletionCount(ResultHandler):
     """Lets a second completion overwrite the first if that has not come out yet."""
 
@@ -64,6 +68,7 @@ class LetsTheLastCompletionCount(ResultHandler):
         self.entry.outputs = deque(self.output_of(r) for r in self.results_of(outcome))
 
 
+@breaks("RES-4")
 class RaisesAtLateCompletions(Attempt):
     """Raises at whoever completes a record that is decided, as a future does that is done."""
 
@@ -80,6 +85,7 @@ class RaisesAtLateCompletions(Attempt):
         return completion
 
 
+@breaks("RES-5", loop="trio")
 class SleepsThroughThreads(TaskMailbox):
     """Files a mail of another thread and wakes nobody: it is found when something else happens."""
 
@@ -87,6 +93,7 @@ class SleepsThroughThreads(TaskMailbox):
         super().__init__(replace(loop, call_soon_threadsafe=lambda _: None))
 
 
+@breaks("RES-6")
 class KeepsWhatABrokenCollectionGave(ResultHandler):
     """Emits the items that an iterator gave before it raised."""
 
@@ -105,6 +112,7 @@ class _AsksAtOnce(Completion):
         self.complete(supplier())
 
 
+@breaks("RES-7")
 class AsksSuppliersWhereTheyAre(Attempt):
     """Asks a supplier on the thread that gives it, and not on the loop."""
 
@@ -113,6 +121,7 @@ class AsksSuppliersWhereTheyAre(Attempt):
         return _AsksAtOnce(completion.send, completion.clock)
 
 
+@breaks("RES-8")
 class ReadsResultsTwice(ResultHandler):
     """Counts the results of a record before it reads them."""
 
@@ -123,6 +132,7 @@ class ReadsResultsTwice(ResultHandler):
         return super().collect(Returned(given, outcome.at))
 
 
+@breaks("RES-1")
 class KeepsSixteenResults(ResultHandler):
     """Has room for sixteen results of a record, and drops what follows."""
 
@@ -130,6 +140,7 @@ class KeepsSixteenResults(ResultHandler):
         return super().results_of(outcome)[:16]
 
 
+@breaks("RES-7")
 class AsksEverySupplier(ResultHandler):
     """Asks for the results of every completion, and looks then which of them was the first."""
 
@@ -140,6 +151,7 @@ class AsksEverySupplier(ResultHandler):
         super().on_outcome(outcome)
 
 
+@breaks("RES-1")
 class TakesNoneForNoResult(ResultHandler):
     """Leaves results out that are None."""
 
@@ -147,6 +159,7 @@ class TakesNoneForNoResult(ResultHandler):
         return tuple(r for r in super().results_of(outcome) if r is not None)
 
 
+@breaks("RES-1")
 class MergesEqualResults(ResultHandler):
     """Gives results of a record that are equal once."""
 
@@ -158,6 +171,7 @@ class MergesEqualResults(ResultHandler):
         return tuple(merged)
 
 
+@breaks("RES-2")
 class WakesNobodyForASilentRecord(ResultHandler):
     """Tells the consumer of results only, not of a record without any that was before others."""
 
@@ -170,6 +184,7 @@ class WakesNobodyForASilentRecord(ResultHandler):
         self.operator.queue.completed(self.entry)
 
 
+@breaks("RES-3")
 class TakesNothingForNoResults(ResultHandler):
     """Takes a forgotten `return` for an empty collection."""
 
@@ -177,6 +192,7 @@ class TakesNothingForNoResults(ResultHandler):
         return () if outcome.given is None else super().collect(outcome)
 
 
+@breaks("RES-4")
 class LetsErrorsOverruleResults(ResultHandler):
     """Lets an error fail the operator that follows the results of the same call."""
 
@@ -186,10 +202,11 @@ class LetsErrorsOverruleResults(ResultHandler):
         super().on_outcome(outcome)
 
 
+@breaks(
+    "RES-4", is_bound=True
+)  # on trio what the call comes to is known before timers of that instant fire
 class TakesARaiseAtTheDeadlineForASecondOutcome(ResultHandler):
     """Fails where a call raises in the instant in which its deadline has decided."""
-
-    is_bound = True  # on trio what the call comes to is known before timers of that instant fire
 
     def is_raised_besides(self, outcome: Outcome) -> bool:
         by_callback = isinstance(outcome, Raised) and outcome.by_callback
@@ -208,6 +225,7 @@ class _Lazy(deque[Any]):
         return replace(output, value=(self.given[self.taken - 1 :] or self.given)[0])
 
 
+@breaks("RES-9")
 class KeepsTheListThatACallGave(ResultHandler):
     """Counts the results of a record when that is decided, and reads them when they are taken."""
 
@@ -225,6 +243,7 @@ class KeepsTheListThatACallGave(ResultHandler):
             outputs.given = self.given
 
 
+@breaks("RES-1")
 class LooksWhetherAnIteratorHasResults(ResultHandler):
     """Takes the first result of an iterator, to see whether there is one, and reads the others."""
 
@@ -233,26 +252,3 @@ class LooksWhetherAnIteratorHasResults(ResultHandler):
         if isinstance(given, GeneratorType) and next(given, None) is None:
             given = ()
         return super().collect(Returned(given, outcome.at))
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(EndsWhenAllIsDecided, rule="RES-1"),
-    Faulty(KeepsSixteenResults, rule="RES-1"),
-    Faulty(TakesNoneForNoResult, rule="RES-1"),
-    Faulty(MergesEqualResults, rule="RES-1"),
-    Faulty(TakesNoResultsForNoOutcome, rule="RES-2"),
-    Faulty(WakesNobodyForASilentRecord, rule="RES-2"),
-    Faulty(TakesATextForItsLetters, rule="RES-3"),
-    Faulty(TakesNothingForNoResults, rule="RES-3"),
-    Faulty(LetsTheLastCompletionCount, rule="RES-4"),
-    Faulty(RaisesAtLateCompletions, rule="RES-4"),
-    Faulty(LetsErrorsOverruleResults, rule="RES-4"),
-    Faulty(TakesARaiseAtTheDeadlineForASecondOutcome, rule="RES-4"),
-    Faulty(SleepsThroughThreads, rule="RES-5", loop="trio"),
-    Faulty(KeepsWhatABrokenCollectionGave, rule="RES-6"),
-    Faulty(AsksSuppliersWhereTheyAre, rule="RES-7"),
-    Faulty(AsksEverySupplier, rule="RES-7"),
-    Faulty(ReadsResultsTwice, rule="RES-8"),
-    Faulty(LooksWhetherAnIteratorHasResults, rule="RES-1"),
-    Faulty(KeepsTheListThatACallGave, rule="RES-9"),
-)

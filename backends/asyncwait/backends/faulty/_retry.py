@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
@@ -43,6 +43,7 @@ class _KnowsWhoBacksOff(AsyncWaitOperator):
             ResultHandler.on_pause_over(handler)
 
 
+@breaks("RETRY-1", _KnowsWhoBacksOff)
 class RepeatsWhenTheNextElementComes(ResultHandler):
     """Looks when an element comes whether a back-off is over, as the first sketch of it did."""
 
@@ -52,6 +53,7 @@ class RepeatsWhenTheNextElementComes(ResultHandler):
         self.operator.due += (self,)
 
 
+@breaks("RETRY-1")
 class FailsAfterTwoAttempts(AsyncWaitOperator):
     """Gives up after two attempts, whatever it was told."""
 
@@ -62,6 +64,7 @@ class FailsAfterTwoAttempts(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, max_attempts=most))
 
 
+@breaks("RETRY-2")
 class CountsRepetitionsAsAttempts(AsyncWaitOperator):
     """Takes the limit for one of repetitions, and calls once more than it says: Flink's RT-3."""
 
@@ -72,38 +75,28 @@ class CountsRepetitionsAsAttempts(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, max_attempts=most))
 
 
-class _SharesItsBackOff(AsyncWaitOperator):
-    """Knows one back-off, that of whoever failed last."""
-
-    level = 0
-
-
+@breaks("RETRY-3")
 class BeginsAnewForAll(ResultHandler):
     """Keeps one back-off for all records, and each first failure resets it: Flink's RT-5."""
 
-    operator: _SharesItsBackOff  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
-        self.operator.level = 1 if self.attempts == 1 else self.operator.level + 1
-        if pause is None or retry is None:
-            return pause
-        return min(pause, retry.back_off(self.operator.level))
+        level = 1 if self.attempts == 1 else vars(self.operator)["level"] + 1
+        vars(self.operator)["level"] = level
+        return pause if pause is None or retry is None else min(pause, retry.back_off(level))
 
 
+@breaks("RETRY-4")
 class NeverBeginsAnew(ResultHandler):
     """Keeps one back-off for all records, which only grows: FLINK-33698."""
 
-    operator: _SharesItsBackOff  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
-        self.operator.level += 1
-        if pause is None or retry is None:
-            return pause
-        return max(pause, retry.back_off(self.operator.level))
+        vars(self.operator)["level"] = level = vars(self.operator).get("level", 0) + 1
+        return pause if pause is None or retry is None else max(pause, retry.back_off(level))
 
 
+@breaks("RETRY-4")
 class LetsTheFirstBackOffPassTheCap(ResultHandler):
     """Takes the initial back-off as it is, however long: Flink's RT-6."""
 
@@ -113,6 +106,7 @@ class LetsTheFirstBackOffPassTheCap(ResultHandler):
         return retry.initial if pause and retry and self.attempts == 1 and not told else pause
 
 
+@breaks("RETRY-4")
 class ForgetsTheCap(AsyncWaitOperator):
     """Multiplies back-offs without end."""
 
@@ -122,6 +116,9 @@ class ForgetsTheCap(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, cap=max(config.retry.cap, 1e6)))
 
 
+@breaks(
+    "RETRY-3", behind="RETRY-15", why="the one back-off that is so long lies at the end of input"
+)
 class CountsBackOffsInThirtyTwoBits(ResultHandler):
     """Counts milliseconds in 32 bits, where a back-off of months is over at once."""
 
@@ -130,6 +127,7 @@ class CountsBackOffsInThirtyTwoBits(ResultHandler):
         return None if pause is None else round(1000 * pause) % 2**32 / 1000
 
 
+@breaks("RETRY-12")
 class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
     """Does so with what an attempt may take."""
 
@@ -140,6 +138,7 @@ class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
         super().__init__(config, *args, **others)
 
 
+@breaks("RETRY-5")
 class TakesRetryAfterForAnyError(ResultHandler):
     """Backs off as after any other error, although it was told when to come again."""
 
@@ -149,6 +148,7 @@ class TakesRetryAfterForAnyError(ResultHandler):
         return super().pause_after_failure(failure)
 
 
+@breaks("RETRY-6")
 class RepeatsWhateverFails(ResultHandler):
     """Repeats each call that failed, without a look at what is worth it."""
 
@@ -159,6 +159,7 @@ class RepeatsWhateverFails(ResultHandler):
         return pause
 
 
+@breaks("RETRY-7")
 class TellsNoAttempts(ResultHandler):
     """Fails with the last error, and nobody learns how often it was tried."""
 
@@ -169,6 +170,7 @@ class TellsNoAttempts(ResultHandler):
             raise type(error)(error.record, error.reason) from error.__cause__
 
 
+@breaks("RETRY-8")
 class PutsOutWhatWasRefused(ResultHandler):
     """Adds results that were refused to those of the next attempt, so that nothing is lost."""
 
@@ -184,6 +186,7 @@ class PutsOutWhatWasRefused(ResultHandler):
         super().decide(self.refused + results)
 
 
+@breaks("RETRY-9")
 class HandsOneHandleToAllAttempts(Attempt):
     """Takes what an older attempt comes to for the outcome of the present one: Flink's RT-10."""
 
@@ -191,6 +194,7 @@ class HandsOneHandleToAllAttempts(Attempt):
         self.handler.on_outcome(outcome)
 
 
+@breaks("RETRY-10", behind="RETRY-3", why="a call besides does not wait for any back-off")
 class CallsAgainWithoutCancelling(ResultHandler):
     """Calls a record again that takes long, and lets both calls run: who is first, wins."""
 
@@ -206,6 +210,7 @@ class CallsAgainWithoutCancelling(ResultHandler):
             self.start()
 
 
+@breaks("RETRY-10", behind="STAT-8", why="the call that it forgets is not counted as abandoned")
 class CallsAgainWhileItsCallEnds(ResultHandler):
     """Calls again when the back-off is over, be the last call still cleaning up."""
 
@@ -214,6 +219,7 @@ class CallsAgainWhileItsCallEnds(ResultHandler):
         super().on_pause_over()
 
 
+@breaks("TIME-9")
 class FailsOneCallTooLate(CancelledCalls):
     """Lets the next call begin before it looks how many run on."""
 
@@ -228,6 +234,7 @@ class FailsOneCallTooLate(CancelledCalls):
         raise error
 
 
+@breaks("RETRY-11")
 class BacksOffBeyondTheDeadline(ResultHandler):
     """Decides a record at its deadline, and calls it again all the same: FLINK-30477."""
 
@@ -244,6 +251,11 @@ class BacksOffBeyondTheDeadline(ResultHandler):
             super().conclude(outcome)
 
 
+@breaks(
+    "RETRY-11",
+    behind="RETRY-14",
+    why="the operator should have failed at the deadline, and calls again",
+)
 class RepeatsAfterTheHandler(ResultHandler):
     """Takes the error of a timeout handler for a reason for another attempt: FLINK-38082."""
 
@@ -255,6 +267,7 @@ class RepeatsAfterTheHandler(ResultHandler):
             self.conclude_failure(failure, due)
 
 
+@breaks("RETRY-11")
 class GivesEachAttemptItsOwnDeadline(ResultHandler):
     """Begins the timeout anew with each attempt."""
 
@@ -267,6 +280,7 @@ class GivesEachAttemptItsOwnDeadline(ResultHandler):
             self.deadline = self.operator.timers.register(self.due, self.on_deadline)
 
 
+@breaks("RETRY-12")
 class LetsLongAttemptsRunOn(Attempt):
     """Fails an attempt at its limit, and leaves its call running."""
 
@@ -278,6 +292,7 @@ class LetsLongAttemptsRunOn(Attempt):
             self.scope = scope
 
 
+@breaks("RETRY-13")
 class SwallowsErrorsOfPredicates(ResultHandler):
     """Loses what a predicate raises, and nobody decides the record: Flink's RT-17."""
 
@@ -289,6 +304,7 @@ class SwallowsErrorsOfPredicates(ResultHandler):
                 raise
 
 
+@breaks("RETRY-14", loop="trio")
 class SleepsOnWhenItIsLeft(Attempt):
     """Backs off in the call's own task, and lets nobody wake it."""
 
@@ -307,6 +323,11 @@ class SleepsOnWhenItIsLeft(Attempt):
         return Returned(await function(record.value), self.operator.clock())
 
 
+@breaks(
+    "RETRY-15",
+    behind="RETRY-1",
+    why="in most of its examples the input has ended when a call fails, and few are about this",
+)
 class StopsRepeatingAtTheEndOfInput(ResultHandler):
     """Takes every outcome for the last one once the input has ended: Flink's EI-4."""
 
@@ -316,6 +337,7 @@ class StopsRepeatingAtTheEndOfInput(ResultHandler):
         return super().pause_after_failure(failure)
 
 
+@breaks("RETRY-15")
 class HurriesAtTheEndOfInput(StreamTask):
     """Calls at once, at the end of input, whatever backs off: Flink's EI-5."""
 
@@ -337,6 +359,7 @@ class _KnowsWhatWasStored(StreamTask):
         super().restore()
 
 
+@breaks("RETRY-16", _KnowsWhatWasStored)
 class TakesRestoredCallsForRepetitions(ResultHandler):
     """Counts the attempts of a record from before the crash: one, at least, there was."""
 
@@ -348,6 +371,7 @@ class TakesRestoredCallsForRepetitions(ResultHandler):
         super().start()
 
 
+@breaks("RETRY-17")
 class NeverRepeatsWhatRaisesAtOnce(Attempt):
     """Takes a function that raises before it waits for a slip, not a failure: Flink's RT-18."""
 
@@ -359,60 +383,3 @@ class NeverRepeatsWhatRaisesAtOnce(Attempt):
             if self.operator.clock() == began:
                 self.operator.back_offs = None
             raise
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(RepeatsWhenTheNextElementComes, also=(_KnowsWhoBacksOff,), rule="RETRY-1"),
-    Faulty(FailsAfterTwoAttempts, rule="RETRY-1"),
-    Faulty(CountsRepetitionsAsAttempts, rule="RETRY-2"),
-    Faulty(BeginsAnewForAll, also=(_SharesItsBackOff,), rule="RETRY-3"),
-    Faulty(NeverBeginsAnew, also=(_SharesItsBackOff,), rule="RETRY-4"),
-    Faulty(LetsTheFirstBackOffPassTheCap, rule="RETRY-4"),
-    Faulty(ForgetsTheCap, rule="RETRY-4"),
-    Faulty(
-        CountsBackOffsInThirtyTwoBits,
-        rule="RETRY-3",
-        consequence_of=("RETRY-15", "the one back-off that is so long lies at the end of input"),
-    ),
-    Faulty(CountsLimitsInThirtyTwoBits, rule="RETRY-12"),
-    Faulty(TakesRetryAfterForAnyError, rule="RETRY-5"),
-    Faulty(RepeatsWhateverFails, rule="RETRY-6"),
-    Faulty(TellsNoAttempts, rule="RETRY-7"),
-    Faulty(PutsOutWhatWasRefused, rule="RETRY-8"),
-    Faulty(HandsOneHandleToAllAttempts, rule="RETRY-9"),
-    Faulty(
-        CallsAgainWithoutCancelling,
-        rule="RETRY-10",
-        consequence_of=("RETRY-3", "a call besides does not wait for any back-off"),
-    ),
-    Faulty(
-        CallsAgainWhileItsCallEnds,
-        rule="RETRY-10",
-        consequence_of=("STAT-8", "the call that it forgets is not counted as abandoned"),
-    ),
-    Faulty(FailsOneCallTooLate, rule="TIME-9"),
-    Faulty(BacksOffBeyondTheDeadline, rule="RETRY-11"),
-    Faulty(
-        RepeatsAfterTheHandler,
-        rule="RETRY-11",
-        consequence_of=(
-            "RETRY-14",
-            "the operator should have failed at the deadline, and calls again",
-        ),
-    ),
-    Faulty(GivesEachAttemptItsOwnDeadline, rule="RETRY-11"),
-    Faulty(LetsLongAttemptsRunOn, rule="RETRY-12"),
-    Faulty(SwallowsErrorsOfPredicates, rule="RETRY-13"),
-    Faulty(SleepsOnWhenItIsLeft, rule="RETRY-14", loop="trio"),
-    Faulty(
-        StopsRepeatingAtTheEndOfInput,
-        rule="RETRY-15",
-        consequence_of=(
-            "RETRY-1",
-            "in most of its examples the input has ended when a call fails, and few are about this",
-        ),
-    ),
-    Faulty(HurriesAtTheEndOfInput, rule="RETRY-15"),
-    Faulty(TakesRestoredCallsForRepetitions, also=(_KnowsWhatWasStored,), rule="RETRY-16"),
-    Faulty(NeverRepeatsWhatRaisesAtOnce, rule="RETRY-17"),
-)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored
 
 
+@breaks("SNAP-1")
 class ReplacesSnapshotsNotYetTaken(Output):
     """Gives up a snapshot that nobody has taken yet when there is a newer one."""
 
@@ -21,6 +22,7 @@ class ReplacesSnapshotsNotYetTaken(Output):
         super().put_ahead(element)
 
 
+@breaks("SNAP-2")
 class StoresEqualRecordsOnce(StreamTask):
     """Knows elements by their values, so that equal ones are stored once: Beam's AsyncWrapper."""
 
@@ -28,6 +30,7 @@ class StoresEqualRecordsOnce(StreamTask):
         return tuple(dict.fromkeys(super().in_flight_elements()))
 
 
+@breaks("SNAP-2")
 class ForgetsWhatWaitsForRoom(StreamTask):
     """Stores its queue, and not the record that waits in front of it, much like FLINK-13063."""
 
@@ -35,6 +38,7 @@ class ForgetsWhatWaitsForRoom(StreamTask):
         return tuple(self.queue.elements())
 
 
+@breaks("SNAP-2")
 class ForgetsFinishedRecords(OrderedQueue):
     """Stores the calls that run, and not the results that wait for their turn."""
 
@@ -44,6 +48,7 @@ class ForgetsFinishedRecords(OrderedQueue):
                 yield entry.element
 
 
+@breaks("SNAP-3")
 class StoresWhatIsHandedOut(OrderedQueue):
     """Stores a record until its last result is taken, although the rest of it comes first."""
 
@@ -51,6 +56,7 @@ class StoresWhatIsHandedOut(OrderedQueue):
         return (entry.element for entry in self.entries)
 
 
+@breaks("SNAP-4")
 class StoresInOrderOfCompletion(UnorderedQueue):
     """Stores the finished records of each segment first, as Flink does (SN-3)."""
 
@@ -60,6 +66,7 @@ class StoresInOrderOfCompletion(UnorderedQueue):
             yield from (entry.element for entry in segment.entries if entry.outputs is None)
 
 
+@breaks("SNAP-5")
 class DrainsAtBarriers(StreamTask):
     """Waits until everything in flight is gone before it takes a snapshot, as PyFlink does."""
 
@@ -68,6 +75,7 @@ class DrainsAtBarriers(StreamTask):
         return not self.is_drained() if is_barrier else super().is_back_pressured()
 
 
+@breaks("SNAP-6")
 class TearsResultsApartWithSnapshots(Output):
     """Puts a snapshot out next, even in the middle of a record's results."""
 
@@ -75,6 +83,7 @@ class TearsResultsApartWithSnapshots(Output):
         return self.ahead.popleft() if self.ahead else super().take()
 
 
+@breaks("SNAP-7", behind="SNAP-3", why="a snapshot that waits holds what came out meanwhile")
 class LetsReadyResultsOvertakeSnapshots(Output):
     """Keeps a snapshot until nothing else is ready, and what is behind its barrier overtakes."""
 
@@ -85,6 +94,7 @@ class LetsReadyResultsOvertakeSnapshots(Output):
         return self.ahead.popleft() if element is None and self.ahead else element
 
 
+@breaks("SNAP-8")
 class LetsRequestsWaitForRoom(Output):
     """Answers requests for snapshots when there is room, and not while it is full: FLINK-39835."""
 
@@ -106,6 +116,7 @@ class LetsRequestsWaitForRoom(Output):
         return element
 
 
+@breaks("SNAP-9")
 class CountsOnlyWhatIsStored(StreamTask):
     """Does not count markers and barriers as read, because no snapshot holds them."""
 
@@ -114,6 +125,7 @@ class CountsOnlyWhatIsStored(StreamTask):
         self.read -= not isinstance(element, Stored)
 
 
+@breaks("SNAP-10")
 class DropsTheUpstream(StreamTask):
     """Takes a snapshot that comes in for a barrier and no more, and loses what it holds."""
 
@@ -121,6 +133,7 @@ class DropsTheUpstream(StreamTask):
         super().process_barrier(Barrier(barrier.checkpoint_id))
 
 
+@breaks("SNAP-11")
 class AnswersTheLatestRequestFirst(Output):
     """Puts each requested snapshot in front of those that were asked for before."""
 
@@ -129,6 +142,7 @@ class AnswersTheLatestRequestFirst(Output):
         self.tell()
 
 
+@breaks("SNAP-1")
 class TakesCheckpointZeroForNone(StreamTask):
     """Asks whether the number of a checkpoint is truthy, and gives none for number zero."""
 
@@ -137,6 +151,7 @@ class TakesCheckpointZeroForNone(StreamTask):
             super().process_barrier(barrier)
 
 
+@breaks("SNAP-2")
 class StoresSixteenElements(StreamTask):
     """Has room for sixteen elements in a snapshot, and drops what follows."""
 
@@ -144,6 +159,7 @@ class StoresSixteenElements(StreamTask):
         return super().in_flight_elements()[:16]
 
 
+@breaks("SNAP-3")
 class FillsSnapshotsWhenTheyAreTaken(Output):
     """Looks what is in flight when a snapshot is taken, not when its barrier was read."""
 
@@ -154,6 +170,7 @@ class FillsSnapshotsWhenTheyAreTaken(Output):
         return element
 
 
+@breaks("SNAP-4")
 class StoresFencesApart(StreamTask):
     """Stores the records first and the fences behind them, in a list of state for each."""
 
@@ -161,6 +178,7 @@ class StoresFencesApart(StreamTask):
         return tuple(sorted(super().in_flight_elements(), key=lambda e: not isinstance(e, Record)))
 
 
+@breaks("SNAP-5")
 class WritesSnapshotsInTheBackground(StreamTask):
     """Puts a snapshot out when it has been written, and what is behind its barrier goes on."""
 
@@ -174,6 +192,7 @@ class WritesSnapshotsInTheBackground(StreamTask):
         self.output.put_ahead(snapshot)
 
 
+@breaks("SNAP-8")
 class AnswersOneRequestAtATime(Output):
     """Takes a request for answered if a snapshot for an earlier one has not been taken yet."""
 
@@ -182,6 +201,7 @@ class AnswersOneRequestAtATime(Output):
             super().put_first(snapshot)
 
 
+@breaks("SNAP-9", behind="STAT-2", why="the same number says which element waits")
 class CountsStoredElementsAsRead(StreamTask):
     """Counts what it restores among what it has read from the source."""
 
@@ -190,6 +210,7 @@ class CountsStoredElementsAsRead(StreamTask):
         super().restore()
 
 
+@breaks("SNAP-10")
 class CutsTheChainOfUpstreams(StreamTask):
     """Carries the snapshot along that came in, and not the one that this carries itself."""
 
@@ -199,6 +220,7 @@ class CutsTheChainOfUpstreams(StreamTask):
         super().process_barrier(barrier)
 
 
+@breaks("SNAP-10")
 class KeepsTwoUpstreamSnapshots(StreamTask):
     """Carries the snapshot that came in and the one in that, and nothing from further up."""
 
@@ -208,6 +230,7 @@ class KeepsTwoUpstreamSnapshots(StreamTask):
         super().process_barrier(barrier)
 
 
+@breaks("SNAP-10")
 class KeepsTheLastUpstream(StreamTask):
     """Keeps the last snapshot that came in, and carries it along for plain barriers, too."""
 
@@ -221,6 +244,7 @@ class KeepsTheLastUpstream(StreamTask):
         super().process_barrier(barrier)
 
 
+@breaks("SNAP-11")
 class SortsRequestsByNumber(Output):
     """Puts out the requested snapshots in the order of their numbers, not of the requests."""
 
@@ -229,39 +253,3 @@ class SortsRequestsByNumber(Output):
         numbers = [e.checkpoint_id for e in requested]
         self.ahead.insert(bisect(numbers, snapshot.checkpoint_id), snapshot)
         self.tell()
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(ReplacesSnapshotsNotYetTaken, rule="SNAP-1"),
-    Faulty(TakesCheckpointZeroForNone, rule="SNAP-1"),
-    Faulty(StoresEqualRecordsOnce, rule="SNAP-2"),
-    Faulty(ForgetsWhatWaitsForRoom, rule="SNAP-2"),
-    Faulty(ForgetsFinishedRecords, rule="SNAP-2"),
-    Faulty(StoresSixteenElements, rule="SNAP-2"),
-    Faulty(StoresWhatIsHandedOut, rule="SNAP-3"),
-    Faulty(FillsSnapshotsWhenTheyAreTaken, rule="SNAP-3"),
-    Faulty(StoresInOrderOfCompletion, rule="SNAP-4"),
-    Faulty(StoresFencesApart, rule="SNAP-4"),
-    Faulty(DrainsAtBarriers, rule="SNAP-5"),
-    Faulty(WritesSnapshotsInTheBackground, rule="SNAP-5"),
-    Faulty(TearsResultsApartWithSnapshots, rule="SNAP-6"),
-    Faulty(
-        LetsReadyResultsOvertakeSnapshots,
-        rule="SNAP-7",
-        consequence_of=("SNAP-3", "a snapshot that waits holds what came out meanwhile"),
-    ),
-    Faulty(LetsRequestsWaitForRoom, rule="SNAP-8"),
-    Faulty(AnswersOneRequestAtATime, rule="SNAP-8"),
-    Faulty(CountsOnlyWhatIsStored, rule="SNAP-9"),
-    Faulty(
-        CountsStoredElementsAsRead,
-        rule="SNAP-9",
-        consequence_of=("STAT-2", "the same number says which element waits"),
-    ),
-    Faulty(DropsTheUpstream, rule="SNAP-10"),
-    Faulty(CutsTheChainOfUpstreams, rule="SNAP-10"),
-    Faulty(KeepsTwoUpstreamSnapshots, rule="SNAP-10"),
-    Faulty(KeepsTheLastUpstream, rule="SNAP-10"),
-    Faulty(AnswersTheLatestRequestFirst, rule="SNAP-11"),
-    Faulty(SortsRequestsByNumber, rule="SNAP-11"),
-)

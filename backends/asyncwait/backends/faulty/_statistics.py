@@ -4,7 +4,7 @@ from collections.abc import Hashable
 
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     Attempt,
     CancelledCalls,
@@ -20,6 +20,7 @@ from asyncwait.reference import (
 from asyncwait.spec import OperatorError, Record, Statistics
 
 
+@breaks("STAT-1", behind="STAT-3", why="what is held is counted by what is in flight")
 class CountsFencesAsRecords(OrderedQueue):
     """Takes a watermark for a record in flight, as it takes a slot like one."""
 
@@ -32,6 +33,7 @@ class CountsFencesAsRecords(OrderedQueue):
         self.records -= not isinstance(entry.element, Record)
 
 
+@breaks("STAT-1", behind="STAT-3", why="what is held is counted by what is in flight")
 class LosesSightOfWhatIsDecided(UnorderedQueue):
     """Counts a record out when it is decided, although nobody has taken it."""
 
@@ -44,6 +46,7 @@ class LosesSightOfWhatIsDecided(UnorderedQueue):
         super().remove(entry)
 
 
+@breaks("STAT-2")
 class CountsWhatIsRestoredAsWaiting(StreamTask):
     """Tells of everything that waits for room, wherever it came from."""
 
@@ -52,6 +55,7 @@ class CountsWhatIsRestoredAsWaiting(StreamTask):
         return len(self.backlog)
 
 
+@breaks("STAT-2")
 class CountsWhatWaitsInLine(StreamTask):
     """Counts what waits behind the one that is next, and not that one."""
 
@@ -60,6 +64,7 @@ class CountsWhatWaitsInLine(StreamTask):
         return max(0, super().waiting - 1)
 
 
+@breaks("STAT-3")
 class HoldsWhatHasItsTurn(OrderedQueue):
     """Counts as held what the consumer could take, and not what waits for its turn."""
 
@@ -68,6 +73,7 @@ class HoldsWhatHasItsTurn(OrderedQueue):
         return int(self.peek_ready() is not None)
 
 
+@breaks("STAT-3")
 class HoldsFencesToo(OrderedQueue):
     """Counts watermarks as held, as they are decided."""
 
@@ -76,6 +82,7 @@ class HoldsFencesToo(OrderedQueue):
         return self.decided
 
 
+@breaks("STAT-4")
 class CountsCallsThatHaveEnded(Attempt):
     """Counts a call when it has ended: by its record, by an error, or cancelled."""
 
@@ -88,6 +95,7 @@ class CountsCallsThatHaveEnded(Attempt):
         super().on_ended(outcome)
 
 
+@breaks("STAT-4")
 class CountsRecordsAsCalls(Attempt):
     """Counts one call for each record, however often it is called."""
 
@@ -96,6 +104,7 @@ class CountsRecordsAsCalls(Attempt):
         self.operator.calls -= self.number > 1
 
 
+@breaks("STAT-5")
 class CountsRecordsThatAreRepeated(Attempt):
     """Counts each record once that needs another attempt, and no more."""
 
@@ -105,6 +114,7 @@ class CountsRecordsThatAreRepeated(Attempt):
         self.operator.retries -= has_counted
 
 
+@breaks("STAT-5")
 class CountsWhatItMeansToRepeat(ResultHandler):
     """Counts a retry when a record begins to back off; its deadline may be earlier."""
 
@@ -117,6 +127,7 @@ class CountsWhatItMeansToRepeat(ResultHandler):
         super().start()
 
 
+@breaks("STAT-6")
 class TakesLimitsForTimeouts(Attempt):
     """Counts an attempt that takes too long as a record that does."""
 
@@ -125,6 +136,7 @@ class TakesLimitsForTimeouts(Attempt):
         super().on_limit(due)
 
 
+@breaks("STAT-6")
 class CountsTimeoutsWithoutResults(ResultHandler):
     """Counts a deadline only where the timeout handler had nothing to give."""
 
@@ -134,6 +146,7 @@ class CountsTimeoutsWithoutResults(ResultHandler):
         self.operator.timeouts = before
 
 
+@breaks("STAT-7")
 class CountsNoSkips(ResultHandler):
     """Counts a handled failure where something comes out for it."""
 
@@ -142,6 +155,11 @@ class CountsNoSkips(ResultHandler):
         self.operator.failures_handled -= not self.entry.outputs
 
 
+@breaks(
+    "STAT-8",
+    behind="TIME-8",
+    why="it counts at each end; few scenarios read figures while such calls run",
+)
 class CountsAbandonedCallsAtTheirEnd(CancelledCalls):
     """Counts a call that ran on when that is over."""
 
@@ -157,14 +175,7 @@ class CountsAbandonedCallsAtTheirEnd(CancelledCalls):
         super().ended(call)
 
 
-class CountsAbandonedCallsThatRun(CancelledCalls):
-    """Tells how many abandoned calls run, and forgets those that have ended."""
-
-    def ended(self, call: Hashable) -> None:
-        super().ended(call)
-        self.abandoned = self.abandoned_now
-
-
+@breaks("STAT-9")
 class LetsItsMarkFall(OrderedQueue):
     """Begins anew to look for the highest whenever nothing is there."""
 
@@ -174,6 +185,7 @@ class LetsItsMarkFall(OrderedQueue):
             self.most_records = self.most_held = 0
 
 
+@breaks("STAT-9")
 class MarksItsCapacity(OrderedQueue):
     """Takes what there is room for to be what was there."""
 
@@ -182,6 +194,7 @@ class MarksItsCapacity(OrderedQueue):
         self.most_records = self.capacity
 
 
+@breaks("STAT-10")
 class IsAsOldAsItsLastCall(ResultHandler):
     """Begins to count the age of a record anew with each attempt."""
 
@@ -190,6 +203,7 @@ class IsAsOldAsItsLastCall(ResultHandler):
         self.operator.queue.called[self.entry] = self.operator.clock()
 
 
+@breaks("STAT-10")
 class TellsTheAgeOfTheNewest(OrderedQueue):
     """Looks for the oldest record at the wrong end."""
 
@@ -198,6 +212,7 @@ class TellsTheAgeOfTheNewest(OrderedQueue):
         return next(reversed(self.called.values()), None)
 
 
+@breaks("STAT-11")
 class TellsWhatWasInFlight(StreamTask):
     """Tells of what nobody will take any more after the end."""
 
@@ -205,6 +220,7 @@ class TellsWhatWasInFlight(StreamTask):
         return replace(super().statistics(), in_flight=self.queue.records)
 
 
+@breaks("STAT-11")
 class ForgetsWhatItDid(StreamTask):
     """Begins its figures anew when it stops."""
 
@@ -213,6 +229,7 @@ class ForgetsWhatItDid(StreamTask):
         self.operator.calls = self.operator.timeouts = 0
 
 
+@breaks("STAT-2")
 class CountsWhatItsConsumerLeaves(StreamTask):
     """Counts markers and snapshots that nobody has taken as waiting for room."""
 
@@ -221,6 +238,7 @@ class CountsWhatItsConsumerLeaves(StreamTask):
         return super().waiting + self.output.overtakers
 
 
+@breaks("STAT-3")
 class HoldsWhatOvertakes(StreamTask):
     """Counts markers and snapshots that nobody has taken as held."""
 
@@ -229,6 +247,7 @@ class HoldsWhatOvertakes(StreamTask):
         return replace(figures, held=figures.held + len(self.output.ahead))
 
 
+@breaks("STAT-10")
 class CountsTheWaitForAKey(ResultHandler):
     """Begins to count the age of a record when it is admitted, whether it is called or not."""
 
@@ -239,53 +258,3 @@ class CountsTheWaitForAKey(ResultHandler):
     def on_begun(self) -> None:
         super().on_begun()
         self.operator.queue.called[self.entry] = self.admitted
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(
-        CountsFencesAsRecords,
-        rule="STAT-1",
-        consequence_of=("STAT-3", "what is held is counted by what is in flight"),
-    ),
-    Faulty(
-        LosesSightOfWhatIsDecided,
-        rule="STAT-1",
-        consequence_of=("STAT-3", "what is held is counted by what is in flight"),
-    ),
-    Faulty(CountsWhatIsRestoredAsWaiting, rule="STAT-2"),
-    Faulty(CountsWhatWaitsInLine, rule="STAT-2"),
-    Faulty(CountsWhatItsConsumerLeaves, rule="STAT-2"),
-    Faulty(HoldsWhatHasItsTurn, rule="STAT-3"),
-    Faulty(HoldsFencesToo, rule="STAT-3"),
-    Faulty(HoldsWhatOvertakes, rule="STAT-3"),
-    Faulty(CountsCallsThatHaveEnded, rule="STAT-4"),
-    Faulty(CountsRecordsAsCalls, rule="STAT-4"),
-    Faulty(CountsRecordsThatAreRepeated, rule="STAT-5"),
-    Faulty(CountsWhatItMeansToRepeat, rule="STAT-5"),
-    Faulty(TakesLimitsForTimeouts, rule="STAT-6"),
-    Faulty(CountsTimeoutsWithoutResults, rule="STAT-6"),
-    Faulty(CountsNoSkips, rule="STAT-7"),
-    Faulty(
-        CountsAbandonedCallsAtTheirEnd,
-        rule="STAT-8",
-        consequence_of=(
-            "TIME-8",
-            "it counts at each end; few scenarios read figures while such calls run",
-        ),
-    ),
-    Faulty(
-        CountsAbandonedCallsThatRun,
-        rule="STAT-8",
-        consequence_of=(
-            "TIME-8",
-            "it counts at each end; few scenarios read figures while such calls run",
-        ),
-    ),
-    Faulty(LetsItsMarkFall, rule="STAT-9"),
-    Faulty(MarksItsCapacity, rule="STAT-9"),
-    Faulty(IsAsOldAsItsLastCall, rule="STAT-10"),
-    Faulty(TellsTheAgeOfTheNewest, rule="STAT-10"),
-    Faulty(CountsTheWaitForAKey, rule="STAT-10"),
-    Faulty(TellsWhatWasInFlight, rule="STAT-11"),
-    Faulty(ForgetsWhatItDid, rule="STAT-11"),
-)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     GRACE,
     AsyncWaitOperator,
@@ -25,6 +25,7 @@ from asyncwait.reference import (
 from asyncwait.spec import CallFailed, CallTimedOut, Element, Record, TooManyAbandonedCalls
 
 
+@breaks("TIME-1")
 class AsksTheHandlerForWhatHasAnswered(ResultHandler):
     """Lets a timer outlive its record, and asks the handler before it looks: FLINK-22573."""
 
@@ -38,6 +39,7 @@ class AsksTheHandlerForWhatHasAnswered(ResultHandler):
         super().on_deadline()
 
 
+@breaks("TIME-2")
 class LetsDeadlinesWaitForRoom(ResultHandler):
     """Decides at a deadline when there is room, which nothing makes but a deadline: FLINK-14156."""
 
@@ -49,6 +51,7 @@ class LetsDeadlinesWaitForRoom(ResultHandler):
             super().on_deadline()
 
 
+@breaks("TIME-2")
 class LooksForDeadlinesInInputOrder(ResultHandler):
     """Looks for late records in input order, and no further than to the first that has time."""
 
@@ -65,6 +68,7 @@ class LooksForDeadlinesInInputOrder(ResultHandler):
             super().on_deadline()
 
 
+@breaks("TIME-2")
 class DropsDeadlinesAtTheEndOfInput(StreamTask):
     """Stops its timers at the end of input, and the last records wait for ever: FLINK-13491."""
 
@@ -73,6 +77,7 @@ class DropsDeadlinesAtTheEndOfInput(StreamTask):
         super().on_end(end)
 
 
+@breaks("TIME-3", behind="TIME-6", why="what it puts in the place of the handler's results is late")
 class LetsLateAnswersReplaceTheHandlers(ResultHandler):
     """Lets an answer still win while the handler's results wait, much like FLINK-40456."""
 
@@ -85,6 +90,7 @@ class LetsLateAnswersReplaceTheHandlers(ResultHandler):
         super().on_outcome(outcome)
 
 
+@breaks("TIME-3")
 class TakesOneResultFromTheHandler(ResultHandler):
     """Takes the handler for one that gives a single value, and loses what follows the first."""
 
@@ -92,6 +98,7 @@ class TakesOneResultFromTheHandler(ResultHandler):
         return super().results_at_deadline()[:1]
 
 
+@breaks("TIME-4")
 class TakesATimeoutForAFailedCall(ResultHandler):
     """Lets the call itself fail with a TimeoutError, as `asyncio.wait_for` round it does."""
 
@@ -101,6 +108,7 @@ class TakesATimeoutForAFailedCall(ResultHandler):
         return super().results_at_deadline()
 
 
+@breaks("TIME-5")
 class LetsLateCallsRunOn(ResultHandler):
     """Decides a record at its deadline, and leaves its call running until it ends by itself."""
 
@@ -108,6 +116,7 @@ class LetsLateCallsRunOn(ResultHandler):
         pass
 
 
+@breaks("TIME-6")
 class AddsLateAnswersToTheHandlers(ResultHandler):
     """Puts out what a call gives after its deadline behind what the handler gave."""
 
@@ -128,6 +137,7 @@ class NotesArrivals(StreamTask):
         self.arrived_at = self.clock()
 
 
+@breaks("TIME-7", NotesArrivals)
 class TimesTheWaitForRoom(ResultHandler):
     """Counts the deadline from the moment at which a record was read, not called."""
 
@@ -137,6 +147,7 @@ class TimesTheWaitForRoom(ResultHandler):
         return task.arrived_at + timeout
 
 
+@breaks("TIME-8")
 class ForgetsAbandonedCalls(CancelledCalls):
     """Says how many abandoned calls run now, not how many there have been."""
 
@@ -145,6 +156,7 @@ class ForgetsAbandonedCalls(CancelledCalls):
         self.abandoned = self.abandoned_now
 
 
+@breaks("TIME-8")
 class TakesEveryCancelledCallForAbandoned(CancelledCalls):
     """Counts a call as abandoned when it is cancelled, before it had its turn to end."""
 
@@ -157,6 +169,7 @@ class TakesEveryCancelledCallForAbandoned(CancelledCalls):
         super().on_overdue(watch)
 
 
+@breaks("TIME-9")
 class PilesUpAbandonedCalls(CancelledCalls):
     """Counts the calls that can't be cancelled, and does nothing however many they are."""
 
@@ -165,6 +178,7 @@ class PilesUpAbandonedCalls(CancelledCalls):
             super().on_overdue(watch)
 
 
+@breaks("TIME-10")
 class TimesFinishedRecordsOut(ResultHandler):
     """Stops the timer when the consumer has the result: a slow reader times finished calls out."""
 
@@ -177,6 +191,7 @@ class TimesFinishedRecordsOut(ResultHandler):
         super().on_deadline()
 
 
+@breaks("TIME-6")
 class LetsAnswersWinThatCameWithTheTimer(TimerService):
     """Lets an answer win that was late, if the loop was busy when its deadline passed: TO-6."""
 
@@ -184,6 +199,7 @@ class LetsAnswersWinThatCameWithTheTimer(TimerService):
         pass
 
 
+@breaks("TIME-2")
 class LooksAtDeadlinesNowAndThen(TimerService):
     """Looks at its deadlines every tenth of a second: good enough, as timeouts are long."""
 
@@ -191,6 +207,7 @@ class LooksAtDeadlinesNowAndThen(TimerService):
         return super().register(math.ceil(when * 10 - 1e-6) / 10, callback)
 
 
+@breaks("TIME-1", behind="RETRY-5", why="back-offs are timers, too, and are cut short as well")
 class FiresNearDeadlinesTogether(TimerService):
     """Fires with a timer all those that are due within the next 5 ms, to wake up less often."""
 
@@ -199,6 +216,7 @@ class FiresNearDeadlinesTogether(TimerService):
         super().run_due([timer for timer in self.timers if timer in due or timer.when <= soon])
 
 
+@breaks("TIME-2")
 class KeepsTimersByTheirTime(TimerService):
     """Has one timer for each time: of two deadlines at once the second replaces the first."""
 
@@ -207,6 +225,7 @@ class KeepsTimersByTheirTime(TimerService):
         return super().register(when, callback)
 
 
+@breaks("TIME-2")
 class DropsDeadlinesThatAreLate(TimerService):
     """Skips timers that fire late by more than 20 ms, as a scheduler does with jobs it missed."""
 
@@ -220,6 +239,7 @@ class DropsDeadlinesThatAreLate(TimerService):
         super().run_due(due)
 
 
+@breaks("TIME-4")
 class SkipsRecordsWithoutSubstitute(ResultHandler):
     """Takes a handler that gives None for one that has nothing to put out for the record."""
 
@@ -232,6 +252,7 @@ class SkipsRecordsWithoutSubstitute(ResultHandler):
             return ()
 
 
+@breaks("TIME-5")
 class CancelsAllCallsTogether(ResultHandler):
     """Cancels at the first deadline whatever runs, as if there were one scope round all calls."""
 
@@ -256,6 +277,7 @@ class _NumbersItsSlots(AsyncWaitOperator):
         return {n: holder for n, holder in self.holders.items() if holder.entry in present}
 
 
+@breaks("TIME-6", _NumbersItsSlots)
 class DecidesWhoeverHasTheSlot(ResultHandler):
     """Knows records by the numbers of their slots: a late answer goes to who has the slot now."""
 
@@ -271,6 +293,7 @@ class DecidesWhoeverHasTheSlot(ResultHandler):
         ResultHandler.on_outcome(self.operator.held().get(self.number, self), outcome)
 
 
+@breaks("TIME-8")
 class LooksOnceWhetherACallEnds(CancelledCalls):
     """Gives a cancelled call 5 ms to end, which may all be gone by when the loop is free again."""
 
@@ -279,6 +302,7 @@ class LooksOnceWhetherACallEnds(CancelledCalls):
         watch.overdue = self.timers.register(due, lambda: self.on_overdue(watch))
 
 
+@breaks("TIME-9")
 class ForgetsThatAbandonedCallsEnd(CancelledCalls):
     """Counts the abandoned calls that there ever were against the capacity, not those that run."""
 
@@ -287,6 +311,7 @@ class ForgetsThatAbandonedCallsEnd(CancelledCalls):
         super().ended(call)
 
 
+@breaks("TIME-4")
 class BlamesTheHeadForATimeout(ResultHandler):
     """Names the first record in flight where a deadline has passed and there is no handler."""
 
@@ -297,47 +322,10 @@ class BlamesTheHeadForATimeout(ResultHandler):
         return ResultHandler(self.operator, head).results_at_deadline()
 
 
+@breaks("TIME-1")
 class CountsDeadlinesInThirtyTwoBits(ResultHandler):
     """Counts milliseconds in 32 bits, where a timeout of months is over at once, as in TO-3."""
 
     def due_after(self, timeout: float) -> float:
         milliseconds = round(1000 * min(timeout, 1e12))
         return self.operator.clock() + ((milliseconds + 2**31) % 2**32 - 2**31) / 1000
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(AsksTheHandlerForWhatHasAnswered, rule="TIME-1"),
-    Faulty(
-        FiresNearDeadlinesTogether,
-        rule="TIME-1",
-        consequence_of=("RETRY-5", "back-offs are timers, too, and are cut short as well"),
-    ),
-    Faulty(LetsDeadlinesWaitForRoom, rule="TIME-2"),
-    Faulty(LooksForDeadlinesInInputOrder, rule="TIME-2"),
-    Faulty(DropsDeadlinesAtTheEndOfInput, rule="TIME-2"),
-    Faulty(LooksAtDeadlinesNowAndThen, rule="TIME-2"),
-    Faulty(KeepsTimersByTheirTime, rule="TIME-2"),
-    Faulty(DropsDeadlinesThatAreLate, rule="TIME-2"),
-    Faulty(
-        LetsLateAnswersReplaceTheHandlers,
-        rule="TIME-3",
-        consequence_of=("TIME-6", "what it puts in the place of the handler's results is late"),
-    ),
-    Faulty(TakesOneResultFromTheHandler, rule="TIME-3"),
-    Faulty(TakesATimeoutForAFailedCall, rule="TIME-4"),
-    Faulty(SkipsRecordsWithoutSubstitute, rule="TIME-4"),
-    Faulty(BlamesTheHeadForATimeout, rule="TIME-4"),
-    Faulty(LetsLateCallsRunOn, rule="TIME-5"),
-    Faulty(CancelsAllCallsTogether, rule="TIME-5"),
-    Faulty(AddsLateAnswersToTheHandlers, rule="TIME-6"),
-    Faulty(LetsAnswersWinThatCameWithTheTimer, rule="TIME-6"),
-    Faulty(DecidesWhoeverHasTheSlot, also=(_NumbersItsSlots,), rule="TIME-6"),
-    Faulty(TimesTheWaitForRoom, also=(NotesArrivals,), rule="TIME-7"),
-    Faulty(ForgetsAbandonedCalls, rule="TIME-8"),
-    Faulty(TakesEveryCancelledCallForAbandoned, rule="TIME-8"),
-    Faulty(LooksOnceWhetherACallEnds, rule="TIME-8"),
-    Faulty(PilesUpAbandonedCalls, rule="TIME-9"),
-    Faulty(ForgetsThatAbandonedCallsEnd, rule="TIME-9"),
-    Faulty(TimesFinishedRecordsOut, rule="TIME-10"),
-    Faulty(CountsDeadlinesInThirtyTwoBits, rule="TIME-1"),
-)

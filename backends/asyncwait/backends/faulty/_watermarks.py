@@ -3,7 +3,7 @@
 from collections import deque
 from itertools import pairwise
 
-from asyncwait.backends.faulty._gallery import Faulty
+from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Entry,
@@ -17,6 +17,7 @@ from asyncwait.spec import Watermark, WatermarkStatus
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
+@breaks("WM-1")
 class PutsWatermarksAmongRecords(UnorderedQueue):
     """Takes a watermark for one more finished element of the segment, which comes out at once."""
 
@@ -26,6 +27,7 @@ class PutsWatermarksAmongRecords(UnorderedQueue):
         return super().segment_for(entry)
 
 
+@breaks("WM-1", behind="WM-3", why="a watermark that comes too early overtakes the one before it")
 class CountsItsOwnEpochOnly(UnorderedQueue):
     """Releases a watermark when no call of its own epoch runs, though older epochs have some."""
 
@@ -38,6 +40,7 @@ class CountsItsOwnEpochOnly(UnorderedQueue):
         return entry
 
 
+@breaks("WM-2")
 class HasOneSidedFences(UnorderedQueue):
     """Lets records that are decided pass the fences before them: only fences wait for records."""
 
@@ -46,6 +49,7 @@ class HasOneSidedFences(UnorderedQueue):
         return super().peek_ready() or next(passing, None)
 
 
+@breaks("WM-3")
 class DropsWatermarksThatDoNotAdvance(AsyncWaitOperator):
     """Swallows a watermark that is not greater than the last, as if the operator made them."""
 
@@ -59,6 +63,7 @@ class DropsWatermarksThatDoNotAdvance(AsyncWaitOperator):
         super().process_fence(fence)
 
 
+@breaks("WM-4")
 class WakesNobodyForAFence(AsyncWaitOperator):
     """Puts a watermark into the queue and tells nobody: it comes out with the next result."""
 
@@ -66,6 +71,7 @@ class WakesNobodyForAFence(AsyncWaitOperator):
         self.admit(FenceEntry(fence, deque([fence])))
 
 
+@breaks("WM-5")
 class LetsAStatusOvertake(AsyncWaitOperator):
     """Passes a status on at once, past the records and watermarks that wait, as Flink 2.3 does."""
 
@@ -76,6 +82,7 @@ class LetsAStatusOvertake(AsyncWaitOperator):
             super().process_fence(fence)
 
 
+@breaks("WM-6")
 class DropsRepeatedStatuses(AsyncWaitOperator):
     """Swallows a status that says what the last one said."""
 
@@ -89,6 +96,7 @@ class DropsRepeatedStatuses(AsyncWaitOperator):
         super().process_fence(fence)
 
 
+@breaks("WM-7", loop="trio")
 class KeepsAStatusForTheNextElement(UnorderedQueue):
     """Lets a status out only when something stands behind it; on a stream that is idle, never."""
 
@@ -98,6 +106,7 @@ class KeepsAStatusForTheNextElement(UnorderedQueue):
         return None if is_status and len(self) == 1 else entry
 
 
+@breaks("WM-1")
 class HasRoomForEightSegments(UnorderedQueue):
     """Has eight segments, and puts what comes behind the last of them into that."""
 
@@ -109,6 +118,7 @@ class HasRoomForEightSegments(UnorderedQueue):
         return self.segments[-1]
 
 
+@breaks("WM-3")
 class MergesWatermarksInARow(AsyncWaitOperator):
     """Lets a watermark take the place of the one before it that is still waiting."""
 
@@ -128,6 +138,7 @@ class MergesWatermarksInARow(AsyncWaitOperator):
             self._last = entry
 
 
+@breaks("WM-5")
 class LetsWatermarksPassStatuses(OrderedQueue):
     """Keeps watermarks and statuses apart, and looks for a watermark first."""
 
@@ -143,6 +154,7 @@ class LetsWatermarksPassStatuses(OrderedQueue):
         self.entries.extend(later)
 
 
+@breaks("WM-6")
 class LetsStatusesCancelEachOther(AsyncWaitOperator):
     """Drops an "idle" that is still waiting and the "active" behind it: nothing has changed."""
 
@@ -162,6 +174,7 @@ class LetsStatusesCancelEachOther(AsyncWaitOperator):
         self._last = entry if is_idle else None
 
 
+@breaks("WM-3")
 class TakesTheGreatestForTheEnd(AsyncWaitOperator):
     """Swallows the watermark with which Flink's streams end, as its end says that as well."""
 
@@ -170,6 +183,7 @@ class TakesTheGreatestForTheEnd(AsyncWaitOperator):
             super().process_fence(fence)
 
 
+@breaks("WM-3")
 class TakesTheLeastForNone(AsyncWaitOperator):
     """Swallows the least watermark, which its own clock of event time begins with."""
 
@@ -178,6 +192,7 @@ class TakesTheLeastForNone(AsyncWaitOperator):
             super().process_fence(fence)
 
 
+@breaks("WM-3", behind="WM-1", why="a watermark that has changed is none of those that were due")
 class KeepsEventTimeInFloats(AsyncWaitOperator):
     """Loses the last bits of event times beyond 2**53."""
 
@@ -185,30 +200,3 @@ class KeepsEventTimeInFloats(AsyncWaitOperator):
         if isinstance(fence, Watermark):
             fence = Watermark(min(int(float(fence.timestamp)), _HIGHEST))
         super().process_fence(fence)
-
-
-FAULTY: tuple[Faulty, ...] = (
-    Faulty(PutsWatermarksAmongRecords, rule="WM-1"),
-    Faulty(
-        CountsItsOwnEpochOnly,
-        rule="WM-1",
-        consequence_of=("WM-3", "a watermark that comes too early overtakes the one before it"),
-    ),
-    Faulty(HasRoomForEightSegments, rule="WM-1"),
-    Faulty(HasOneSidedFences, rule="WM-2"),
-    Faulty(DropsWatermarksThatDoNotAdvance, rule="WM-3"),
-    Faulty(MergesWatermarksInARow, rule="WM-3"),
-    Faulty(TakesTheGreatestForTheEnd, rule="WM-3"),
-    Faulty(TakesTheLeastForNone, rule="WM-3"),
-    Faulty(
-        KeepsEventTimeInFloats,
-        rule="WM-3",
-        consequence_of=("WM-1", "a watermark that has changed is none of those that were due"),
-    ),
-    Faulty(WakesNobodyForAFence, rule="WM-4"),
-    Faulty(LetsAStatusOvertake, rule="WM-5"),
-    Faulty(LetsWatermarksPassStatuses, rule="WM-5"),
-    Faulty(DropsRepeatedStatuses, rule="WM-6"),
-    Faulty(LetsStatusesCancelEachOther, rule="WM-6"),
-    Faulty(KeepsAStatusForTheNextElement, rule="WM-7", loop="trio"),
-)

@@ -25,6 +25,9 @@ from asyncwait.toolkit import (
 Spawn: TypeAlias = Callable[..., object]
 """Starts a coroutine function as a task of the operator; called on the loop."""
 
+Tell: TypeAlias = Callable[[Any, BaseException | None], object]
+"""Takes what a call gave, or else raised."""
+
 
 class Handle:
     """Where a call in callback form puts its outcome: Flink's `ResultFuture` behind ours."""
@@ -81,18 +84,63 @@ class Handle:
         )
 
 
-class CalledFunction:
+class ForeignCalls:
+    """Calls the user's function for an operator of somebody else's: in tasks of our own loop."""
+
+    def __init__(self, parts: FunctionParts, spawn: Spawn) -> None:
+        self.parts, self._spawn = parts, spawn
+        self._scopes: dict[CallScope, None] = {}
+        self.calls = self.retries = self.timeouts = 0
+
+    def count(self, attempt: int) -> None:
+        """Count a call that begins now."""
+        self.calls += 1
+        self.retries += attempt > 1
+
+    def cancel(self) -> None:
+        """Cancel what runs; it is waited for with all tasks of the operator."""
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def await_call(self, record: Record, scope: CallScope, tell: Tell) -> None:
+        """Await a call in coroutine form, and tell what it came to, unless it was cancelled."""
+        self._scopes[scope] = None
+        try:
+            with scope:
+                if not scope.cancel_called:
+                    await self._tell_end(record, scope, tell)
+        finally:
+            del self._scopes[scope]
+
+    async def _tell_end(self, record: Record, scope: CallScope, tell: Tell) -> None:
+        call: Any = self.parts.call
+        try:
+            results = self.read(record, await outcome_of(record, call(record.value), scope))
+        except BaseException as error:
+            reraise_fatal(error)
+            if scope.cancel_called and isinstance(error, Exception):
+                return  # It is late, and concerns nobody.
+            if scope.cancel_called or is_own_cancellation(error):
+                raise
+            tell(None, error)
+        else:
+            tell(results, None)
+
+    def read(self, _record: Record, results: Any) -> Any:
+        """Return what a call gave, as it is told."""
+        return results
+
+
+class CalledFunction(ForeignCalls):
     """Calls the user's function for Flink, which has its own thread: the calls are on the loop."""
 
     def __init__(
         self, parts: FunctionParts, tokens: Tokens, turns: Turns, spawn: Spawn, *, forgets: bool
     ) -> None:
-        self.parts = parts
+        super().__init__(parts, spawn)
         self._forgets = forgets
-        self._tokens, self._turns, self._spawn = tokens, turns, spawn
-        self._scopes: dict[CallScope, None] = {}
+        self._tokens, self._turns = tokens, turns
         self._called: dict[str, int] = {}
-        self.calls = self.retries = self.timeouts = 0
 
     def java(self) -> Any:
         """Return the function, as Java has it."""
@@ -103,11 +151,6 @@ class CalledFunction:
     def attempts(self, token: str) -> int:
         """Return how often the function was called for a record."""
         return self._called.get(token, 0)
-
-    def cancel(self) -> None:
-        """Cancel what runs; it is waited for with all tasks of the operator."""
-        for scope in self._scopes:
-            scope.cancel()
 
     # In Flink's thread
 
@@ -141,40 +184,18 @@ class CalledFunction:
 
     def _call(self, token: str, handle: Handle) -> None:
         record = self._tokens.meaning(token)
-        self.calls += 1
         self._called[token] = attempt = self.attempts(token) + 1
-        self.retries += attempt > 1
+        self.count(attempt)
         if self.parts.invoke is None:
-            self._spawn(self._await, record, handle, call_scope())
+            self._spawn(self.await_call, record, call_scope(), partial(_complete, handle))
         else:
             self.parts.invoke(record.value, handle)  # what it raises is Flink's (FA-1)
 
-    async def _await(self, record: Record, handle: Handle, scope: CallScope) -> None:
-        """Await a call in coroutine form: its end completes what Flink has given out for it."""
-        self._scopes[scope] = None
-        try:
-            with scope:
-                if not scope.cancel_called:
-                    await self._complete(record, handle, scope)
-        finally:
-            del self._scopes[scope]
 
-    async def _complete(self, record: Record, handle: Handle, scope: CallScope) -> None:
-        call: Any = self.parts.call
-        try:
-            results = await outcome_of(record, call(record.value), scope)
-        except BaseException as error:
-            reraise_fatal(error)
-            if scope.cancel_called and isinstance(error, Exception):
-                return  # It is late, and concerns nobody.
-            if scope.cancel_called or is_own_cancellation(error):
-                raise
-            _tell(handle.complete_exceptionally, error)
-        else:
-            _tell(handle.complete, results)
-
-
-def _tell(complete: Callable[[Any], None], outcome: Any) -> None:
+def _complete(handle: Handle, results: Any, error: BaseException | None) -> None:
     """Complete a call in coroutine form: what Flink throws at who completes, nobody sees (CO-8)."""
     with suppress(java("java.lang.Throwable")):
-        complete(outcome)
+        if error is None:
+            handle.complete(results)
+        else:
+            handle.complete_exceptionally(error)

@@ -4,7 +4,7 @@ It is `AsyncWaitOperator`, and in key-ordered mode `TableKeyedAsyncWaitOperator`
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from asyncwait.backends.flink._jvm import flink, java
 from asyncwait.backends.flink._kinds import Settings, kind_of
@@ -12,53 +12,21 @@ from asyncwait.backends.flink._state import initializer, java_element, taken_sta
 from asyncwait.backends.flink._surroundings import environment, proxy, stream_config
 from asyncwait.spec import LatencyMarker, Record, Stored, Watermark, WatermarkStatus
 
-__all__ = ["FlinkOperator", "Settings", "Task"]
+__all__ = ["FlinkOperator", "Settings"]
 
 _PRIORITY = 0
 """Of the operator's mails: it is alone in its chain."""
 
 
-class Task(Protocol):
-    """What the operator is in: where its mails, timers, outputs and errors go."""
-
-    def posted(self) -> None:
-        """Take note of a mail; from any thread."""
-
-    def wait_for_mail(self) -> None:
-        """Return when there is a mail."""
-
-    def wait_for_room(self) -> bool:
-        """Return when what came out was taken, or there is a mail; say whether it is that."""
-        ...
-
-    def ran(self) -> None:
-        """Take note that a mail was run."""
-
-    def now(self) -> int:
-        """Return the processing time, in milliseconds."""
-        ...
-
-    def register(self, when: int, callback: Any) -> Callable[[], object]:
-        """Call back at a time, in milliseconds; return what cancels that."""
-        ...
-
-    def collect(self, record: Any) -> None:
-        """Hand on a record of Flink's."""
-
-    def emit(self, element: Watermark | WatermarkStatus) -> None:
-        """Hand on what is no record."""
-
-    def emit_marker(self) -> None:
-        """Hand on the latency marker that is first in line."""
-
-    def failed(self, error: Any) -> None:
-        """Take note of what Flink tells its cluster about."""
-
-
 class FlinkOperator:
-    """One operator, with its mailbox and its timers."""
+    """One operator, with its mailbox and its timers.
 
-    def __init__(self, task: Task, settings: Settings) -> None:
+    Args:
+        task: what it is in, a `FlinkSide`: where its mails, timers, outputs and errors go.
+        settings: how it is made.
+    """
+
+    def __init__(self, task: Any, settings: Settings) -> None:
         tasks = "streaming.runtime.tasks."
         self._task, self._kind = task, kind_of(settings.mode)
         self._clock = _Clock(task)
@@ -188,7 +156,7 @@ class FlinkOperator:
 class _Clock:
     """Flink's own clock for tests, which is set before anybody looks at it."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Any) -> None:
         self._now = task.now
         self._shown = task.now()
         self._milliseconds = java("java.util.concurrent.TimeUnit").MILLISECONDS

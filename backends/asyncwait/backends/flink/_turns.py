@@ -71,7 +71,7 @@ class Turns:
                 self._answer = (self._asked(), None)
             except BaseException as error:
                 self._answer = (None, error)
-                interruption = interruption or _for_the_program(error)
+                interruption = interruption or for_the_program(error)
                 self._is_cancelled = self._is_cancelled or interruption is not None
 
     def end(self, last: Callable[[], object]) -> None:
@@ -131,7 +131,8 @@ class Turns:
         self._loops.release()
 
 
-def _for_the_program(error: BaseException) -> BaseException | None:
+def for_the_program(error: BaseException) -> BaseException | None:
+    """Return what of an error is for the whole program; None for nothing."""
     try:
         reraise_fatal(error)
     except BaseException as urgent:

@@ -166,6 +166,18 @@ class FlinkFailed(AsyncWaitError, RuntimeError):
     """Flink's task has failed with an error that names no record; its text is Flink's."""
 
 
+def failure_of(
+    record: Record, cause: BaseException | None, attempts: int, sentence: str, *, is_late: bool
+) -> OperatorError:
+    """Return what a record has failed with, which may be the cause itself."""
+    if isinstance(cause, OperatorError) and cause.record is record:
+        return cause.after(attempts)
+    failure = CallTimedOut if is_late else CallFailed
+    error = failure(record, sentence, attempts)
+    error.__cause__ = cause
+    return error
+
+
 class Failures:
     """Tells what an error of Java stands for."""
 
@@ -185,14 +197,9 @@ class Failures:
         if not isinstance(record, Record):
             return self.plain(thrown)
         cause = self._python(thrown)
-        attempts = self._attempts(token)
-        if isinstance(cause, OperatorError) and cause.record is record:
-            return cause.after(attempts)
-        failure: type[OperatorError] = CallTimedOut if cause is None else CallFailed
         sentence = f"Flink: {one_line(text.partition(':')[0]) if cause is None else shown(cause)}"
-        error = failure(record, sentence, attempts)
-        error.__cause__ = cause
-        return error
+        attempts = self._attempts(token)
+        return failure_of(record, cause, attempts, sentence, is_late=cause is None)
 
     def plain(self, thrown: Any) -> BaseException:
         """Return what was raised out of Flink: an error of Python's itself, or Java's in words."""

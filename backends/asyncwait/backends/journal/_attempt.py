@@ -10,12 +10,10 @@ from asyncwait.backends.journal._files import payload_of, read_entry
 from asyncwait.backends.journal._format import KEY_BYTES, MOST, Owner
 from asyncwait.backends.journal._index import Index
 from asyncwait.backends.journal._open import open_writer
-from asyncwait.backends.journal._store import Store, entry_files
+from asyncwait.backends.journal._store import Store, entry_files, undisturbed
 from asyncwait.backends.journal._writers import Writer
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
-
-_OFTEN = 100
 
 _STEP = 64 * 1024
 """Bytes that are written before it is asked again how many others have written, at least."""
@@ -107,12 +105,10 @@ class Attempt:
         return payloads
 
     def _find(self, key: bytes) -> bytes | None:
-        for _ in range(_OFTEN):
-            try:
-                return self._look(key)
-            except FileNotFoundError:
-                self._load()
-        raise JournalError(f"{self._store.path} loses files faster than they can be read")
+        try:
+            return self._look(key)
+        except FileNotFoundError:
+            return undisturbed(self._store, lambda: self._look(key), self._load)
 
     def _look(self, key: bytes) -> bytes | None:
         if (payload := self._writer.find(key)) is not None:

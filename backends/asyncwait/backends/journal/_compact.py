@@ -7,7 +7,6 @@ from operator import itemgetter
 from struct import Struct as Layout
 from uuid import uuid4
 
-from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import (
     EntryFile,
     has_index,
@@ -23,9 +22,16 @@ from asyncwait.backends.journal._format import (
     encode_entry,
     encode_header,
 )
-from asyncwait.backends.journal._identity import need_identity
 from asyncwait.backends.journal._open import open_store
-from asyncwait.backends.journal._store import LOOSE, MERGED, Store, Write, entry_files
+from asyncwait.backends.journal._store import (
+    LOOSE,
+    MERGED,
+    Store,
+    Write,
+    entry_files,
+    need_identity,
+    undisturbed,
+)
 from asyncwait.backends.journal._summary import JournalSummary, summary
 
 MANY_FILES = 64
@@ -34,7 +40,6 @@ MANY_FILES = 64
 MANY_BYTES = 64 * 1024 * 1024
 """The same with more bytes in them: what is not sealed is read through by each attempt."""
 
-_OFTEN = 100
 _PIECE = 1 << 20
 _SPOT = Layout("<16sIQ")
 """Where an entry is: key, number of the file, and where it begins there."""
@@ -65,12 +70,7 @@ def compact(path: str) -> JournalSummary:
 
 
 def compact_if_many(store: Store, owner: Owner) -> None:
-    """Merge loose files if they are many, with merged ones that are no longer than they are.
-
-    Args:
-        store: where they are.
-        owner: whose journal it is.
-    """
+    """Merge loose files if they are many, with merged ones that are no longer than they are."""
     loose = [size for name, size in entry_files(store).items() if name.endswith(LOOSE)]
     if len(loose) > MANY_FILES or sum(loose) > MANY_BYTES:
         _merge(store, owner, is_whole=False)
@@ -78,13 +78,8 @@ def compact_if_many(store: Store, owner: Owner) -> None:
 
 def _merge(store: Store, owner: Owner, *, is_whole: bool) -> None:
     store.sweep()
-    for _ in range(_OFTEN):
-        try:
-            _merge_once(store, owner, is_whole=is_whole)
-        except FileNotFoundError:
-            continue  # Somebody else merges, too.
-        return
-    raise JournalError(f"{store.path} loses files faster than they can be read")
+    # Somebody else may merge, too.
+    undisturbed(store, lambda: _merge_once(store, owner, is_whole=is_whole))
 
 
 def _merge_once(store: Store, owner: Owner, *, is_whole: bool) -> None:

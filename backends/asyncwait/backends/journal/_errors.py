@@ -43,12 +43,7 @@ class JournalMismatch(JournalError, InvalidConfig):
     def between(
         cls, where: str, differs: Mapping[str, tuple[str | None, str | None]]
     ) -> "JournalMismatch":
-        """Build the error.
-
-        Args:
-            where: the folder, or the one file in it.
-            differs: by name what it was and what it is now.
-        """
+        """Build the error."""
         changes = [f"{one_line(name)} was {_change(*both)}" for name, both in differs.items()]
         error = cls(
             f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
@@ -94,13 +89,7 @@ class JournalTooNew(JournalError):
 
     @classmethod
     def of(cls, file: str, found: int, known: int) -> "JournalTooNew":
-        """Build the error.
-
-        Args:
-            file: the path.
-            found: version of its format.
-            known: the latest that is read here.
-        """
+        """Build the error."""
         return cls(
             f"{file} is of version {found} of the format of journals, and this asyncwait reads "
             f"versions up to {known}; update asyncwait, and delete nothing: the results are there"
@@ -112,13 +101,7 @@ class JournalCorrupt(JournalError):
 
     @classmethod
     def of(cls, file: str, what: str, way_out: str) -> "JournalCorrupt":
-        """Build the error.
-
-        Args:
-            file: the path.
-            what: is wrong with it.
-            way_out: what the user can do.
-        """
+        """Build the error."""
         return cls(f"{file} {what}; {way_out}")
 
     @classmethod

@@ -149,10 +149,6 @@ def has_index(store: Store, file: EntryFile) -> bool:
 class Scan:
     """Reads a file entry by entry, checking each, up to the first that is wrong.
 
-    Args:
-        file: what is known of it.
-        source: opened, to be read from its beginning.
-
     Attributes:
         is_torn: whether it ended with an entry that is wrong.
         at: where the next entry would begin.
@@ -212,12 +208,6 @@ def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
 
 def read_entry(store: Store, file: EntryFile, at: int, key: bytes) -> bytes | None:
     """Return an entry, the whole of it; None if it is none of that file, or has another key.
-
-    Args:
-        store: where the file is.
-        file: that holds it.
-        at: where it begins.
-        key: that it should have.
 
     Raises:
         FileNotFoundError: the file has gone.

@@ -255,22 +255,13 @@ def encode_end(salt: bytes, index: bytes | bytearray, where: int) -> bytes:
 
 
 class IndexCheck:
-    """The checksum of an index, which may come piece by piece.
-
-    Args:
-        salt: of the file.
-    """
+    """The checksum of an index, which may come piece by piece."""
 
     def __init__(self, salt: bytes) -> None:
         self._hash = blake2b(digest_size=16, key=salt)
         self.update = self._hash.update
 
     def digest(self, count: int, begin: int) -> bytes:
-        """Return it.
-
-        Args:
-            count: records in the index.
-            begin: where it begins in the file.
-        """
+        """Return it."""
         self.update(struct.pack("<QQ", count, begin))
         return self._hash.digest()

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from typing import TypeAlias
 
-from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import (
     EntryFile,
     IndexDamagedError,
@@ -12,7 +11,7 @@ from asyncwait.backends.journal._files import (
     records_of,
 )
 from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Owner
-from asyncwait.backends.journal._store import Store, entry_files, is_remote
+from asyncwait.backends.journal._store import Store, entry_files, is_remote, undisturbed
 
 Place: TypeAlias = tuple[EntryFile, int]
 """A file, and where an entry begins in it."""
@@ -29,15 +28,9 @@ _BLOCK = 128
 _OFFSET_BITS = 44
 """No file is longer than 16 TiB."""
 
-_OFTEN = 100
-
 
 class Table:
     """A sealed index that is searched where it is: every so many keys are kept, and no other.
-
-    Args:
-        store: where the file is.
-        file: which has an index.
 
     Raises:
         IndexDamagedError: its checksum is wrong.
@@ -87,10 +80,6 @@ class Table:
 class Index:
     """Where the entries of all files are.
 
-    Args:
-        store: where the files are.
-        owner: whose journal it is.
-
     Attributes:
         size: bytes of all files.
         torn: files that ended with an entry that is wrong, or before the first.
@@ -103,26 +92,17 @@ class Index:
     def load(self, own: str | None = None) -> None:
         """Read what is there.
 
-        Args:
-            own: name of a file that is left out.
-
         Raises:
             JournalCorrupt: a file does not say whose it is.
             JournalMismatch: a file belongs to another job or version, or other settings.
             JournalTooNew: a file is of a later version of the format.
             JournalError: files are deleted faster than they can be read.
         """
-        for _ in range(_OFTEN):
-            sizes = entry_files(self._store)
-            sizes.pop(own or "", None)
-            try:
-                self._load(sizes)
-            except FileNotFoundError:
-                continue  # They have been merged: what they held is in a file that has come.
-            return
-        raise JournalError(f"{self._store.path} loses files faster than they can be read")
+        undisturbed(self._store, lambda: self._load(own))
 
-    def _load(self, sizes: dict[str, int]) -> None:
+    def _load(self, own: str | None) -> None:
+        sizes = entry_files(self._store)
+        sizes.pop(own or "", None)
         self.size = sum(sizes.values())
         self.torn = 0
         self._files: list[EntryFile] = []

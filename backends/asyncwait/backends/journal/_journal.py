@@ -18,9 +18,15 @@ from asyncwait.backends.journal._format import (
     digest_of,
     encode_identity,
 )
-from asyncwait.backends.journal._identity import need_identity, read_identity, write_identity
 from asyncwait.backends.journal._open import open_store
-from asyncwait.backends.journal._store import Store, entry_files, is_remote
+from asyncwait.backends.journal._store import (
+    IDENTITY_NAME,
+    Store,
+    entry_files,
+    is_remote,
+    need_identity,
+    read_identity,
+)
 from asyncwait.spec import InvalidConfig
 
 _LONGEST = 200
@@ -102,7 +108,7 @@ class Journal(Struct, frozen=True):
                 raise InvalidConfig.of("path", self.path, "a folder, or none yet") from error
             held = read_identity(store)
             if held is None or self._is_free(store, held):
-                write_identity(store, encode_identity(self.job, self.version, self.settings))
+                store.put(IDENTITY_NAME, encode_identity(self.job, self.version, self.settings))
                 held = need_identity(store)  # Somebody else may have been faster.
             self._require_ours(store, held, self.settings or held.meta.settings)
             compact_if_many(store, held.meta.owner)

@@ -28,9 +28,6 @@ class LocalStore:
     A file is written under another name, locked, and gets its own when it can be read. Its writer
     keeps the lock, and the system gives it back when that is closed or killed: a file that can be
     locked is final.
-
-    Args:
-        path: of the folder.
     """
 
     def __init__(self, path: str) -> None:

@@ -34,11 +34,6 @@ class LocalWriter:
 
     Whatever breaks a write off leaves the file as it was before: what follows would not be read
     behind half an entry.
-
-    Args:
-        folder: where the file is to be.
-        name: of the attempt.
-        owner: whose journal it is.
     """
 
     def __init__(self, folder: str, name: str, owner: Owner) -> None:

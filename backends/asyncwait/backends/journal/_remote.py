@@ -32,9 +32,6 @@ class RemoteStore:
     An object is there as a whole or not at all. Elsewhere a file is written under another name, and
     renamed; what a killed process leaves there is never read.
 
-    Args:
-        path: a URL.
-
     Raises:
         InvalidConfig: fsspec knows nothing of that kind.
         MissingExtra: fsspec is not installed.

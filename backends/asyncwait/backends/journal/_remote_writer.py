@@ -22,12 +22,6 @@ class RemoteWriter:
     """See `Writer`.
 
     Entries of a part that could not be written are kept, and written with the next ones.
-
-    Args:
-        store: where the parts are to be.
-        name: of the attempt.
-        owner: whose journal it is.
-        flush_rows: entries in a part.
     """
 
     own: str | None = None

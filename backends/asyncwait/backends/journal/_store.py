@@ -1,10 +1,17 @@
 """Where the files of a journal are."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import BinaryIO, Protocol
+from contextlib import AbstractContextManager, suppress
+from typing import BinaryIO, Protocol, TypeVar
 
-from asyncwait.backends.journal._errors import JournalError
+from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalTooNew
+from asyncwait.backends.journal._format import (
+    IDENTITY,
+    IDENTITY_MOST,
+    Header,
+    Newer,
+    decode_header,
+)
 
 LOOSE = ".loose"
 """How the name of a file ends that an attempt has written."""
@@ -16,6 +23,8 @@ IDENTITY_NAME = "journal.identity"
 """The file that says whose journal it is."""
 
 Write = Callable[[bytes | bytearray], None]
+
+T = TypeVar("T")
 
 _OFTEN = 100
 
@@ -70,6 +79,19 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
+def undisturbed(store: Store, act: Callable[[], T], before: Callable[[], object] = bool) -> T:
+    """Return what `act` gives when no file goes meanwhile: it is merged, and another one has come.
+
+    Raises:
+        JournalError: files always go.
+    """
+    for _ in range(_OFTEN):
+        before()
+        with suppress(FileNotFoundError):
+            return act()
+    raise JournalError(f"{store.path} loses files faster than they can be read")
+
+
 def entry_files(store: Store) -> dict[str, int]:
     """Return the bytes of each file that holds entries, by name.
 
@@ -93,3 +115,36 @@ def entry_files(store: Store) -> dict[str, int]:
 def _listed(store: Store) -> dict[str, int]:
     sizes = store.sizes()
     return {name: size for name, size in sizes.items() if name.endswith((LOOSE, MERGED))}
+
+
+def read_identity(store: Store) -> Header | None:
+    """Return whose journal it is; None if there is none, or its writer was killed.
+
+    Raises:
+        JournalCorrupt: the file is damaged.
+        JournalTooNew: a later version of asyncwait has written it.
+    """
+    path = f"{store.path}/{IDENTITY_NAME}"
+    try:
+        header = decode_header(IDENTITY, store.read(IDENTITY_NAME, 0, IDENTITY_MOST))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if isinstance(header, Newer):
+        raise JournalTooNew.of(path, header.format, header.known)
+    if header == "corrupt":
+        way_out = "delete that file, and prepare() writes it anew; each other one says whose it is"
+        raise JournalCorrupt.of(path, "is damaged", way_out)
+    return header if isinstance(header, Header) else None
+
+
+def need_identity(store: Store) -> Header:
+    """Return whose journal it is.
+
+    Raises:
+        JournalCorrupt: the file is damaged, or missing.
+        JournalTooNew: a later version of asyncwait has written it.
+    """
+    if (header := read_identity(store)) is None:
+        way_out = "journal.prepare() makes one, and every process has to see the same folder"
+        raise JournalCorrupt.of(store.path, "holds no journal", way_out)
+    return header

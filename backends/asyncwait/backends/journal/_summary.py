@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from asyncwait.backends.journal._errors import (
     JournalCorrupt,
-    JournalError,
     JournalMismatch,
     JournalTooNew,
 )
@@ -20,11 +19,8 @@ from asyncwait.backends.journal._files import (
     records_of,
 )
 from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Header, Owner
-from asyncwait.backends.journal._identity import need_identity
 from asyncwait.backends.journal._open import open_store
-from asyncwait.backends.journal._store import LOOSE, Store, entry_files
-
-_OFTEN = 100
+from asyncwait.backends.journal._store import LOOSE, Store, entry_files, need_identity, undisturbed
 
 
 class FileSummary(Struct, frozen=True):
@@ -95,12 +91,7 @@ def summary(path: str) -> JournalSummary:
     """
     with closing(open_store(path)) as store:
         identity = need_identity(store)
-        for _ in range(_OFTEN):
-            try:
-                return _summary(store, identity)
-            except FileNotFoundError:
-                continue  # They have been merged.
-    raise JournalError(f"{path} loses files faster than they can be read")
+        return undisturbed(store, lambda: _summary(store, identity))
 
 
 def _summary(store: Store, identity: Header) -> JournalSummary:

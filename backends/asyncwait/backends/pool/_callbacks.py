@@ -71,7 +71,7 @@ class Inbox:
         self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
         self._loop = running_loop()
         self._clock = self._loop.time
-        self._interruption: Callable[[], BaseException | None] = _nothing
+        self._interruption: Callable[[], BaseException | None] = lambda: None
         self._armed = False
         self._closed = False
 
@@ -128,11 +128,7 @@ class Inbox:
 
 
 class Attempt:
-    """Hands in what one of several calls of a record comes to, as long as it is the present one.
-
-    Args:
-        inbox: where that goes.
-    """
+    """Hands in what one of several calls of a record comes to, as long as it is the present one."""
 
     __slots__ = ("_inbox", "scope")
 
@@ -178,7 +174,3 @@ class AttemptInbox(Inbox):
         """Note that the present call of `entry` runs by itself."""
         if entry.worker is not None:
             entry.worker.scope = call
-
-
-def _nothing() -> None:
-    pass

@@ -2,15 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from math import inf
 from types import CoroutineType, coroutine
 from typing import Any
 
 from asyncwait.backends.pool._crew import Crew, Worker
-from asyncwait.backends.pool._isolation import within
 from asyncwait.backends.pool._order import Entry
 from asyncwait.toolkit import (
     awaitable_of,
@@ -28,6 +27,31 @@ _held: Callable[[object], int] = getattr(sys, "getrefcount", id)
 def _turn() -> Generator[None]:
     """Let the other tasks of an asyncio loop have their turn; `sleep(0)` is twice the work."""
     yield
+
+
+@coroutine
+def within(context: Context, call: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Await `call`, each step of which runs in `context`; its task and its cancellation stay.
+
+    Args:
+        context: nobody runs in it.
+        call: not begun.
+    """
+    step: Callable[[Any], Any] = call.send
+    sent: Any = None
+    while True:
+        try:
+            awaited = context.run(step, sent)
+        except StopIteration as end:
+            return end.value
+        try:
+            sent = yield awaited
+            step = call.send
+        except GeneratorExit:
+            context.run(call.close)
+            raise
+        except BaseException as error:
+            step, sent = call.throw, error
 
 
 class CoroutineCrew(Crew):

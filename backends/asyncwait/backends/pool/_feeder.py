@@ -20,10 +20,6 @@ class Feeder:
 
     One task does all the reading and the closing, and enters no scope of ours between the two, so
     that a generator with a cancel scope round its `yield` finds the stack of scopes as it left it.
-
-    Args:
-        core: takes the elements.
-        elements: the source.
     """
 
     def __init__(self, core: Core, elements: AsyncIterable[Any]) -> None:
@@ -109,12 +105,7 @@ class Feeder:
 
 
 class PlainFeeder(Feeder):
-    """Reads a source of plain values, async or not.
-
-    Args:
-        core: takes the values.
-        source: of them.
-    """
+    """Reads a source of plain values, async or not."""
 
     def __init__(self, core: Core, source: PlainSource) -> None:
         super().__init__(core, source)

@@ -1,10 +1,9 @@
 """Opening and closing an operator."""
 
 from collections.abc import AsyncIterable, Callable
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeVar
 
 import anyio
@@ -22,14 +21,11 @@ from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import Element, OperatorConfig, Snapshot
 from asyncwait.toolkit import (
     FunctionParts,
-    JoinableTasks,
+    OperatorContext,
     PlainFunction,
     PlainSource,
-    SingleEntry,
     check_arguments,
-    join_errors,
     plain_wait,
-    run_hook,
 )
 
 R = TypeVar("R")
@@ -72,16 +68,8 @@ unordered_wait = plain_wait(open_operator, "unordered", open_plain)
 key_ordered_wait = plain_wait(open_operator, "key-ordered", open_plain)
 
 
-class _Pool(AbstractAsyncContextManager[R]):
-    """One operator from its opening to its close.
-
-    Args:
-        config: its own.
-        parts: of the user's function.
-        core: its state.
-        feed: builds what fills the core.
-        results: what empties it.
-    """
+class _Pool(OperatorContext[R]):
+    """One operator from its opening to its close."""
 
     def __init__(
         self,
@@ -91,49 +79,37 @@ class _Pool(AbstractAsyncContextManager[R]):
         feed: Callable[[], Feeder],
         results: R,
     ) -> None:
-        self._single_entry = SingleEntry()
+        super().__init__(parts)
         self._config = config
-        self._parts = parts
         self._core = core
         self._feed = feed
         self._results = results
 
-    async def __aenter__(self) -> R:
-        self._single_entry.enter()
+    def prepare(self) -> None:
         self._feeder = self._feed()
-        with ExitStack() as scopes:
-            # Entered before `open`, which may leave a scope of its own open for `close`.
-            self._guard = scopes.enter_context(anyio.CancelScope())
-            try:
-                await run_hook(self._parts.open)
-            except BaseException as error:
-                self._guard.shield = True
-                await self._feeder.close()
-                join_errors(error, self._feeder.trouble)
-                raise
-            self._scopes = scopes.pop_all()
+
+    def start(self) -> R:
         opened = copy_context()
-        self._parts = self._parts.within(opened)
-        self._core.failure_handler = self._parts.failure
-        self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
+        self.function = self.function.within(opened)
+        self._core.failure_handler = self.function.failure
         self._watch = anyio.CancelScope()
         self._sweep = self._sweeper()
         self._crew = self._hire(opened)
         self._core.on_pending = self._crew.wake_worker
         self._core.on_close = self._dismiss
-        self._group.start_soon(self._heed)
-        self._group.start_soon(self._feeder.run)
+        self.group.start_soon(self._heed)
+        self.group.start_soon(self._feeder.run)
         return self._results
 
     def _sweeper(self) -> Sweep:
         if self._config.retry is None:
-            return Sweep(self._core, self._parts, self._config, self._group)
-        return Retries(self._core, self._parts, self._config, self._group, self._config.retry)
+            return Sweep(self._core, self.function, self._config, self.group)
+        return Retries(self._core, self.function, self._config, self.group, self._config.retry)
 
     def _hire(self, opened: Context) -> Crew:
-        crew = CoroutineCrew if self._parts.invoke is None else CallbackCrew
-        function = self._parts.call or self._parts.invoke
-        return crew(self._core, self._group, self._sweep, function, opened)
+        crew = CoroutineCrew if self.function.invoke is None else CallbackCrew
+        function = self.function.call or self.function.invoke
+        return crew(self._core, self.group, self._sweep, function, opened)
 
     async def _heed(self) -> None:
         """Notice that the operator is cancelled from outside, which does not reach into calls."""
@@ -152,28 +128,9 @@ class _Pool(AbstractAsyncContextManager[R]):
         self._sweep.close()
         self._crew.dismiss()
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._single_entry.leave()
-        with self._group.scopes(self._scopes):
-            self._core.stop(self._group.misplaced)
-            reason = await self._group.join()
-            trouble = await self._close()
-            first = join_errors(exc if reason is None else reason, self._feeder.trouble, trouble)
-            if first is not None and first is not exc:
-                raise first
+    def stop(self, error: RuntimeError | None) -> None:
+        self._core.stop(error)
 
-    async def _close(self) -> Exception | None:
-        """Close the source, if its task has never begun, and the function."""
-        if not self._group.is_elsewhere:
-            self._guard.shield = True
+    async def close_source(self) -> BaseException | None:
         await self._feeder.close()
-        try:
-            await run_hook(self._parts.close)
-        except Exception as error:
-            return error
-        return None
+        return self._feeder.trouble

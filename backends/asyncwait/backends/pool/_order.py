@@ -79,11 +79,7 @@ def let_go(queue: deque[Entry], entry: Entry, inside: int) -> None:
 
 
 class Unordered:
-    """Records go out as they are decided, and no record crosses a fence.
-
-    Args:
-        ready: decided entries in the order in which they go out.
-    """
+    """Records go out as they are decided, and no record crosses a fence."""
 
     def __init__(self, ready: deque[Entry]) -> None:
         self._ready = ready

@@ -130,13 +130,13 @@ class State:
         """Rings when the consumer should look again."""
         self.room = Bell()
         """Rings when the feeder should look again."""
-        self.on_pending: Callable[[], None] = _nothing
+        self.on_pending: Callable[[], None] = lambda: None
         """Called when a record waits for its call."""
         self.clock: Callable[[], float] = float
         """Tells the seconds of the loop."""
         self.due = inf
         """No undecided record has an earlier deadline; the sweep sees to that."""
-        self.on_close: Callable[[], None] = _nothing
+        self.on_close: Callable[[], None] = lambda: None
         """Called once, on closing."""
 
     def record(self, entry: Entry) -> Record:
@@ -239,7 +239,3 @@ class State:
         self.on_close()
         self.output.ring()
         self.room.ring()
-
-
-def _nothing() -> None:
-    pass

@@ -55,12 +55,6 @@ class Sweep:
     The timeout is the same for all, so that records are due in the order in which they were called,
     whatever that is, and the next deadline is that of the first undecided one. Nothing is done for
     a record whose deadline does not come; when one comes, all that are in flight may be looked at.
-
-    Args:
-        core: whose records they are.
-        parts: of the user's function.
-        config: of the operator.
-        group: where the task lives, from the first deadline on.
     """
 
     inbox = Inbox
@@ -86,7 +80,7 @@ class Sweep:
         """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
         self._abandoned: list[_Cancelled] = []
-        self.before: Callable[[], object] = _nothing
+        self.before: Callable[[], object] = lambda: None
         """Called before a record is decided by its deadline: it may have been answered in time."""
 
     def begin(self, entry: Entry) -> bool:
@@ -209,7 +203,3 @@ class Sweep:
                 f"is {self._capacity}; do they swallow their cancellation?"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))
-
-
-def _nothing() -> None:
-    pass

@@ -1,8 +1,10 @@
 """The pool as a backend, for elements and for plain values, on either loop."""
 
+from functools import partial
+
 from asyncwait.backends.pool import key_ordered_wait, open_operator, ordered_wait, unordered_wait
-from asyncwait.conformance import StreamBackend, stream_backend
-from asyncwait.conformance.running import PlainBackend, plain_backend
+from asyncwait.conformance import stream_backend
+from asyncwait.conformance.running import plain_backend
 from asyncwait.spec import Mode
 from asyncwait.toolkit import KeyedWait, PlainWait
 
@@ -13,25 +15,9 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 }
 """For plain values."""
 
-
-def asyncio_backend() -> StreamBackend:
-    """Return the pool on asyncio."""
-    return stream_backend(open_operator)
-
-
-def trio_backend() -> StreamBackend:
-    """Return the pool on trio."""
-    return stream_backend(open_operator, loop="trio")
-
-
-def plain_asyncio_backend() -> PlainBackend:
-    """Return the pool for plain values on asyncio."""
-    return plain_backend(WAITS)
-
-
-def plain_trio_backend() -> PlainBackend:
-    """Return the pool for plain values on trio."""
-    return plain_backend(WAITS, "trio")
-
+asyncio_backend = partial(stream_backend, open_operator)
+trio_backend = partial(stream_backend, open_operator, loop="trio")
+plain_asyncio_backend = partial(plain_backend, WAITS)
+plain_trio_backend = partial(plain_backend, WAITS, "trio")
 
 __all__ = ["asyncio_backend", "plain_asyncio_backend", "plain_trio_backend", "trio_backend"]

@@ -6,11 +6,7 @@ from asyncwait.backends.pyflink._stage import here
 
 
 class Span:
-    """The time between two moments, however long.
-
-    Args:
-        seconds: as many.
-    """
+    """The time between two moments, however long."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -21,11 +17,7 @@ class Span:
 
 
 class datetime:  # noqa: N801 - the name by which it is imported
-    """A moment, of which PyFlink knows nothing but how long it is since another one.
-
-    Args:
-        seconds: by the clock of the loop.
-    """
+    """A moment, of which PyFlink knows nothing but how long it is since another one."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -4,21 +4,15 @@ from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from functools import partial
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any
 
+from asyncwait.backends.flink._function import ForeignCalls, Spawn
+from asyncwait.backends.flink._values import failure_of
 from asyncwait.backends.pyflink._asyncio import Call, Ending
 from asyncwait.backends.pyflink._stage import here
-from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError, Record
+from asyncwait.spec import AsyncWaitError, Record
 from asyncwait.spec.texts import joined, shown
-from asyncwait.toolkit import (
-    CallScope,
-    FunctionParts,
-    call_scope,
-    collect_results,
-    is_own_cancellation,
-    outcome_of,
-    reraise_fatal,
-)
+from asyncwait.toolkit import FunctionParts, call_scope, collect_results
 
 
 class Held:
@@ -51,25 +45,14 @@ class Records:
         return self._named.get("record#" + name.rstrip("'"))
 
 
-Spawn: TypeAlias = Callable[..., object]
-"""Starts a coroutine function as a task of the operator; called on the loop."""
-
-
-class CalledFunction:
+class CalledFunction(ForeignCalls):
     """Calls the function on the loop, for any of PyFlink's threads."""
 
     def __init__(self, parts: FunctionParts, spawn: Spawn, look: Callable[[], object]) -> None:
-        self.parts = parts
-        self._spawn, self._look = spawn, look
-        self._scopes: dict[CallScope, None] = {}
-        self.calls = self.retries = self.timeouts = 0
+        super().__init__(parts, spawn)
+        self._look = look
         self.late: BaseException | None = None
         """What the last handler has raised, or PyFlink in place of one."""
-
-    def cancel(self) -> None:
-        """Cancel what runs; it is waited for with all tasks of the operator."""
-        for scope in self._scopes:
-            scope.cancel()
 
     # In PyFlink's threads
 
@@ -90,42 +73,20 @@ class CalledFunction:
             raise
 
     def _begin(self, held: Held, context: Context, ended: Callable[[Ending], object]) -> None:
+        def tell(results: Any, error: BaseException | None) -> None:
+            ended((lambda: results) if error is None else partial(_raise, error))
+            self._look()
+
         def begin() -> None:
-            self.calls += 1
             held.attempts += 1
-            self.retries += held.attempts > 1
-            context.run(self._spawn, self._await, held.record, call_scope(), ended)
+            self.count(held.attempts)
+            context.run(self._spawn, self.await_call, held.record, call_scope(), tell)
 
         here().errand(begin)
 
-    # On the loop
-
-    async def _await(
-        self, record: Record, scope: CallScope, ended: Callable[[Ending], object]
-    ) -> None:
-        self._scopes[scope] = None
-        try:
-            with scope:
-                if not scope.cancel_called:
-                    if (ending := await self._ending(record, scope)) is not None:
-                        ended(ending)
-                    self._look()
-        finally:
-            del self._scopes[scope]
-
-    async def _ending(self, record: Record, scope: CallScope) -> Ending | None:
-        """Return how a call has ended; None if it was cancelled, and raised something else."""
-        call: Any = self.parts.call
-        try:
-            results = listed(record, await outcome_of(record, call(record.value), scope))
-        except BaseException as error:
-            reraise_fatal(error)
-            if scope.cancel_called and isinstance(error, Exception):
-                return None  # It is late, and concerns nobody.
-            if scope.cancel_called or is_own_cancellation(error):
-                raise
-            return partial(_raise, error)
-        return lambda: results
+    def read(self, record: Record, results: Any) -> Any:
+        """Return what a call gave, as PyFlink has it."""
+        return listed(record, results)
 
 
 def asked_within(question: Callable[[], Any]) -> Any:
@@ -162,18 +123,11 @@ class Failures:
         if len(error.args) == 2 and isinstance(cause := error.args[1], BaseException):  # noqa: PLR2004 - these two
             held = self._records.named_in(error.args[0])
             if held is not None:
-                return self._named(held.record, cause, held.attempts)
+                is_late = cause is self._function.late
+                sentence = f"PyFlink: {shown(cause)}"
+                return failure_of(held.record, cause, held.attempts, sentence, is_late=is_late)
         if type(error) is RuntimeError:
             failure = PyFlinkFailed(joined([str(error)]))
             failure.__cause__ = error
             return failure
-        return error
-
-    def _named(self, record: object, cause: BaseException, attempts: int) -> BaseException:
-        if isinstance(cause, OperatorError) and cause.record is record:
-            return cause.after(attempts)
-        is_late = cause is self._function.late
-        failure: type[OperatorError] = CallTimedOut if is_late else CallFailed
-        error = failure(record, f"PyFlink: {shown(cause)}", attempts)  # type: ignore[arg-type]
-        error.__cause__ = cause
         return error

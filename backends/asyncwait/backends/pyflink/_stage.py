@@ -13,7 +13,7 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Protocol
 
-from asyncwait.toolkit import reraise_fatal
+from asyncwait.backends.flink._turns import for_the_program
 
 
 class Ended(BaseException):
@@ -203,7 +203,7 @@ class Stage:
                 self._answer = (question(), None)
             except BaseException as error:
                 self._answer = (None, error)
-                interruption = interruption or _for_the_program(error)
+                interruption = interruption or for_the_program(error)
         self._current = None
         if actor.is_over:
             self._actors.remove(actor)
@@ -289,11 +289,3 @@ class Stage:
         actor.turn.acquire()
         if self.is_over:
             raise Ended
-
-
-def _for_the_program(error: BaseException) -> BaseException | None:
-    try:
-        reraise_fatal(error)
-    except BaseException as urgent:
-        return urgent
-    return None

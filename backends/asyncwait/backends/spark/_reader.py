@@ -3,9 +3,9 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -40,12 +40,8 @@ class PartitionSource(Protocol):
         """Wait until the batches are read to their end; what they raise meanwhile is dropped."""
 
 
-class Reader(Protocol):
-    """Makes the source of a partition."""
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
-        """Return the elements in `batches`."""
-        ...
+Reader: TypeAlias = Callable[[Iterator[pa.RecordBatch], RowCodec], PartitionSource]
+"""Makes the source of a partition."""
 
 
 class ThreadedSource:

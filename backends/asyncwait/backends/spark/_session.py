@@ -101,8 +101,10 @@ def pandas_notice_ignored() -> Generator[None]:
 
 
 def _start(master: str) -> EmbeddedSpark:
-    context_class = import_context_class()
-    if context_class._active_spark_context is not None:  # noqa: SLF001 - there is no public way
+    require_pyspark()
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001 - there is no public way
         raise SparkNotStarted("this process has a Spark session already; stop that first")
     java = find_java("Spark", "spark")
     with ExitStack() as undo:
@@ -113,7 +115,7 @@ def _start(master: str) -> EmbeddedSpark:
         with _environment_of(worker_environment()):
             jvm = start_jvm(java, _configuration(master, folder), folder)
         undo.callback(jvm.stop)
-        session = _connect(context_class, jvm, undo)
+        session = _connect(SparkContext, jvm, undo)
         return EmbeddedSpark(session, master, jvm, undo.pop_all())
 
 
@@ -132,19 +134,6 @@ def require_pyspark() -> None:
     major, minor = map(int, pyspark.__version__.split(".")[:2])
     if (major, minor) < _OLDEST_PYSPARK:
         raise MissingExtra("pyspark 4.1 or newer", "spark")
-
-
-def import_context_class() -> "type[SparkContext]":
-    """Return PySpark's class of contexts.
-
-    Raises:
-        MissingExtra: it is not installed, or too old.
-    """
-    require_pyspark()
-    import pyspark
-
-    context_class: type[SparkContext] = pyspark.SparkContext
-    return context_class
 
 
 def _short_folder() -> Path:

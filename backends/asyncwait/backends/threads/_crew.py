@@ -48,7 +48,7 @@ class Crew:
     def __init__(self) -> None:
         self.present: dict[Call, None] = {}
         """Calls that were asked for and are not over."""
-        self.on_over: Callable[[], None] = _nothing
+        self.on_over: Callable[[], None] = lambda: None
         """Called, in its thread, when a call is over."""
         self._keeping: set[Call] = set()
         """Those of them that have not returned yet: each of these keeps a thread."""
@@ -181,7 +181,3 @@ class Crew:
                 gate = self._idle.pop()
                 self._coming.append(None)
                 gate.release()
-
-
-def _nothing() -> None:
-    pass

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -95,12 +94,7 @@ def _wrapped(function: PlainFunction, value: Any) -> Any:
 
 
 class _Threads(AbstractAsyncContextManager[R]):
-    """The pool, from its opening to its close, and then the end of the threads.
-
-    Args:
-        function: what it calls.
-        opened: the pool.
-    """
+    """The pool, from its opening to its close, and then the end of the threads."""
 
     def __init__(self, function: InThreads, opened: AbstractAsyncContextManager[R]) -> None:
         self._function = function
@@ -109,14 +103,9 @@ class _Threads(AbstractAsyncContextManager[R]):
     async def __aenter__(self) -> R:
         return await self._opened.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         try:
-            return await self._opened.__aexit__(kind, error, traceback)
+            return await self._opened.__aexit__(*raised)
         finally:
             if running := self._function.end():
                 warnings.warn(_run_on(running), RuntimeWarning, stacklevel=2)

@@ -4,7 +4,6 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from types import TracebackType
 from typing import Any, Literal, TypeAlias, overload
 
 from asyncwait.backends.threads._operator import open_operator, open_plain
@@ -19,13 +18,7 @@ LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
 
 class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextManager[Results]):
-    """A stream of results that is opened by `async with`, by `with`, or by a `for` loop.
-
-    Args:
-        wait: opens the operator on a source.
-        source: of the values.
-        loop_factory: makes the loop for those who have none.
-    """
+    """A stream of results that is opened by `async with`, by `with`, or by a `for` loop."""
 
     def __init__(
         self,
@@ -45,15 +38,10 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         self._opened = self._wait(self._source)
         return await self._opened.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         self._single_entry.leave()
         assert self._opened is not None
-        return await self._opened.__aexit__(kind, error, traceback)
+        return await self._opened.__aexit__(*raised)
 
     def __enter__(self) -> Results:
         self._single_entry.enter()
@@ -61,12 +49,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         self._results = Results(lambda: self._wait(source), self._loop_factory)
         return self._results
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._single_entry.leave()
         assert self._results is not None
         try:

@@ -1,8 +1,7 @@
 """How the plain form is typed: what goes in as A comes out as B, or something is wrong."""
 
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
-from types import TracebackType
-from typing import Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from asyncwait.spec import OperatorError, Retry, Statistics
 from asyncwait.toolkit import PlainResults
@@ -38,21 +37,11 @@ class ThreadsStream(Protocol[B_co]):
 
     async def __aenter__(self) -> PlainResults[B_co]: ...
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None: ...
+    async def __aexit__(self, *raised: Any) -> bool | None: ...
 
     def __enter__(self) -> BlockingResults[B_co]: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None: ...
+    def __exit__(self, *raised: Any) -> bool | None: ...
 
     def __iter__(self) -> Iterator[B_co]: ...
 

@@ -21,11 +21,6 @@ class Export:
 
     Exporters ask in threads of their own, where an operator must not be read. They can't wait for
     the loop either: OpenTelemetry holds a lock while they ask, for which the loop may wait.
-
-    Args:
-        results: of the operator.
-        attributes: what its figures are reported with.
-        instruments: where they are.
     """
 
     def __init__(

@@ -16,8 +16,6 @@ from odd.sound._shell import Shell
 class AsyncioShell(Shell):
     """An operator in plain asyncio."""
 
-    is_bound = True
-
     async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
 

@@ -25,7 +25,6 @@ class TrioShell(Shell):
         turns: of the loop that it has then.
     """
 
-    is_bound = True
     grace: float
     turns: int
     _abandoned_now = 0

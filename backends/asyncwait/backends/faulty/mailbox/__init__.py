@@ -1,18 +1,18 @@
 """Faulty mailboxes: each breaks one rule of MBX, which convicts it by name."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import SimpleNamespace
 
-from asyncwait.backends.faulty.mailbox import _asking, _batches, _ending, _loop, _sending
-from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox, processor_with
+from asyncwait.backends.faulty.mailbox._gallery import FOUND, FaultyMailbox, processor_with
 from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.rules import mailbox_rules
 
-FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = (
-    *_sending.FAULTS,
-    *_batches.FAULTS,
-    *_asking.FAULTS,
-    *_ending.FAULTS,
-    *_loop.FAULTS,
+for _module in ("asking", "batches", "ending", "loop", "sending"):
+    import_module(f"{__name__}._{_module}")
+
+FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = tuple(
+    sorted(FOUND, key=lambda each: [*mailbox_rules()].index(each.rule))
 )
 """All of them."""
 

@@ -1,10 +1,11 @@
 """MBX-28 to MBX-32, MBX-44, MBX-63: wrong answers, and none."""
 
-from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, MailboxState, TaskMailbox
 from asyncwait.spec.mailbox import MailboxClosedError, MailboxMetrics
 
 
+@breaks("MBX-28")
 class CountsTheQueueOnly(TaskMailbox):
     """Forgets what is in the batch when it counts."""
 
@@ -12,6 +13,7 @@ class CountsTheQueueOnly(TaskMailbox):
         return len(self._urgent) + len(self._queue)
 
 
+@breaks("MBX-29")
 class DeniesTheBatch(TaskMailbox):
     """Says that there is no mail when all of it is in the batch."""
 
@@ -20,6 +22,7 @@ class DeniesTheBatch(TaskMailbox):
         return bool(self._urgent or self._queue)
 
 
+@breaks("MBX-30")
 class MakesWayForItsOwnOnly(MailboxExecutor):
     """Goes on with long work unless there is a mail of its own."""
 
@@ -28,6 +31,7 @@ class MakesWayForItsOwnOnly(MailboxExecutor):
         return any(mail.is_visible_to(self._priority) for mail in waiting)
 
 
+@breaks("MBX-31")
 class AsksUnderTheLock(TaskMailbox):
     """Takes the lock to say whether there is mail: FLINK-14747."""
 
@@ -37,6 +41,7 @@ class AsksUnderTheLock(TaskMailbox):
             return super().has_mail
 
 
+@breaks("MBX-32")
 class IsIdleWhileItsActionRuns(MailboxExecutor):
     """Says that it is idle although its action could run any time."""
 
@@ -44,6 +49,7 @@ class IsIdleWhileItsActionRuns(MailboxExecutor):
         return self._mailbox.state is MailboxState.OPEN and not self._mailbox.has_mail
 
 
+@breaks("MBX-32")
 class IsIdleInTheEnd(MailboxExecutor):
     """Says that it is idle although no mail can come any more."""
 
@@ -51,6 +57,7 @@ class IsIdleInTheEnd(MailboxExecutor):
         return self._is_suspended() and not self._mailbox.has_mail
 
 
+@breaks("MBX-44")
 class ClaimsToHaveRunOne(MailboxExecutor):
     """Says that it has run a mail because there was one, seen or unseen."""
 
@@ -60,6 +67,7 @@ class ClaimsToHaveRunOne(MailboxExecutor):
         return had
 
 
+@breaks("MBX-63")
 class ComparesToTheFirstMail(MailboxProcessor):
     """Works out how many mails there are for each that was run, and none was."""
 
@@ -69,6 +77,7 @@ class ComparesToTheFirstMail(MailboxProcessor):
         return figures
 
 
+@breaks("MBX-63")
 class CountsNothingInTheEnd(TaskMailbox):
     """Refuses to count what is in a mailbox that is closed."""
 
@@ -78,6 +87,7 @@ class CountsNothingInTheEnd(TaskMailbox):
         return super().__len__()
 
 
+@breaks("MBX-63")
 class EndsItsProcess(TaskMailbox):
     """Takes an empty batch for the end of the program."""
 
@@ -85,17 +95,3 @@ class EndsItsProcess(TaskMailbox):
         if not self.has_mail:
             raise SystemExit(0)
         return super().create_batch()
-
-
-FAULTS = (
-    FaultyMailbox("MBX-28", CountsTheQueueOnly),
-    FaultyMailbox("MBX-29", DeniesTheBatch),
-    FaultyMailbox("MBX-30", MakesWayForItsOwnOnly),
-    FaultyMailbox("MBX-31", AsksUnderTheLock),
-    FaultyMailbox("MBX-32", IsIdleWhileItsActionRuns),
-    FaultyMailbox("MBX-32", IsIdleInTheEnd),
-    FaultyMailbox("MBX-44", ClaimsToHaveRunOne),
-    FaultyMailbox("MBX-63", ComparesToTheFirstMail),
-    FaultyMailbox("MBX-63", CountsNothingInTheEnd),
-    FaultyMailbox("MBX-63", EndsItsProcess),
-)

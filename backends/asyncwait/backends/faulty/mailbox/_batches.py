@@ -2,11 +2,12 @@
 
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import MAIN, Mail, MailboxExecutor, TaskMailbox
 from asyncwait.spec.mailbox import HIGHEST
 
 
+@breaks("MBX-15")
 class MakesShortBatches(TaskMailbox):
     """Moves a single mail when it makes a batch."""
 
@@ -17,6 +18,7 @@ class MakesShortBatches(TaskMailbox):
         return bool(self._urgent or self._batch)
 
 
+@breaks("MBX-16")
 class TakesTheNewWithTheBatch(TaskMailbox):
     """Goes on with the queue when the batch is empty: FLINK-14304."""
 
@@ -24,6 +26,7 @@ class TakesTheNewWithTheBatch(TaskMailbox):
         return self.try_take(MAIN)
 
 
+@breaks("MBX-17")
 class LooksIntoTheQueueFirst(TaskMailbox):
     """Takes from the queue as long as there is something, and from the batch then."""
 
@@ -36,6 +39,7 @@ class LooksIntoTheQueueFirst(TaskMailbox):
         return mail or super().try_take(priority, with_deferred=with_deferred)
 
 
+@breaks("MBX-18")
 class TellsWhetherItAddedAnything(TaskMailbox):
     """Takes a batch that was left for none."""
 
@@ -45,6 +49,7 @@ class TellsWhetherItAddedAnything(TaskMailbox):
         return added
 
 
+@breaks("MBX-19")
 class KnowsNoUrgency(TaskMailbox):
     """Puts each mail behind the others."""
 
@@ -52,6 +57,7 @@ class KnowsNoUrgency(TaskMailbox):
         super().put(replace(mail, urgent=False))
 
 
+@breaks("MBX-20")
 class LetsTheUrgentWaitForTheBatch(TaskMailbox):
     """Looks at urgent mails when the batch is empty: FLINK-35051."""
 
@@ -59,6 +65,7 @@ class LetsTheUrgentWaitForTheBatch(TaskMailbox):
         return self._batch.popleft() if self._batch else super().try_take_from_batch()
 
 
+@breaks("MBX-21")
 class TakesTheLastUrgentFirst(TaskMailbox):
     """Puts each urgent mail in front of all, as Flink did until 2.1."""
 
@@ -68,6 +75,7 @@ class TakesTheLastUrgentFirst(TaskMailbox):
             self._urgent.rotate(mail.urgent)
 
 
+@breaks("MBX-22")
 class ShowsTheUrgentToAll(TaskMailbox):
     """Takes urgency for the highest priority."""
 
@@ -75,6 +83,7 @@ class ShowsTheUrgentToAll(TaskMailbox):
         super().put(replace(mail, priority=HIGHEST) if mail.urgent else mail)
 
 
+@breaks("MBX-23")
 class LetsTheUrgentKeepOthersOut(TaskMailbox):
     """Makes no batch while an urgent mail waits: FLINK-39898."""
 
@@ -82,6 +91,7 @@ class LetsTheUrgentKeepOthersOut(TaskMailbox):
         return True if self._urgent else super().create_batch()
 
 
+@breaks("MBX-24")
 class KnowsNoDeferring(TaskMailbox):
     """Shows a mail that can be deferred to whoever has the priority for it."""
 
@@ -89,6 +99,7 @@ class KnowsNoDeferring(TaskMailbox):
         super().put(replace(mail, deferrable=False))
 
 
+@breaks("MBX-25")
 class PutsTheDeferrableLast(TaskMailbox):
     """Gives the main loop what can be deferred when there is nothing else."""
 
@@ -101,6 +112,7 @@ class PutsTheDeferrableLast(TaskMailbox):
         return super().try_take(priority, with_deferred=with_deferred)
 
 
+@breaks("MBX-26")
 class FinishesWithoutTheDeferred(MailboxExecutor):
     """Leaves what was deferred behind at the end: FLINK-39481."""
 
@@ -108,6 +120,7 @@ class FinishesWithoutTheDeferred(MailboxExecutor):
         return super().try_run_one()
 
 
+@breaks("MBX-27")
 class FinishesWhatIsNotItsOwn(MailboxExecutor):
     """Runs everything that is left, whoever has sent it."""
 
@@ -118,20 +131,3 @@ class FinishesWhatIsNotItsOwn(MailboxExecutor):
         if mail is not None:
             mail.run()
         return mail is not None
-
-
-FAULTS = (
-    FaultyMailbox("MBX-15", MakesShortBatches),
-    FaultyMailbox("MBX-16", TakesTheNewWithTheBatch),
-    FaultyMailbox("MBX-17", LooksIntoTheQueueFirst),
-    FaultyMailbox("MBX-18", TellsWhetherItAddedAnything),
-    FaultyMailbox("MBX-19", KnowsNoUrgency),
-    FaultyMailbox("MBX-20", LetsTheUrgentWaitForTheBatch),
-    FaultyMailbox("MBX-21", TakesTheLastUrgentFirst),
-    FaultyMailbox("MBX-22", ShowsTheUrgentToAll),
-    FaultyMailbox("MBX-23", LetsTheUrgentKeepOthersOut),
-    FaultyMailbox("MBX-24", KnowsNoDeferring),
-    FaultyMailbox("MBX-25", PutsTheDeferrableLast),
-    FaultyMailbox("MBX-26", FinishesWithoutTheDeferred),
-    FaultyMailbox("MBX-27", FinishesWhatIsNotItsOwn),
-)

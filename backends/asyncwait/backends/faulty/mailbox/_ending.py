@@ -5,13 +5,14 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import Mail, MailboxExecutor, MailboxState, TaskMailbox
 from asyncwait.spec.mailbox import MailboxClosedError
 
 T = TypeVar("T")
 
 
+@breaks("MBX-33")
 class TakesInWhatNobodyWillRun(TaskMailbox):
     """Accepts mails without a word when it is no longer open."""
 
@@ -20,6 +21,7 @@ class TakesInWhatNobodyWillRun(TaskMailbox):
             super().put(mail)
 
 
+@breaks("MBX-34")
 class GivesNothingOnceQuiesced(TaskMailbox):
     """Refuses whoever takes as soon as it refuses whoever sends."""
 
@@ -29,6 +31,7 @@ class GivesNothingOnceQuiesced(TaskMailbox):
         return super().try_take(priority, with_deferred=with_deferred)
 
 
+@breaks("MBX-35")
 class IsSilentlyClosed(TaskMailbox):
     """Says that there is no mail when there can be none any more."""
 
@@ -38,6 +41,7 @@ class IsSilentlyClosed(TaskMailbox):
         return super().try_take(priority, with_deferred=with_deferred)
 
 
+@breaks("MBX-36")
 class QuiescesWhatIsClosed(TaskMailbox):
     """Goes back to quiesced when it is told to quiesce after its end."""
 
@@ -45,6 +49,7 @@ class QuiescesWhatIsClosed(TaskMailbox):
         self._state = MailboxState.QUIESCED
 
 
+@breaks("MBX-37")
 class ForgetsTheBatchInTheEnd(TaskMailbox):
     """Drops what is left of the batch when it is closed."""
 
@@ -53,6 +58,7 @@ class ForgetsTheBatchInTheEnd(TaskMailbox):
         return super().close()
 
 
+@breaks("MBX-38")
 class ClosesOnce(TaskMailbox):
     """Refuses to be closed when it is."""
 
@@ -62,6 +68,7 @@ class ClosesOnce(TaskMailbox):
         return super().close()
 
 
+@breaks("MBX-39")
 class LeavesFuturesPending(TaskMailbox):
     """Gives back what nobody took, and tells nobody who waits for it."""
 
@@ -71,6 +78,7 @@ class LeavesFuturesPending(TaskMailbox):
         return left
 
 
+@breaks("MBX-40")
 class DrainsTheQueueOnly(TaskMailbox):
     """Leaves what is in the batch when it is drained."""
 
@@ -81,6 +89,7 @@ class DrainsTheQueueOnly(TaskMailbox):
         return mails
 
 
+@breaks("MBX-41")
 class LetsOthersIntoASection(TaskMailbox):
     """Runs a section without the lock."""
 
@@ -88,6 +97,7 @@ class LetsOthersIntoASection(TaskMailbox):
         return function()
 
 
+@breaks("MBX-42")
 class KeepsWhatASectionGives(TaskMailbox):
     """Runs a section, and drops what it returns."""
 
@@ -96,6 +106,7 @@ class KeepsWhatASectionGives(TaskMailbox):
         return None  # type: ignore[return-value]
 
 
+@breaks("MBX-43")
 class RaisesWhatIsInTheFuture(MailboxExecutor):
     """Tells an error to who waits for the outcome, and to the loop as well."""
 
@@ -113,6 +124,7 @@ class RaisesWhatIsInTheFuture(MailboxExecutor):
         return future
 
 
+@breaks("MBX-43")
 class LosesTheErrorOfASubmittedMail(MailboxExecutor):
     """Completes a future when its mail has come to its end, and never else."""
 
@@ -127,6 +139,7 @@ class LosesTheErrorOfASubmittedMail(MailboxExecutor):
         return future
 
 
+@breaks("MBX-45")
 class RunsWhatNobodyWants(MailboxExecutor):
     """Runs a submitted mail and looks afterwards whether its future was cancelled."""
 
@@ -147,6 +160,7 @@ class RunsWhatNobodyWants(MailboxExecutor):
         return future
 
 
+@breaks("MBX-46")
 class SwallowsErrors(MailboxExecutor):
     """Runs a mail, and takes its error for a matter of the mail."""
 
@@ -157,6 +171,7 @@ class SwallowsErrors(MailboxExecutor):
             return True
 
 
+@breaks("MBX-46")
 class WrapsErrors(MailboxExecutor):
     """Raises an error of its own where a mail has raised one."""
 
@@ -167,22 +182,3 @@ class WrapsErrors(MailboxExecutor):
             raise
         except Exception as error:
             raise ValueError("a mail failed") from error
-
-
-FAULTS = (
-    FaultyMailbox("MBX-33", TakesInWhatNobodyWillRun),
-    FaultyMailbox("MBX-34", GivesNothingOnceQuiesced),
-    FaultyMailbox("MBX-35", IsSilentlyClosed),
-    FaultyMailbox("MBX-36", QuiescesWhatIsClosed),
-    FaultyMailbox("MBX-37", ForgetsTheBatchInTheEnd),
-    FaultyMailbox("MBX-38", ClosesOnce),
-    FaultyMailbox("MBX-39", LeavesFuturesPending),
-    FaultyMailbox("MBX-40", DrainsTheQueueOnly),
-    FaultyMailbox("MBX-41", LetsOthersIntoASection),
-    FaultyMailbox("MBX-42", KeepsWhatASectionGives),
-    FaultyMailbox("MBX-43", RaisesWhatIsInTheFuture),
-    FaultyMailbox("MBX-43", LosesTheErrorOfASubmittedMail),
-    FaultyMailbox("MBX-45", RunsWhatNobodyWants),
-    FaultyMailbox("MBX-46", SwallowsErrors),
-    FaultyMailbox("MBX-46", WrapsErrors),
-)

@@ -1,10 +1,11 @@
 """What a variation of a mailbox is: one class, whose name and docstring say what it does."""
 
+from collections.abc import Callable
 from typing import cast
 
 from msgspec import Struct
 
-from asyncwait.backends.faulty._gallery import name_of, sentence_of
+from asyncwait.backends.faulty._gallery import T, name_of, sentence_of
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, TaskMailbox
 from asyncwait.spec.mailbox import DefaultAction, Loop, OpenProcessor, Processor
 
@@ -34,6 +35,20 @@ class FaultyMailbox(Struct, frozen=True):
     def open_processor(self) -> OpenProcessor:
         """The function that opens such a mailbox."""
         return processor_with(self.change)
+
+
+FOUND: list[FaultyMailbox] = []
+"""All that were found by now."""
+
+
+def breaks(rule: str) -> Callable[[T], T]:
+    """Put a class into the gallery, which breaks a rule."""
+
+    def put(change: T) -> T:
+        FOUND.append(FaultyMailbox(rule, change))
+        return change
+
+    return put
 
 
 def processor_with(change: type) -> OpenProcessor:

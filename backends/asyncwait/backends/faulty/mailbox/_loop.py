@@ -4,7 +4,7 @@ import threading
 from collections.abc import Awaitable
 from contextlib import suppress
 
-from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import MAIN, Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
 from asyncwait.spec.mailbox import (
     HIGHEST,
@@ -16,6 +16,7 @@ from asyncwait.spec.mailbox import (
 )
 
 
+@breaks("MBX-47")
 class RefillsItsBatch(TaskMailbox):
     """Makes a new batch when one is empty, until there is no mail: FLINK-14304."""
 
@@ -24,6 +25,7 @@ class RefillsItsBatch(TaskMailbox):
         return super().try_take_from_batch()
 
 
+@breaks("MBX-48")
 class RunsOneMailForEachAction(TaskMailbox):
     """Gives one mail of a batch, and then says that it is over."""
 
@@ -36,6 +38,7 @@ class RunsOneMailForEachAction(TaskMailbox):
         return super().try_take_from_batch() if self.gave else None
 
 
+@breaks("MBX-49")
 class RunsASuspendedAction(MailboxProcessor):
     """Goes on with its action although that is suspended: FLINK-23220."""
 
@@ -45,6 +48,7 @@ class RunsASuspendedAction(MailboxProcessor):
         return suspension
 
 
+@breaks("MBX-50")
 class IsResumedByItsOwnThreadOnly(MailboxProcessor):
     """Does not hear when another thread resumes its action."""
 
@@ -58,6 +62,7 @@ class IsResumedByItsOwnThreadOnly(MailboxProcessor):
         return Suspension(resume)
 
 
+@breaks("MBX-50")
 class SleepsWhenATaskResumesIt(MailboxProcessor):
     """Notes that its action is resumed when the next mail comes."""
 
@@ -70,6 +75,7 @@ class SleepsWhenATaskResumesIt(MailboxProcessor):
         return Suspension(resume)
 
 
+@breaks("MBX-51")
 class SleepsUnlessItIsUrgent(TaskMailbox):
     """Wakes who waits when an urgent mail comes, and files all others."""
 
@@ -81,6 +87,7 @@ class SleepsUnlessItIsUrgent(TaskMailbox):
             self._arrival = arrival
 
 
+@breaks("MBX-52")
 class TakesAnyResume(MailboxProcessor):
     """Resumes its action whichever suspension somebody means."""
 
@@ -94,6 +101,7 @@ class TakesAnyResume(MailboxProcessor):
         return Suspension(resume)
 
 
+@breaks("MBX-53")
 class SuspendsTwice(MailboxProcessor):
     """Takes a second suspension for the first one."""
 
@@ -102,6 +110,7 @@ class SuspendsTwice(MailboxProcessor):
         return super().suspend_default_action()
 
 
+@breaks("MBX-54")
 class IsSuspendedInTurn(MailboxProcessor):
     """Stops when what waits has been run."""
 
@@ -110,6 +119,7 @@ class IsSuspendedInTurn(MailboxProcessor):
             self.executor(HIGHEST).execute(super().suspend)
 
 
+@breaks("MBX-54")
 class StaysSuspended(MailboxProcessor):
     """Ends each run at once that follows a suspension."""
 
@@ -118,6 +128,7 @@ class StaysSuspended(MailboxProcessor):
             await super().run()
 
 
+@breaks("MBX-55")
 class CompletesForNow(MailboxProcessor):
     """Takes the end of all actions for the end of this run."""
 
@@ -125,6 +136,7 @@ class CompletesForNow(MailboxProcessor):
         self.suspend()
 
 
+@breaks("MBX-56")
 class InsistsOnSteering(MailboxProcessor):
     """Raises when it is told to stop, and its mailbox is over."""
 
@@ -134,6 +146,7 @@ class InsistsOnSteering(MailboxProcessor):
         super().suspend()
 
 
+@breaks("MBX-57")
 class ReportsInTurn(MailboxProcessor):
     """Raises an error that was reported when what waits has been run."""
 
@@ -144,6 +157,7 @@ class ReportsInTurn(MailboxProcessor):
         self.executor(HIGHEST).execute(report)
 
 
+@breaks("MBX-58")
 class DropsTheRestAfterAnError(MailboxProcessor):
     """Takes all that is left at once; the first error ends that, and the others are gone."""
 
@@ -152,6 +166,7 @@ class DropsTheRestAfterAnError(MailboxProcessor):
             mail.run()
 
 
+@breaks("MBX-58")
 class LeavesTheBatchToItself(MailboxProcessor):
     """Runs what is left in the queue in the end, up to the first that can be deferred."""
 
@@ -160,6 +175,7 @@ class LeavesTheBatchToItself(MailboxProcessor):
             mail.run()
 
 
+@breaks("MBX-58")
 class RunsAsManyAsThereWere(MailboxProcessor):
     """Counts what is left before it runs it, and an urgent newcomer takes the place of the last."""
 
@@ -171,6 +187,7 @@ class RunsAsManyAsThereWere(MailboxProcessor):
                 mail.run()
 
 
+@breaks("MBX-59")
 class RunsOverNothing(MailboxProcessor):
     """Is over at once, without a word, when its mailbox is not open."""
 
@@ -179,6 +196,7 @@ class RunsOverNothing(MailboxProcessor):
             await super().run()
 
 
+@breaks("MBX-60")
 class KeepsTheThreadForItself(MailboxProcessor):
     """Runs round after round, and lets nobody else have a turn."""
 
@@ -194,6 +212,7 @@ class KeepsTheThreadForItself(MailboxProcessor):
                 await self._run_default_action()
 
 
+@breaks("MBX-61")
 class TellsOfNoMail(MailboxProcessor):
     """Tells of no mail that it has run."""
 
@@ -202,6 +221,7 @@ class TellsOfNoMail(MailboxProcessor):
         return MailboxMetrics(0, metrics.latency, metrics.queued)
 
 
+@breaks("MBX-64")
 class GoesOnAfterAFailedAction(MailboxProcessor):
     """Takes what its action raises for nothing, and goes on with the next round."""
 
@@ -216,6 +236,7 @@ class GoesOnAfterAFailedAction(MailboxProcessor):
         super().__init__(loop, act, mailbox)
 
 
+@breaks("MBX-64")
 class WrapsTheErrorOfItsAction(MailboxProcessor):
     """Raises an error of its own where its action has raised one."""
 
@@ -227,28 +248,3 @@ class WrapsTheErrorOfItsAction(MailboxProcessor):
             raise
         except Exception as error:
             raise LookupError(f"{action} has failed") from error
-
-
-FAULTS = (
-    FaultyMailbox("MBX-47", RefillsItsBatch),
-    FaultyMailbox("MBX-48", RunsOneMailForEachAction),
-    FaultyMailbox("MBX-49", RunsASuspendedAction),
-    FaultyMailbox("MBX-50", IsResumedByItsOwnThreadOnly),
-    FaultyMailbox("MBX-50", SleepsWhenATaskResumesIt),
-    FaultyMailbox("MBX-51", SleepsUnlessItIsUrgent),
-    FaultyMailbox("MBX-52", TakesAnyResume),
-    FaultyMailbox("MBX-53", SuspendsTwice),
-    FaultyMailbox("MBX-54", IsSuspendedInTurn),
-    FaultyMailbox("MBX-54", StaysSuspended),
-    FaultyMailbox("MBX-55", CompletesForNow),
-    FaultyMailbox("MBX-56", InsistsOnSteering),
-    FaultyMailbox("MBX-57", ReportsInTurn),
-    FaultyMailbox("MBX-58", DropsTheRestAfterAnError),
-    FaultyMailbox("MBX-58", LeavesTheBatchToItself),
-    FaultyMailbox("MBX-58", RunsAsManyAsThereWere),
-    FaultyMailbox("MBX-59", RunsOverNothing),
-    FaultyMailbox("MBX-60", KeepsTheThreadForItself),
-    FaultyMailbox("MBX-61", TellsOfNoMail),
-    FaultyMailbox("MBX-64", GoesOnAfterAFailedAction),
-    FaultyMailbox("MBX-64", WrapsTheErrorOfItsAction),
-)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import anyio
 from anyio.lowlevel import checkpoint
 
-from asyncwait.backends.faulty.mailbox._gallery import FaultyMailbox
+from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import (
     MAIN,
     Mail,
@@ -20,6 +20,7 @@ from asyncwait.reference import (
 from asyncwait.spec.mailbox import DefaultAction, Loop, MailboxClosedError
 
 
+@breaks("MBX-1")
 class DrainsAndKeeps(TaskMailbox):
     """Gives copies of its queues when it is drained, and forgets to empty them."""
 
@@ -29,6 +30,7 @@ class DrainsAndKeeps(TaskMailbox):
         return mails
 
 
+@breaks("MBX-2")
 class LosesWhatItPassesOver(TaskMailbox):
     """Looks for a mail by taking one after the other, and drops those that are not seen."""
 
@@ -39,6 +41,7 @@ class LosesWhatItPassesOver(TaskMailbox):
         return None
 
 
+@breaks("MBX-3")
 class IsBounded(TaskMailbox):
     """Refuses mails when ten of them wait."""
 
@@ -48,6 +51,7 @@ class IsBounded(TaskMailbox):
         super().put(mail)
 
 
+@breaks("MBX-4")
 class TakesTheLastFirst(TaskMailbox):
     """Is a stack: puts each mail in front of the others."""
 
@@ -57,6 +61,7 @@ class TakesTheLastFirst(TaskMailbox):
             self._queue.rotate(not mail.urgent)
 
 
+@breaks("MBX-5")
 class OrdersByPriority(TaskMailbox):
     """Takes priority for an order, and sorts by it."""
 
@@ -68,6 +73,7 @@ class OrdersByPriority(TaskMailbox):
             self._queue.extend(ordered)
 
 
+@breaks("MBX-6")
 class KnowsNoPriority(TaskMailbox):
     """Gives everybody the first mail, as if there were one priority only."""
 
@@ -75,6 +81,7 @@ class KnowsNoPriority(TaskMailbox):
         return super().try_take(MAIN)
 
 
+@breaks("MBX-7")
 class LooksAtTheFirstOnly(TaskMailbox):
     """Gives nothing if the first mail is not seen, whatever stands behind it."""
 
@@ -87,6 +94,7 @@ class LooksAtTheFirstOnly(TaskMailbox):
         return super().try_take(priority, with_deferred=with_deferred)
 
 
+@breaks("MBX-8")
 class StirsTheQueue(TaskMailbox):
     """Puts the mails that are not seen behind all others while it looks for one that is."""
 
@@ -98,6 +106,7 @@ class StirsTheQueue(TaskMailbox):
         return super().try_take(priority, with_deferred=with_deferred)
 
 
+@breaks("MBX-9")
 class FilesWhatItRefuses(TaskMailbox):
     """Puts a mail into its queue first, and looks afterwards whether it may."""
 
@@ -107,6 +116,7 @@ class FilesWhatItRefuses(TaskMailbox):
         super().put(mail)
 
 
+@breaks("MBX-10")
 class RunsItsOwnersMailsAtOnce(MailboxExecutor):
     """Runs a mail where it is sent if that is in the owner's thread, to save a step."""
 
@@ -117,6 +127,7 @@ class RunsItsOwnersMailsAtOnce(MailboxExecutor):
             super().execute(run, **options)
 
 
+@breaks("MBX-11")
 class SleepsThroughMailsOfThreads(TaskMailbox):
     """Files a mail of another thread and wakes nobody."""
 
@@ -124,6 +135,7 @@ class SleepsThroughMailsOfThreads(TaskMailbox):
         super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
 
 
+@breaks("MBX-11")
 class LooksForTheSeenOnce(TaskMailbox):
     """Looks again when the first mail comes, and if it does not see that, never again."""
 
@@ -138,6 +150,7 @@ class LooksForTheSeenOnce(TaskMailbox):
         return mail
 
 
+@breaks("MBX-12")
 class LetsAnybodyTake(TaskMailbox):
     """Does not look who takes."""
 
@@ -149,6 +162,7 @@ class LetsAnybodyTake(TaskMailbox):
             self._thread = owner
 
 
+@breaks("MBX-13")
 class LosesAMailWhenCancelled(TaskMailbox):
     """Lets others have a turn between taking a mail and giving it."""
 
@@ -158,6 +172,7 @@ class LosesAMailWhenCancelled(TaskMailbox):
         return mail
 
 
+@breaks("MBX-13")
 class LosesAMailWhenCancelledLater(TaskMailbox):
     """The same, but others have several turns."""
 
@@ -168,6 +183,7 @@ class LosesAMailWhenCancelledLater(TaskMailbox):
         return mail
 
 
+@breaks("MBX-14")
 class DescribesAtOnce(TaskMailbox):
     """Works out the description of each mail, should somebody want to see it."""
 
@@ -177,6 +193,7 @@ class DescribesAtOnce(TaskMailbox):
         super().put(mail)
 
 
+@breaks("MBX-12")
 class SuspendsByMail(MailboxProcessor):
     """Gives its action a controller that any thread may use: it sends itself a mail then."""
 
@@ -193,6 +210,7 @@ class SuspendsByMail(MailboxProcessor):
         controller.suspend_default_action = suspend_default_action
 
 
+@breaks("MBX-62")
 class PollsWithoutAPause(TaskMailbox):
     """Looks for a mail again and again until there is one."""
 
@@ -202,6 +220,7 @@ class PollsWithoutAPause(TaskMailbox):
         return mail
 
 
+@breaks("MBX-62")
 class LooksNowAndThen(TaskMailbox):
     """Looks for a mail every minute."""
 
@@ -211,6 +230,7 @@ class LooksNowAndThen(TaskMailbox):
         return mail
 
 
+@breaks("MBX-62")
 class LooksNowAndThenBesides(TaskMailbox):
     """Is woken by a mail, and looks each second all the same, to be on the safe side."""
 
@@ -218,27 +238,3 @@ class LooksNowAndThenBesides(TaskMailbox):
         while True:
             with anyio.move_on_after(1):
                 return await super().take(priority)
-
-
-FAULTS = (
-    FaultyMailbox("MBX-1", DrainsAndKeeps),
-    FaultyMailbox("MBX-2", LosesWhatItPassesOver),
-    FaultyMailbox("MBX-3", IsBounded),
-    FaultyMailbox("MBX-4", TakesTheLastFirst),
-    FaultyMailbox("MBX-5", OrdersByPriority),
-    FaultyMailbox("MBX-6", KnowsNoPriority),
-    FaultyMailbox("MBX-7", LooksAtTheFirstOnly),
-    FaultyMailbox("MBX-8", StirsTheQueue),
-    FaultyMailbox("MBX-9", FilesWhatItRefuses),
-    FaultyMailbox("MBX-10", RunsItsOwnersMailsAtOnce),
-    FaultyMailbox("MBX-11", SleepsThroughMailsOfThreads),
-    FaultyMailbox("MBX-11", LooksForTheSeenOnce),
-    FaultyMailbox("MBX-12", LetsAnybodyTake),
-    FaultyMailbox("MBX-12", SuspendsByMail),
-    FaultyMailbox("MBX-13", LosesAMailWhenCancelled),
-    FaultyMailbox("MBX-13", LosesAMailWhenCancelledLater),
-    FaultyMailbox("MBX-14", DescribesAtOnce),
-    FaultyMailbox("MBX-62", PollsWithoutAPause),
-    FaultyMailbox("MBX-62", LooksNowAndThen),
-    FaultyMailbox("MBX-62", LooksNowAndThenBesides),
-)

@@ -17,8 +17,7 @@ from asyncwait.backends.journal._version._origin import (
     origin_of_names,
 )
 from asyncwait.backends.journal._version._reach import Chain, Import, Reach, reach_of
-from asyncwait.backends.journal._version._values import constant, plain
-from asyncwait.backends.journal._version._walk import Untold, Walk
+from asyncwait.backends.journal._version._walk import Untold, Walk, constant, plain
 from asyncwait.spec.texts import shown
 
 _BLIND = {

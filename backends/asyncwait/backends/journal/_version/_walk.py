@@ -1,13 +1,54 @@
 """A walk over all that a function consists of and reaches, each thing once."""
 
+import struct
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from types import BuiltinFunctionType, FunctionType, MethodType
+from hashlib import blake2b
+from types import BuiltinFunctionType, FunctionType, MethodType, NoneType
 from typing import Any
 
 from asyncwait.backends.journal._version._origin import origin_named
-from asyncwait.backends.journal._version._values import digest, framed, plain
+
+_EXACT: dict[type, Callable[[Any], bytes]] = {
+    str: lambda each: each.encode("utf-8", "surrogatepass"),
+    int: lambda each: b"%x" % each,  # decimal digits have a limit
+    float: lambda each: struct.pack(">d", each),
+    complex: lambda each: struct.pack(">dd", each.real, each.imag),
+    bool: lambda each: b"%d" % each,
+    bytes: bytes,
+    NoneType: lambda _: b"",
+    type(Ellipsis): lambda _: b"",
+    type(NotImplemented): lambda _: b"",
+}
+
+
+def plain(thing: Any) -> bytes | None:
+    """Return the bytes of a value that consists of nothing else; None for any other thing."""
+    of_kind = _EXACT.get(type(thing))
+    return None if of_kind is None else framed(type(thing).__name__, of_kind(thing))
+
+
+def constant(thing: Any) -> bytes:
+    """Return the bytes of a constant in code: what is plain, and tuples, sets and slices of it."""
+    if (data := plain(thing)) is not None:
+        return data
+    if isinstance(thing, slice):
+        thing = (thing.start, thing.stop, thing.step, slice.__name__)
+    parts = [constant(each) for each in thing]
+    if isinstance(thing, frozenset):
+        parts.sort()
+    return framed(type(thing).__name__, b"".join(parts))
+
+
+def framed(kind: str, data: bytes) -> bytes:
+    """Return data with its kind and its length before it."""
+    return b"%s %d " % (kind.encode(), len(data)) + data
+
+
+def digest() -> Any:
+    """Return what bytes are added to."""
+    return blake2b(digest_size=16, person=b"asyncwait code 2")
 
 
 class Untold(Exception):
@@ -67,10 +108,6 @@ class Walk:
 
     def of(self, thing: Any, label: str = "") -> None:
         """Add a thing, with all that it consists of.
-
-        Args:
-            thing: of any kind.
-            label: how it is reached.
 
         Raises:
             Untold: there is no telling what it is.

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from asyncwait.backends.java import find_java
-from asyncwait.backends.spark._session import import_context_class
+from asyncwait.backends.spark._session import require_pyspark
 
 if TYPE_CHECKING:
     from asyncwait.backends.spark.conformance._backend import SparkBackend
@@ -17,25 +17,23 @@ def backend() -> "SparkBackend":
         MissingExtra: pyspark is not installed.
         MissingJava: there is no usable Java runtime.
     """
-    import_context_class()
-    find_java("Spark", "spark")
+    _require()
     from asyncwait.backends.spark.conformance._backend import SparkBackend
 
     return SparkBackend()
 
 
 def frame_backend() -> "FrameBackend":
-    """Return `ordered_wait` and its like on DataFrames, with the same session.
-
-    Raises:
-        MissingExtra: pyspark is not installed.
-        MissingJava: there is no usable Java runtime.
-    """
-    import_context_class()
-    find_java("Spark", "spark")
+    """Return `ordered_wait` and its like on DataFrames, with the same session; see `backend`."""
+    _require()
     from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
 
     return FrameBackend()
+
+
+def _require() -> None:
+    require_pyspark()
+    find_java("Spark", "spark")
 
 
 __all__ = ["backend", "frame_backend"]

@@ -1,12 +1,14 @@
 """The backend: plays scenarios in as few jobs as it can."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark._session import embedded_spark
-from asyncwait.backends.spark.conformance._failing import as_told, failing
 from asyncwait.backends.spark.conformance._jobs import JobResult, play_legs
 from asyncwait.backends.spark.conformance._real_time import MOST, OF_THE_DATA_PATH
 from asyncwait.conformance.harness import in_real_time, play, short
@@ -14,6 +16,7 @@ from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     Capability,
+    Ending,
     Leg,
     LegStart,
     Scenario,
@@ -102,3 +105,45 @@ class SparkBackend:
         legs = [LegStart.first(scenario) for scenario in scenarios]
         reports = self._play(legs, real=True).reports
         return (Trace((report.leg,)) for report in reports)
+
+
+_MOST_JOBS = 12
+"""Jobs, each of which costs its worker process."""
+
+_ERROR = re.compile(r"^asyncwait\.spec\.(\w+): (.*)$", re.MULTILINE)
+
+
+def failing(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
+    """Return some of `scenarios` that fail because of a record, as different as possible."""
+    found: dict[object, tuple[str, Scenario]] = {}
+    for name, scenario in scenarios.items():
+        leg = play(open_operator, scenario).legs[0]
+        ending = leg.ending
+        if ending.how == "failed" and ending.record is not None and not scenario.crashes:
+            kind = (ending.error, ending.cause, scenario.form, scenario.mode)
+            found.setdefault(kind, (name, scenario))
+        if len(found) == _MOST_JOBS:
+            break
+    return dict(found.values())
+
+
+def as_told(leg: Leg, error: str, name: Callable[[Record], str] = str) -> Leg:
+    """Return `leg` with what the text of the job's error says of its failure, and nothing else."""
+    told = _ERROR.search(error)
+    if told is None:
+        return replace(leg, ending=Ending("error", detail=f"the driver got {error or 'no error'}"))
+    kind, message = told.groups()
+    ending = leg.ending
+    names_record = ending.record is not None and message.startswith(f"{name(ending.record)}: ")
+    # Its traceback ends with the cause, at the beginning of a line or behind the mark.
+    shows_cause = re.search(rf"^(?:\| )?(\w+\.)*{ending.cause}\b", error, re.MULTILINE) is not None
+    return replace(
+        leg,
+        ending=replace(
+            ending,
+            error=kind,
+            record=ending.record if names_record else None,
+            cause=ending.cause if shows_cause and ending.cause in message else "",
+            detail=message,
+        ),
+    )

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
 from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.backends.spark.conformance._ways import Way
+from asyncwait.backends.spark.conformance._ways import ElementWay
 from asyncwait.conformance.harness import FURTHER_READS, planned_function
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import Closed, Leg, LegStart, SinkStep
@@ -27,7 +27,7 @@ class PartitionPlayer:
         real: see `LoopSide`.
     """
 
-    def __init__(self, plan: LegStart, way: Way, *, real: bool) -> None:
+    def __init__(self, plan: LegStart, way: ElementWay, *, real: bool) -> None:
         self._plan = plan
         self._way = way
         self._side = LoopSide(plan, real=real)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from msgspec.structs import replace
@@ -16,8 +16,8 @@ from asyncwait.spec.scenario import LegStart
 from asyncwait.toolkit import FunctionParts, is_collection
 
 
-class Way(Protocol):
-    """How the rows of a leg, which are its elements, get to the operator and come back."""
+class ElementWay:
+    """How the rows of a leg get to the operator and come back: they are elements, all the way."""
 
     def open(
         self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
@@ -30,41 +30,19 @@ class Way(Protocol):
             fn: the function as planned.
             options: see `Partition`.
         """
-        ...
-
-    def elements(self, batch: pa.RecordBatch) -> list[Element]:
-        """Return the elements that came out in a batch."""
-        ...
-
-    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch as rows that are elements."""
-        ...
-
-    def told(self, error: Exception) -> Exception:
-        """Return an error, with the record in it that the operator has for the planned one."""
-        ...
-
-
-class ElementWay:
-    """Rows are elements, all the way."""
-
-    def open(
-        self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
-    ) -> Partition:
-        """Open the partition operator."""
         opens = on_elements(plan.config, fn, plan.restored)
         return Partition(batches, opens, ElementRows(), **options)
 
     def elements(self, batch: pa.RecordBatch) -> list[Element]:
-        """Return the elements that the rows are."""
+        """Return the elements that came out in a batch."""
         return list(ElementRows().decode(batch))
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch as it is."""
+        """Return the batch as rows that are elements."""
         return batch
 
     def told(self, error: Exception) -> Exception:
-        """Return the error as it is."""
+        """Return an error, with the record in it that the operator has for the planned one."""
         return error
 
 
@@ -72,7 +50,7 @@ RESULT = "result"
 """The column that the function gives."""
 
 
-class FrameWay:
+class FrameWay(ElementWay):
     """Rows are those of a DataFrame: the value is what the function is given, the rest is carried.
 
     Args:
@@ -114,11 +92,7 @@ def _told(error: Exception) -> Exception:
 
 
 class _OfRows:
-    """The planned function, as one that takes and gives the text of values.
-
-    Args:
-        fn: as planned.
-    """
+    """The planned function, as one that takes and gives the text of values."""
 
     def __init__(self, fn: Any) -> None:
         self._parts = parts = FunctionParts.of(fn)

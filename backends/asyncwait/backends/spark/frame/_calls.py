@@ -99,17 +99,6 @@ class Results:
         return (OutputRow(row, (*[None] * len(self._columns), told)),)
 
 
-ERROR_TYPE = pa.struct(
-    [
-        pa.field("type", pa.string(), nullable=False),
-        pa.field("message", pa.string(), nullable=False),
-        pa.field("attempts", pa.int32(), nullable=False),
-    ]
-)
-"""What the error column holds: the class of what the call raised, the whole error, and how many
-calls there were."""
-
-
 class RowFunction:
     """The user's function as one of input rows, with its hooks and its handler of deadlines.
 

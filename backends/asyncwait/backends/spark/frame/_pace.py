@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from asyncwait.backends.spark._reader import PartitionSource
-from asyncwait.backends.spark.frame._rows import InputRow
-from asyncwait.spec import RetryAfter
+from asyncwait.backends.spark.frame._rows import Around, InputRow
+from asyncwait.spec import InvalidConfig, RetryAfter
 from asyncwait.toolkit import Bell
 
 _TOO_MANY = 429
@@ -68,11 +68,7 @@ class Pace(Struct, frozen=True):
 
 
 class Pacer:
-    """Holds the calls of a task back until they may begin; made on the loop.
-
-    Args:
-        pace: of the task.
-    """
+    """Holds the calls of a task back until they may begin; made on the loop."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -152,12 +148,7 @@ class Pacer:
 
 
 class PacedSource(AsyncIterator[Any]):
-    """The rows of a source, each when its first call may begin, if it needs one.
-
-    Args:
-        source: of the rows.
-        pacer: says when.
-    """
+    """The rows of a source, each when its first call may begin, if it needs one."""
 
     def __init__(self, source: PartitionSource, pacer: Pacer) -> None:
         self._source = source
@@ -174,20 +165,12 @@ class PacedSource(AsyncIterator[Any]):
         await self._source.aclose()
 
 
-class PacedFunction:
-    """A function of rows, whose further attempts wait for a turn of their own.
-
-    Args:
-        of_rows: the function, with its hooks and handlers.
-        pacer: says when.
-    """
+class PacedFunction(Around):
+    """A function of rows, whose further attempts wait for a turn of their own."""
 
     def __init__(self, of_rows: Any, pacer: Pacer) -> None:
-        self._of_rows = of_rows
+        super().__init__(of_rows)
         self._pacer = pacer
-        for name in ("open", "close", "timeout", "failure"):
-            if (part := getattr(of_rows, name, None)) is not None:
-                setattr(self, name, part)
 
     async def __call__(self, row: InputRow) -> Any:
         pacer = self._pacer
@@ -230,3 +213,62 @@ def says_too_many(error: BaseException) -> bool:
     places = (error, getattr(error, "response", None))
     names = ("status", "status_code", "code")
     return any(getattr(place, name, None) == _TOO_MANY for place in places for name in names)
+
+
+class Ceilings(Struct, frozen=True):
+    """What a job may do; see `asyncwait.backends.spark.ordered_wait`.
+
+    Raises:
+        InvalidConfig: one of them is none.
+    """
+
+    max_in_flight: int | None
+    calls_per_second: float | None
+    adaptive: bool
+    max_tasks: int | None
+
+    def __post_init__(self) -> None:
+        for name in ("max_in_flight", "max_tasks"):
+            value: Any = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1 or value is True):
+                raise InvalidConfig.of(name, value, "a whole number >= 1, or None")
+        rate: Any = self.calls_per_second
+        is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
+        if rate is not None and not (is_number and 0 < rate < float("inf")):
+            raise InvalidConfig.of("calls_per_second", rate, "a number > 0, or None")
+        if not isinstance(self.adaptive, bool):
+            raise InvalidConfig.of("adaptive", self.adaptive, "True or False")
+
+    def share(self, df: Any, capacity: int) -> tuple[int, Pace]:
+        """Return the capacity of one task, and its pace.
+
+        Args:
+            df: tells how many tasks run at a time, where nobody else does.
+            capacity: what a task may have without these ceilings.
+
+        Raises:
+            InvalidConfig: there are more tasks than calls, or nobody knows how many there are.
+        """
+        if self.max_in_flight is None and self.calls_per_second is None:
+            return capacity, Pace(None, self.adaptive, capacity)
+        tasks = self.max_tasks or _slots(df)
+        if self.max_in_flight is not None:
+            if self.max_in_flight < tasks:
+                expected = f"at least one for each of {tasks} tasks; coalesce, and set max_tasks"
+                raise InvalidConfig.of("max_in_flight", self.max_in_flight, expected)
+            capacity = min(capacity, self.max_in_flight // tasks)
+        rate = None if self.calls_per_second is None else self.calls_per_second / tasks
+        return capacity, Pace(rate, self.adaptive, capacity)
+
+
+def _slots(df: Any) -> int:
+    """Return how many tasks the cluster can run at a time, now.
+
+    Raises:
+        InvalidConfig: the session does not tell.
+    """
+    try:
+        return int(df.sparkSession.sparkContext.defaultParallelism)
+    except Exception as error:  # Connect has no such thing, and says so in a class of its own.
+        expected = "given: this session does not tell how many tasks run at a time"
+        raise InvalidConfig.of("max_tasks", None, expected) from error

@@ -19,7 +19,7 @@ from asyncwait.backends.journal import (
     keys_after,
     version_of,
 )
-from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
+from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, Shape
 from asyncwait.backends.spark.frame._settings import arrow_columns
 from asyncwait.spec import InvalidConfig, Retry
 
@@ -187,7 +187,7 @@ class Payloads:
         return self._again is not None and bool(self._again(rows))
 
 
-class PaidFunction:
+class PaidFunction(Around):
     """A function of rows that are not completed yet; for the others it gives what was.
 
     Args:
@@ -196,11 +196,8 @@ class PaidFunction:
     """
 
     def __init__(self, of_rows: Any, payloads: Payloads) -> None:
-        self._of_rows = of_rows
+        super().__init__(of_rows)
         self._payloads = payloads
-        for name in ("open", "close", "timeout", "failure"):
-            if (part := getattr(of_rows, name, None)) is not None:
-                setattr(self, name, part)
 
     def __call__(self, row: InputRow) -> Any:
         """Return an awaitable of the rows; that of a call has nothing round it."""

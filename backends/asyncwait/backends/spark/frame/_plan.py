@@ -14,19 +14,11 @@ from pyspark.sql.functions import col
 from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._schema import arrow_schema, require_different
+from asyncwait.backends.spark.frame._schema import ERROR, arrow_schema, require_different
 from asyncwait.backends.spark.frame._settings import Call, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
-
-_ERROR = sql.StructType(
-    [
-        sql.StructField("type", sql.StringType(), nullable=False),
-        sql.StructField("message", sql.StringType(), nullable=False),
-        sql.StructField("attempts", sql.IntegerType(), nullable=False),
-    ]
-)
 
 
 class Asked(Struct, frozen=True):
@@ -39,13 +31,6 @@ class Asked(Struct, frozen=True):
 
 class FramePlan:
     """Which columns go where.
-
-    Args:
-        df: the input.
-        fn: the user's function.
-        results: the columns that it gives.
-        asked: those of the input.
-        options: of the operator.
 
     Raises:
         InvalidConfig: there is no such column, or one of that name already; or the function can't
@@ -115,7 +100,7 @@ class FramePlan:
         all_names = [field.name for field in (*carried, *results)]
         require_different([*all_names, error_column], "error_column")
         nullable = [sql.StructField(each.name, each.dataType) for each in results]
-        return sql.StructType([*carried, *nullable, sql.StructField(error_column, _ERROR)])
+        return sql.StructType([*carried, *nullable, sql.StructField(error_column, ERROR)])
 
 
 def _names(what: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:

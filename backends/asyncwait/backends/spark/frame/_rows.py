@@ -64,6 +64,16 @@ class OutputRow(Struct, frozen=True, gc=False):
     given: Any = None
 
 
+class Around:
+    """A function of rows round another one, whose hooks and handlers it has."""
+
+    def __init__(self, of_rows: Any) -> None:
+        self._of_rows = of_rows
+        for name in ("open", "close", "timeout", "failure"):
+            if (part := getattr(of_rows, name, None)) is not None:
+                setattr(self, name, part)
+
+
 class Shape(Struct, frozen=True):
     """What goes in and out, by the names of columns.
 

@@ -151,10 +151,6 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
 def arrow_schema(schema: sql.StructType, what: str = "schema") -> pa.Schema:
     """Return the columns as Arrow has them.
 
-    Args:
-        schema: the columns.
-        what: has them, for messages.
-
     Raises:
         InvalidConfig: one of them can't come out of Python.
     """
@@ -210,3 +206,17 @@ def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
     if found is None:
         raise _NoType(name, kind.simpleString())
     return found
+
+
+ERROR = sql.StructType(
+    [
+        sql.StructField("type", sql.StringType(), nullable=False),
+        sql.StructField("message", sql.StringType(), nullable=False),
+        sql.StructField("attempts", sql.IntegerType(), nullable=False),
+    ]
+)
+"""What the error column holds: the class of what the call raised, the whole error, and how many
+calls there were."""
+
+ERROR_TYPE = _arrow_type("error", ERROR)
+"""The same, as Arrow has it."""

@@ -1,5 +1,6 @@
 """What runs in a task of Spark: the operator on one partition of a DataFrame."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import tzinfo
@@ -15,11 +16,10 @@ from asyncwait.backends.journal import Attempt
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.backends.spark.frame._calls import ERROR_TYPE
-from asyncwait.backends.spark.frame._flush import find_flush
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
+from asyncwait.backends.spark.frame._schema import ERROR_TYPE
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.spec import AsyncWaitError, Statistics
 from asyncwait.spec.texts import joined, one_line
@@ -181,3 +181,20 @@ def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
 def _nullable(schema: pa.Schema) -> pa.Schema:
     """Return the columns as they are where a row may tell of an error in their place."""
     return pa.schema([field.with_nullable(True) for field in schema])
+
+
+def find_flush() -> Callable[[], object]:
+    """Return what sends on what PySpark has written and kept; elsewhere it does nothing.
+
+    PySpark gathers 64 kB before it sends any of it, and has no setting for less. So the first rows
+    of slow calls would come late; and a task of which Spark wants no more rows, as behind `limit`,
+    would go on to call for as long as 64 kB of results take. The one who writes is found among the
+    callers, by name: there is no other way to him.
+    """
+    frame = sys._getframe()  # noqa: SLF001 - see above
+    while frame is not None:
+        stream = frame.f_locals.get("stream") if frame.f_code.co_name == "dump_stream" else None
+        if callable(flush := getattr(stream, "flush", None)):
+            return flush  # type: ignore[no-any-return]
+        frame = frame.f_back  # type: ignore[assignment]
+    return lambda: None

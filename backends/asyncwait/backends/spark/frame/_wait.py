@@ -160,8 +160,8 @@ def frame_wait(mode: Mode) -> FrameWait:
             JournalError: the journal can't be read, or a later version of asyncwait has written it.
         """
         require_pyspark()
-        from asyncwait.backends.spark.frame._ceilings import Ceilings
         from asyncwait.backends.spark.frame._opening import Options
+        from asyncwait.backends.spark.frame._pace import Ceilings
         from asyncwait.backends.spark.frame._paid import journal_of
         from asyncwait.backends.spark.frame._plan import Asked, FramePlan
         from asyncwait.backends.spark.frame._schema import schema_of

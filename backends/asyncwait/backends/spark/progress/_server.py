@@ -8,9 +8,9 @@ from itertools import count
 from selectors import EVENT_READ, DefaultSelector
 from threading import Thread
 from time import monotonic
-from typing import Protocol
 
-from asyncwait.backends.spark.progress._wire import Messages, Refused, Report
+from asyncwait.backends.spark.progress._tally import Tally
+from asyncwait.backends.spark.progress._wire import Messages, Refused
 
 _TICK = 0.5
 """Seconds after which it is looked whether something is overdue."""
@@ -20,16 +20,6 @@ _SILENCE = 10.0
 
 _DRAIN = 0.5
 """Seconds at most for what has arrived and is not read when the server is closed."""
-
-
-class Hears(Protocol):
-    """Takes in what arrives, in the thread of the server."""
-
-    def heard(self, link: int, report: Report) -> None:
-        """A report came on a connection."""
-
-    def broken(self, link: int) -> None:
-        """A connection on which a report had come is over."""
 
 
 class _Connection:
@@ -59,13 +49,13 @@ class Server:
     Args:
         address: to listen at, on a port that is free.
         secret: that each report has to carry.
-        hears: what takes reports in.
+        hears: takes reports in, in the thread of the server.
 
     Raises:
         OSError: nobody can listen there.
     """
 
-    def __init__(self, address: str, secret: bytes, hears: Hears) -> None:
+    def __init__(self, address: str, secret: bytes, hears: Tally) -> None:
         self._secret, self._hears = secret, hears
         self._links = count()
         self._connections: dict[int, _Connection] = {}

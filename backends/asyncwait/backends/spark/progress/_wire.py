@@ -69,11 +69,7 @@ def packed(report: Report) -> bytes:
 
 
 class Messages:
-    """Makes reports of the bytes of one connection, however they are cut.
-
-    Args:
-        secret: that each has to carry.
-    """
+    """Makes reports of the bytes of one connection, however they are cut."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret

@@ -11,7 +11,6 @@ from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -280,12 +279,7 @@ class _Front(AbstractAsyncContextManager[_Read]):
                 await self._server.shut()
             raise
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         await self._leave(error)
 
     async def _leave(self, error: BaseException | None) -> None:

@@ -3,28 +3,10 @@
 import asyncio
 import time
 from contextlib import suppress
-from typing import Protocol
+from typing import Any
 
 from asyncwait.backends.threads._crew import Crew
 from asyncwait.conformance.harness import VirtualLoop
-
-
-class Server(Protocol):
-    """Answers requests from threads."""
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether there are requests that nobody has begun with."""
-        ...
-
-    @property
-    def present(self) -> int:
-        """How many requests have come and are not answered."""
-        ...
-
-    def serve(self) -> bool:
-        """Begin with all requests that are there; return whether there were any."""
-        ...
 
 
 class ThreadsLoop(asyncio.BaseEventLoop):
@@ -35,13 +17,14 @@ class ThreadsLoop(asyncio.BaseEventLoop):
 
     def __init__(self) -> None:
         self.crews: list[Crew] = []
-        self.servers: list[Server] = []
+        self.servers: list[Any] = []
+        """Of `Server`: they answer requests from threads."""
         super().__init__()
 
     def moving(self) -> int:
         """Return how many calls are neither with their server nor over, or more."""
         # In this order: one that comes to its server meanwhile is on its way still.
-        served = sum(server.present for server in self.servers)
+        served: int = sum(server.present for server in self.servers)
         return sum(len(crew.present) for crew in self.crews) - served
 
     def look(self) -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from itertools import count
-from types import TracebackType, coroutine
+from types import coroutine
 from typing import Any
 
 import anyio
@@ -26,12 +26,7 @@ _way: ContextVar[tuple[int, float]] = ContextVar("_way")
 
 
 class Hired(Crew):
-    """Threads, on whose calls it is written how many they had taken before.
-
-    Args:
-        loop: is told when a call is over.
-        server: whom the calls ask.
-    """
+    """Threads, on whose calls it is written how many they had taken before."""
 
     def __init__(self, loop: ThreadsLoop, server: "Server") -> None:
         super().__init__()
@@ -136,10 +131,6 @@ class Server:
 
     Those that come in one instant come together, in the order in which threads took their calls:
     on their way, which takes no time, they may overtake each other.
-
-    Args:
-        fn: the planned function, in coroutine form.
-        loop: where it answers.
     """
 
     def __init__(self, fn: Any, loop: ThreadsLoop) -> None:
@@ -250,12 +241,7 @@ def _go_on(call: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any,
 
 
 class _Served(AbstractAsyncContextManager[OperatorResults]):
-    """The operator, and the server that its calls ask.
-
-    Args:
-        opened: the operator.
-        server: ends when that is left.
-    """
+    """The operator, and the server that its calls ask."""
 
     def __init__(
         self, opened: AbstractAsyncContextManager[OperatorResults], server: Server
@@ -266,15 +252,10 @@ class _Served(AbstractAsyncContextManager[OperatorResults]):
     async def __aenter__(self) -> OperatorResults:
         return await self._opened.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, *raised: Any) -> bool | None:
         try:
             with told_of_calls(self._server):
-                return await self._opened.__aexit__(kind, error, traceback)
+                return await self._opened.__aexit__(*raised)
         finally:
             await self._server.shut()
 

@@ -3,7 +3,6 @@
 import re
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from io import StringIO
-from types import TracebackType
 from typing import Any
 
 from opentelemetry.metrics import CallbackOptions, NoOpMeter
@@ -111,13 +110,8 @@ class _Watched(AbstractAsyncContextManager[_Shown]):
             self._open = stack.pop_all()
         return _Shown(self._results, meter)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._open.__aexit__(kind, error, traceback)
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        return await self._open.__aexit__(*raised)
 
     def _hold_to_what_is_drawn(
         self, _kind: object, error: BaseException | None, _traceback: object

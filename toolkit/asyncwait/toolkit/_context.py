@@ -1,0 +1,103 @@
+"""How an operator is opened and left, in the order that the rules want."""
+
+import sys
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from typing import Any, Generic, TypeVar
+
+from asyncwait.toolkit._calls import run_hook
+from asyncwait.toolkit._function import FunctionParts, SingleEntry, join_errors
+from asyncwait.toolkit._loop import JoinableTasks
+
+R = TypeVar("R")
+
+
+class OperatorContext(ABC, Generic[R]):
+    """The context of an operator, whatever that is inside; its tasks are anyio's.
+
+    enter ── prepare ── open ── start ── its tasks run ── leave ── stop ── close
+
+    Args:
+        function: the user's.
+    """
+
+    def __init__(self, function: FunctionParts) -> None:
+        self.function = function
+        self.single_entry = SingleEntry()
+        self.source_trouble: BaseException | None = None
+        """What closing the source has raised, once it is closed."""
+
+    async def __aenter__(self) -> R:
+        self.single_entry.enter()
+        self.prepare()
+        anyio: Any = sys.modules["anyio"]  # of whose tasks it is made
+        with ExitStack() as scopes:
+            # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
+            self.guard = scopes.enter_context(anyio.CancelScope())
+            try:
+                await self.open()
+            except BaseException as error:
+                self.guard.shield = True
+                join_errors(error, await self.close_source())
+                raise
+            self.scopes = scopes.pop_all()
+        self.group = JoinableTasks(await anyio.create_task_group().__aenter__())
+        return self.start()
+
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Let nothing more out, cancel what still runs, and wait for what cleans up (END-3).
+
+        Raises:
+            BaseException: it is for the whole program, or cancels the task; or closing the source
+                or the function raised it, and the body nothing.
+        """
+        self.single_entry.leave()
+        with self.group.scopes(self.scopes):
+            self.stop(self.group.misplaced)
+            reason = await self.end_tasks()
+            trouble = await self.close()
+            reason = error if reason is None else reason
+            first = join_errors(reason, self.source_trouble, trouble)
+            if first is not None and first is not error:
+                raise first
+
+    def prepare(self) -> None:
+        """Make what is there before `open`."""
+
+    async def open(self) -> None:
+        """Run the function's own `open`; if it raises, the source is closed (END-12)."""
+        await run_hook(self.function.open)
+
+    @abstractmethod
+    def start(self) -> R:
+        """Start the tasks, in the group; return the results."""
+
+    @abstractmethod
+    def stop(self, error: RuntimeError | None) -> None:
+        """Let nothing more out, and have the tasks end; who reads on gets `error`, or the end."""
+
+    async def end_tasks(self) -> BaseException | None:
+        """Wait for the tasks; return what must come out, whatever the body raised."""
+        return await self.group.join()
+
+    async def close(self) -> Exception | None:
+        """Close source and function, whatever cancels that; return what the latter raised."""
+        if not self.group.is_elsewhere:
+            self.guard.shield = True
+        try:
+            self.source_trouble = await self.close_source()
+        finally:
+            trouble = await self.close_function()
+        return trouble
+
+    @abstractmethod
+    async def close_source(self) -> BaseException | None:
+        """Close the source, unless that is done; return what that has raised, whoever did it."""
+
+    async def close_function(self) -> Exception | None:
+        """Run the function's own `close`; return what that raised."""
+        try:
+            await run_hook(self.function.close)
+        except Exception as error:
+            return error
+        return None
