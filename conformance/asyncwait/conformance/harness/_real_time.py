@@ -50,18 +50,7 @@ def _is_plain(scenario: Scenario) -> bool:
     is_large = len(scenario.inputs) > MOST_INPUTS
     # Amid a step figures move; and to look for objects that are kept takes time.
     watched = scenario.figures_at or scenario.tracked
-    return not (cut_short or is_large or watched or _blocks(scenario)) and _is_on_grid(scenario)
-
-
-def _blocks(scenario: Scenario) -> bool:
-    """Whether anything blocks the loop."""
-    steps = [step for plan in scenario.plans for step in plan.steps]
-    return (
-        any(timed.blocks for timed in scenario.inputs)
-        or any(step.blocks for step in steps)
-        or any(plan.handler.blocks for plan in scenario.plans)
-        or any(step.does == "block" for step in scenario.sink)
-    )
+    return not (cut_short or is_large or watched or scenario.blocks) and _is_on_grid(scenario)
 
 
 def _is_on_grid(scenario: Scenario) -> bool:

@@ -22,7 +22,7 @@ from asyncwait.conformance.judging._check import (
     leg_check,
     untimely_request,
 )
-from asyncwait.conformance.judging._decide import FOR_THE_PROGRAM, is_raised
+from asyncwait.conformance.judging._decide import is_raised
 from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._figures import (
     Bounds,
@@ -52,7 +52,6 @@ from asyncwait.conformance.judging._rest import Rest
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "FOR_THE_PROGRAM",
     "NEVER",
     "ROUNDING",
     "TURN",

@@ -16,8 +16,9 @@ from asyncwait.spec.rules._registry import (
     departures,
     mailbox_rules,
     rules,
+    spec_version,
+    version_key,
 )
-from asyncwait.spec.rules._versions import spec_version, version_key
 
 __all__ = [
     "Area",

@@ -13,6 +13,7 @@ from asyncwait.spec.scenario._capability import (
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
 from asyncwait.spec.scenario._plan import (
+    FOR_THE_PROGRAM,
     PLANNED_ERRORS,
     Handler,
     Plan,
@@ -68,7 +69,6 @@ from asyncwait.spec.scenario._wire import (
     NUMBERED,
     OLDEST_PROTOCOL,
     PROTOCOL,
-    READY,
     Declaration,
     Reply,
     Request,
@@ -81,6 +81,7 @@ from asyncwait.spec.scenario._wire import (
 __all__ = [
     "ALL_CAPABILITIES",
     "CORE",
+    "FOR_THE_PROGRAM",
     "GRID",
     "ID_DIGITS",
     "LIMITS",
@@ -89,7 +90,6 @@ __all__ = [
     "PLANNED_ERRORS",
     "PROFILES",
     "PROTOCOL",
-    "READY",
     "Blocked",
     "CallCancelled",
     "CallEnded",

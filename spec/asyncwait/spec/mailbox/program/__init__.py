@@ -1,4 +1,4 @@
-"""Programs that try a mailbox, and what was seen of them: data, with a round trip through JSON."""
+"""Programs that try a mailbox, and what was seen of them, as data."""
 
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.mailbox.program._program import (
@@ -16,11 +16,7 @@ from asyncwait.spec.mailbox.program._program import (
     Seen,
     Step,
     Value,
-    mailbox_trace_from_json,
-    mailbox_trace_to_json,
-    program_from_json,
     program_id,
-    program_to_json,
     require_program,
 )
 
@@ -39,11 +35,7 @@ __all__ = [
     "Seen",
     "Step",
     "Value",
-    "mailbox_trace_from_json",
-    "mailbox_trace_to_json",
-    "program_from_json",
     "program_id",
-    "program_to_json",
     "require_program",
 ]
 
