@@ -23,7 +23,6 @@ from asyncwait.conformance.judging._check import (
     untimely_request,
 )
 from asyncwait.conformance.judging._decide import is_raised
-from asyncwait.conformance.judging._explain import explain
 from asyncwait.conformance.judging._figures import (
     Bounds,
     Reading,
@@ -32,7 +31,7 @@ from asyncwait.conformance.judging._figures import (
     readings,
 )
 from asyncwait.conformance.judging._history import History, LegHistory
-from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._judge import Checks, Judged, explain, judge
 from asyncwait.conformance.judging._link import SnapshotOut, held_at
 from asyncwait.conformance.judging._observe import (
     NEVER,

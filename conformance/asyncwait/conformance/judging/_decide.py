@@ -415,7 +415,7 @@ def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -
 def _late_decision(facts: Facts, course: Course, request: Request | None) -> Decision:
     call = course.first
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
-    noticed = max(facts.deadline(call), min(facts.due(call), facts.leg.ending.at))
+    noticed = max(call.deadline, min(facts.instants(call.deadline)[-1], facts.leg.ending.at))
     decided_at = noticed if request is None else asked_at
     handler = facts.scenario.handler(call.value)
     results = handler.results if handler is not None and handler.does == "reply" else None
