@@ -31,7 +31,7 @@ def test_attempts_are_told_from_the_back_off_between_them() -> None:
         plans=(Plan("a", (Step("raise", 40), Step(after=40, results=()))),),
     )
 
-    (chart,) = lay_out(scenario, play(open_operator, scenario)).charts
+    (chart,) = lay_out(scenario, play(open_operator, scenario))
 
     (lane,) = (lane for lane in chart.lanes if lane.kind == "record")
     times = [(s.kind, chart.columns[s.since].at, chart.columns[s.until].at) for s in lane.spans]
@@ -54,7 +54,7 @@ def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
     """What is missed at a time has left no event."""
     scenario = Scenario(inputs=(Timed(0, Record("a")), Timed(80, Record("b"))))
 
-    (chart,) = lay_out(scenario, play(open_operator, scenario), Violation("late", 40)).charts
+    (chart,) = lay_out(scenario, play(open_operator, scenario), Violation("late", 40))
 
     assert [column.at for column in chart.columns if column.offends] == [40]
     assert (chart.wrong, chart.wrong_at) == ("late", 40)
@@ -68,7 +68,7 @@ def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> No
         sink=(SinkStep("read", 1), SinkStep("pause", 80)),
     )
 
-    (chart,) = lay_out(scenario, play(open_operator, scenario)).charts
+    (chart,) = lay_out(scenario, play(open_operator, scenario))
 
     tracks = {lane.label: lane for lane in chart.lanes if lane.kind == "track"}
     assert spans(tracks["source"]) == ["unread"]
@@ -122,7 +122,7 @@ def test_each_rule_can_be_seen_broken(witness: Witness) -> None:
 
     timeline = lay_out(run.scenario, run.trace, found)
 
-    wrong = [chart for chart in timeline.charts if chart.wrong]
+    wrong = [chart for chart in timeline if chart.wrong]
     assert [chart.wrong for chart in wrong] == [found.text]
     assert any(column.offends and column.at == found.at for column in wrong[0].columns)
     assert max(map(len, draw_lanes(run.scenario, run.trace, found))) <= 100
@@ -132,7 +132,7 @@ def test_in_every_example_each_output_stands_in_a_lane_once() -> None:
     """Nothing that came out is lost on the way to the picture, and nothing is there twice."""
     for example in EXAMPLES:
         trace = play(open_operator, example.scenario)
-        for chart, leg in zip(lay_out(example.scenario, trace).charts, trace.legs, strict=True):
+        for chart, leg in zip(lay_out(example.scenario, trace), trace.legs, strict=True):
             marks = [m for lane in chart.lanes for m in lane.marks if m.kind == "emitted"]
             took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
             columns = [mark.column for mark in marks]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
 from asyncwait.conformance.timeline._chart import MarkKind, VerticalKind
 from asyncwait.conformance.timeline._draft import DraftLane, Point
-from asyncwait.conformance.timeline._words import how_ended, show, values
+from asyncwait.conformance.timeline._words import figures, how_ended, show, values
 from asyncwait.spec import Barrier, Element, LatencyMarker, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     Blocked,
@@ -260,10 +260,7 @@ def stray_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
         lane = DraftLane("stray", f"call of {call.value!r}", row)
         since = leg.event(call.seq, row)
         lane.mark("called", since, f"call #{call.number} of {call.value!r}, for no record")
-        until = None if call.ended is None else leg.event(call.ended_seq, row)
-        if call.ended is not None and until is not None:
-            lane.mark(call.ended.how, until, f"call #{call.number} {how_ended(call.ended)}")
-        lane.span("running", since, until, f"call #{call.number} runs")
+        lane.span("running", since, _ended(leg, lane, call), f"call #{call.number} runs")
         yield lane
         row += 1
 
@@ -361,9 +358,7 @@ def _said(event: Event) -> str:
         case HandlerAsked():
             return f"the timeout handler is asked for {event.value!r}, which is not due"
         case FiguresRead():
-            told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
-            figures = (f"{name} {figure:g}" for name, figure in told.items() if figure)
-            return f"statistics: {', '.join(figures) or 'all 0'}"
+            return f"statistics: {figures(event)}"
         case _:
             return ""
 

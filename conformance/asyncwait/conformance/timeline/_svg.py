@@ -5,7 +5,6 @@ words below.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from textwrap import wrap
 from xml.sax.saxutils import escape
 
@@ -14,14 +13,11 @@ from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import (
     Chart,
     Lane,
-    Mark,
     Span,
-    Timeline,
     Vertical,
     cropped,
     instants,
 )
-from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg_style import PATTERNS, STYLE
 from asyncwait.conformance.timeline._words import LONGEST, Entry, legend
@@ -45,7 +41,7 @@ def lane_lines(lane: Lane, top: int) -> Iterator[str]:
     for span in lane.spans:
         yield _span(span, y)
     for mark in lane.seen:
-        yield _mark(mark, middle(mark.column), y)
+        yield _mark(mark.kind, mark.sign, mark.text, middle(mark.column), y)
 
 
 def labelled(label: str, top: int) -> Iterator[str]:
@@ -59,7 +55,7 @@ LINES = {"waiting", "back-off", "passing"}
 """Kinds of spans that are drawn as a line; the others are bars."""
 
 
-def _span(span: Span, y: int) -> str:
+def _span(span: Span[int], y: int) -> str:
     since = middle(span.since)
     width = max(middle(span.until) - since, 4)
     said = f"<title>{quoted(span.text)}</title>" if span.text else ""
@@ -72,8 +68,7 @@ def sample(entry: Entry, x: int, y: int) -> str:
         case "span":
             return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
         case "mark":
-            sign = SIGNS[entry.kind]
-            return _mark(Mark(entry.kind, 0, entry.words, sign), x + 11, y)
+            return _mark(entry.kind, entry.sign, entry.words, x + 11, y)
         case "vertical":
             return f'<path class="sig {entry.kind}" d="M{x + 11} {y - 9}v18"/>'
 
@@ -86,22 +81,20 @@ def _shape(kind: str, x: int, width: int, y: int) -> str:
 
 
 _BAD = {"raised", "misreturned", "failed", "deadline", "cancelled"}
+_DOTS = {"taken": 4, "returned": 3}  # pixels
 
 
-def _mark(mark: Mark, x: int, y: int) -> str:
+def _mark(kind: str, sign: str, text: str, x: int, y: int) -> str:
     """Draw a mark: a disc for what comes out, a dot for what comes in, a letter for the rest."""
-    title = f"<title>{quoted(mark.text)}</title>"
-    if mark.kind == "taken":
-        return f'<circle class="dot" cx="{x}" cy="{y}" r="4">{title}</circle>'
-    if mark.kind == "returned":
-        return f'<circle class="dot" cx="{x}" cy="{y}" r="3">{title}</circle>'
-    if mark.kind == "emitted":
+    title = f"<title>{quoted(text)}</title>"
+    if kind in _DOTS:
+        return f'<circle class="dot" cx="{x}" cy="{y}" r="{_DOTS[kind]}">{title}</circle>'
+    if kind == "emitted":
         return f'<path class="out" d="M{x} {y - 8}l8 8-8 8-8-8z">{title}</path>'
-    kind = "no" if mark.kind in _BAD else "dot"
-    letter = "no" if mark.kind in _BAD else ""
+    ring, letter = ("no", "no") if kind in _BAD else ("dot", "")
     return (
-        f'<g>{title}<circle class="{kind}" cx="{x}" cy="{y}" r="7.5"/>'
-        f'<text class="m {letter}" x="{x}" y="{y + 3.5:g}">{quoted(mark.sign)}</text></g>'
+        f'<g>{title}<circle class="{ring}" cx="{x}" cy="{y}" r="7.5"/>'
+        f'<text class="m {letter}" x="{x}" y="{y + 3.5:g}">{quoted(sign)}</text></g>'
     )
 
 
@@ -181,7 +174,7 @@ def _bands(chart: Chart, first: int, foot: int) -> Iterator[str]:
         yield f'<text class="ms" x="{x + 3}" y="{y}">{said}</text>'
 
 
-def _vertical(vertical: Vertical, first: int, foot: int) -> str:
+def _vertical(vertical: Vertical[int], first: int, foot: int) -> str:
     kind = "end" if vertical.kind == "end" else "sig"
     return (
         f'<path class="{kind} {vertical.way}" d="M{middle(vertical.column)} {first}V{foot}">'
@@ -242,22 +235,9 @@ def draw_svg(
     return svg_of(timeline, title=title or scenario.name or "timeline")
 
 
-def write_svg(
-    file: Path,
-    scenario: Scenario,
-    trace: Trace,
-    violation: Violation | None = None,
-    *,
-    title: str = "",
-) -> None:
-    """Write the timeline of a run into a file, as `draw_svg` draws it."""
-    drawn = draw_svg(scenario, trace, violation, title=title)
-    file.write_text(f"{drawn}\n", encoding="utf-8", newline="\n")
-
-
-def svg_of(timeline: Timeline, *, title: str, alone: bool = True) -> str:
-    """Return a timeline as SVG."""
-    charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline.charts]
+def svg_of(timeline: Sequence[Chart], *, title: str, alone: bool = True) -> str:
+    """Return a timeline, its legs one below another, as SVG."""
+    charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline]
     width = max([LEFT + CELL * (len(chart.columns) + 1) for chart in charts] + [LEAST_WIDTH])
     lines, y = list[str](), 0
     for chart in charts:
