@@ -119,11 +119,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item of each rule that the backend's capabilities let apply."""
     if "asyncwait_rule" in metafunc.fixturenames:
-        from asyncwait.spec.rules import rules
+        from asyncwait.spec.rules import rules_for
 
         can = metafunc.config.stash[_BACKEND].capabilities
-        applicable = [rule.id for rule in rules().values() if rule.applies_to(can)]
-        metafunc.parametrize("asyncwait_rule", applicable)
+        metafunc.parametrize("asyncwait_rule", list(rules_for(can)))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from asyncwait.spec.rules._registry import (
     departures,
     mailbox_rules,
     rules,
+    rules_for,
     spec_version,
     version_key,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "departures",
     "mailbox_rules",
     "rules",
+    "rules_for",
     "spec_version",
     "version_key",
 ]

@@ -144,6 +144,15 @@ def rules() -> Mapping[str, Rule]:
     return {rule.id: rule for chapter in _chapters() for rule in chapter.rules}
 
 
+def rules_for(capabilities: frozenset[Capability]) -> dict[str, Rule]:
+    """Return the rules that a backend with `capabilities` is held to, by id.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return {name: rule for name, rule in rules().items() if rule.applies_to(capabilities)}
+
+
 @cache
 def mailbox_rules() -> Mapping[str, Rule]:
     """Return the rules of the task mailbox by id: a book of their own, no operator is held to them.

@@ -20,7 +20,7 @@ from asyncwait.conformance.expected_failures import sort_out
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import Broken, Served
 from asyncwait.spec import AsyncWaitError, Record
-from asyncwait.spec.rules import areas, rules, spec_version
+from asyncwait.spec.rules import areas, rules, rules_for, spec_version
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     FOR_THE_PROGRAM,
@@ -202,9 +202,7 @@ def _has(backend: Served, name: str) -> bool:
 def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
     if isinstance(run, Broken):
         return Found(vector, "error", (run.text,))
-    applicable = {
-        name: rule for name, rule in rules().items() if rule.applies_to(backend.capabilities)
-    }
+    applicable = rules_for(backend.capabilities)
     judged = judge(vector.scenario, run, {name: CHECKS[name] for name in applicable})
     if judged.error:
         return Found(vector, "error", (judged.error,))
