@@ -137,19 +137,7 @@ def verify(
     """
     chosen("rule", plan.rules)
     with open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend:
-        return verify_served(backend, plan, progress, terms=terms)
-
-
-def verify_served(
-    backend: Served,
-    plan: Coverage,
-    progress: Progress = lambda *_: None,
-    watch: Watch = lambda _: None,
-    *,
-    terms: Terms | None = None,
-) -> Verdict:
-    """Hold a backend that is there already to the specification; see `verify`."""
-    return verify_to_tell(backend, plan, progress, watch, terms=terms).verdict
+        return verify_to_tell(backend, plan, progress, terms=terms).verdict
 
 
 def verify_to_tell(
