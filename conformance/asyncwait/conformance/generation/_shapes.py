@@ -20,8 +20,7 @@ from typing import Any
 
 import msgspec
 
-from asyncwait.conformance.generation._generate import QUICK
-from asyncwait.conformance.generation._profiles import KEYS
+from asyncwait.conformance.generation._generate import KEYS, QUICK
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,

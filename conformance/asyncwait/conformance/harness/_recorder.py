@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
@@ -93,6 +93,8 @@ def tell_overdue(how: EndingKind) -> None:
 
 
 _FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", "oldest"})
+
+CallEnd: TypeAlias = Literal["returned", "raised", "misreturned", "cancelled"]
 
 REUSED = "reused"
 """What a list of results holds once its user has filled it with something else."""
@@ -304,7 +306,7 @@ class Recorder:
         if not is_lasting or record not in self._uncopied:
             self._uncopied.add(record)
             call, _ = self._call(known, record)
-            self.call_raised(call)
+            self.call_ended(call, "raised")
         return step
 
     def call_goes_on(self, call: int) -> None:
@@ -360,26 +362,12 @@ class Recorder:
         """Note that a cancellation reached the call."""
         self.events.append(CallCancelled(self.now(), call))
 
-    def call_returned(self, call: int, results: tuple[Any, ...]) -> None:
-        """Note that the call gave `results`."""
-        self._ends(CallEnded(self.now(), call, "returned", tuple(map(portable, results))))
-
-    def call_raised(self, call: int, results: tuple[Any, ...] = ()) -> None:
-        """Note that the call raised, having been completed with `results` before."""
-        self._ends(CallEnded(self.now(), call, "raised", results))
-
-    def call_misreturned(self, call: int) -> None:
-        """Note that the call gave something that is not a collection of results."""
-        self._ends(CallEnded(self.now(), call, "misreturned"))
-
-    def call_ended_cancelled(self, call: int) -> None:
-        """Note that the call ended by its cancellation."""
-        self._ends(CallEnded(self.now(), call, "cancelled"))
-
-    def _ends(self, event: CallEnded) -> None:
-        self.events.append(event)
+    def call_ended(self, call: int, how: CallEnd, results: tuple[Any, ...] = ()) -> None:
+        """Note how a call ended, and what it gave, or was completed with before it raised."""
+        given = tuple(map(portable, results))
+        self.events.append(CallEnded(self.now(), call, how, given))
         if self.tasks is not None:
-            self.tasks.ends(event.call)
+            self.tasks.ends(call)
 
 
 def _whole(figures: Any, name: str) -> int:

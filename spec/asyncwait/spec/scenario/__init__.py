@@ -3,7 +3,6 @@
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.scenario._capability import (
     ALL_CAPABILITIES,
-    CORE,
     PROFILES,
     Capability,
     declared,
@@ -19,7 +18,6 @@ from asyncwait.spec.scenario._plan import (
     Plan,
     PlannedRetry,
     Step,
-    StepKind,
 )
 from asyncwait.spec.scenario._scenario import (
     ID_DIGITS,
@@ -67,7 +65,6 @@ from asyncwait.spec.scenario._trace import (
 )
 from asyncwait.spec.scenario._wire import (
     NUMBERED,
-    OLDEST_PROTOCOL,
     PROTOCOL,
     Declaration,
     Reply,
@@ -80,13 +77,11 @@ from asyncwait.spec.scenario._wire import (
 
 __all__ = [
     "ALL_CAPABILITIES",
-    "CORE",
     "FOR_THE_PROGRAM",
     "GRID",
     "ID_DIGITS",
     "LIMITS",
     "NUMBERED",
-    "OLDEST_PROTOCOL",
     "PLANNED_ERRORS",
     "PROFILES",
     "PROTOCOL",
@@ -128,7 +123,6 @@ __all__ = [
     "SourceClosed",
     "SourceEnded",
     "Step",
-    "StepKind",
     "Taken",
     "Timed",
     "Trace",
