@@ -200,13 +200,10 @@ class Pair(Struct, frozen=True):
         """Return a mark for the timeline of each run, where the two first differ."""
         assert self.at is not None
         there = (self.at.first, self.at.second)
-        texts = (f"only {name}: {_listed(what)}" for name, what in zip(names, there, strict=True))
+        both = zip(names, there, strict=True)
+        texts = (f"only {name}: {'; '.join(what) or 'nothing'}" for name, what in both)
         first, second = (Violation(text, self.at.at, self.at.leg) for text in texts)
         return first, second
-
-
-def _listed(events: tuple[str, ...]) -> str:
-    return "; ".join(events) or "nothing"
 
 
 def compare_runs(case: Case, first: Trace, second: Trace, sides: tuple[Side, Side]) -> Pair:

@@ -22,7 +22,6 @@ from asyncwait.conformance.running import Broken, Served
 from asyncwait.spec import AsyncWaitError, Record
 from asyncwait.spec.rules import areas, rules, rules_for, spec_version
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
     FOR_THE_PROGRAM,
     Capability,
     Plan,
@@ -186,17 +185,13 @@ def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
     """Play vectors as they stand; yield what each shows, those that can't be played first."""
     fitting = []
     for vector in vectors:
-        if lacking := [name for name in vector.needs if not _has(backend, name)]:
+        if lacking := [name for name in vector.needs if name not in backend.capabilities]:
             yield Found(vector, "not applicable", tuple(lacking))
         else:
             fitting.append(vector)
     runs = backend.play([vector.scenario for vector in fitting])
     for vector, run in zip(fitting, runs, strict=True):
         yield _found(backend, vector, run)
-
-
-def _has(backend: Served, name: str) -> bool:
-    return name in ALL_CAPABILITIES and Capability(name) in backend.capabilities
 
 
 def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:

@@ -196,7 +196,7 @@ _TICKS = range(16)
 _OFF = (TICK // 2, TICK // 2, TICK // 2, 0)
 """Milliseconds behind a tick: between two of them all that happened must be known."""
 
-_MOST_HELD = (1, 2, 3, 1, 2, 6)
+_ROOMS = (1, 2, 3, 1, 2, 6)
 
 
 def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
@@ -205,11 +205,6 @@ def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
         chance.choice(_TICKS) * TICK + chance.choice(_OFF) for _ in range(chance.choice(_READINGS))
     }
     return replace(scenario, figures_at=tuple(sorted(drawn)))
-
-
-def with_room(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return a scenario with room for finished results."""
-    return replace(scenario, max_held=chance.choice(_MOST_HELD))
 
 
 def _uncopied(step: Step) -> Step:
@@ -251,7 +246,7 @@ def _with(name: str) -> Callable[[Chance, Scenario], Scenario]:
 LAYERS: Mapping[str, Layer] = {
     "retries": Layer(0.35, with_retries, fails=True),
     "failure handlers": Layer(0.2, with_failure_handlers, fails=True),
-    "room": Layer(0.1, with_room),
+    "room": Layer(0.1, lambda chance, scenario: replace(scenario, max_held=chance.choice(_ROOMS))),
     "keys": Layer(0.18, with_keys),
     "figures": Layer(0.1, with_figures),
     "copies": Layer(0.15, with_copies),

@@ -37,14 +37,10 @@ class Chained(Exception):
         self.__cause__ = self.planned_cause = KeyError(said)
 
 
-def _group(said: str) -> BaseException:
-    return ExceptionGroup(said, [ValueError(said), OSError(said)])
-
-
 _OTHERS = Record("of another operator")
 
 _ERRORS: dict[str, Callable[[str], BaseException]] = {
-    "ExceptionGroup": _group,
+    "ExceptionGroup": lambda said: ExceptionGroup(said, [ValueError(said), OSError(said)]),
     "Chained": Chained,
     "CallFailed": partial(CallFailed, _OTHERS),
     "CallTimedOut": partial(CallTimedOut, _OTHERS),

@@ -154,7 +154,9 @@ class Recorder:
         self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
         self.contexts = Contexts(self.misused) if scenario.contexts else None
         is_unshielded = scenario.unshielded and scenario.form == "coroutine"
-        self.tasks = self._call_tasks() if is_unshielded else None
+        self.tasks: CallTasks | None = None
+        if is_unshielded:
+            self.tasks = CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -173,9 +175,6 @@ class Recorder:
         A loop that an error of the plan ends cancels all tasks that there are.
         """
         return _is_for_all(self.raised) or self.cuts[0] <= self.now() <= self.cuts[1]
-
-    def _call_tasks(self) -> CallTasks:
-        return CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
 
     @property
     def is_on_grid(self) -> bool:
@@ -352,7 +351,9 @@ class Recorder:
             TypeError: one is none; it is named.
         """
         now = self.now()
-        read = {name: _whole(figures, name) for name in _FIGURES}
+        read = {
+            name: whole_number(getattr(figures, name), f"statistics().{name}") for name in _FIGURES
+        }
         oldest = seconds(figures.oldest, "statistics().oldest") * 1000
         if self._grid is not None:
             oldest = round(oldest / self._grid) * self._grid
@@ -368,7 +369,3 @@ class Recorder:
         self.events.append(CallEnded(self.now(), call, how, given))
         if self.tasks is not None:
             self.tasks.ends(call)
-
-
-def _whole(figures: Any, name: str) -> int:
-    return whole_number(getattr(figures, name), f"statistics().{name}")

@@ -66,7 +66,7 @@ def identity_of(element: Any) -> Identity:
     """Return what tells an element from others; an operator may hand out what is none."""
     match element:
         case Record():
-            return identity_of_record(element)
+            return RecordIdentity(*map(identity, (element.value, element.timestamp, element.key)))
         case Snapshot():
             return (
                 Snapshot,
@@ -80,11 +80,6 @@ def identity_of(element: Any) -> Identity:
             if fields is None:
                 return type(element), identity(element)
             return type(element), *(identity(getattr(element, name)) for name in fields)
-
-
-def identity_of_record(record: Record) -> RecordIdentity:
-    """Return what tells a record from others."""
-    return RecordIdentity(identity(record.value), identity(record.timestamp), identity(record.key))
 
 
 NEVER = float("inf")

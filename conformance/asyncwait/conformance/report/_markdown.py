@@ -130,16 +130,12 @@ def _remarks(run: Run) -> Iterator[str]:
 
 def _areas(report: Report) -> Iterator[str]:
     areas = {rule.area: rule.chapter for rule in report.rules}
-    rows = [("rules passed / applicable", *titles(report))]
-    rows += [
-        (f"{area} {chapter}", *(_passed(report, run, area) for run in report.runs))
-        for area, chapter in areas.items()
-    ]
+    rows, runs = [("rules passed / applicable", *titles(report))], report.runs
+    for area, chapter in areas.items():
+        found = [[r for r in run.results if report.by_rule[r.rule].area == area] for run in runs]
+        passed = (passed_of(result.status for result in results) for results in found)
+        rows.append((f"{area} {chapter}", *passed))
     yield from _table(*rows)
-
-
-def _passed(report: Report, run: Run, area: str) -> str:
-    return passed_of(r.status for r in run.results if report.by_rule[r.rule].area == area)
 
 
 def _changes(report: Report) -> Iterator[str]:

@@ -339,16 +339,12 @@ class Changed(Struct, frozen=True):
     after: Run
     rules: tuple[tuple[str, str, str], ...] = ()
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether neither a rule nor the verdict changed."""
-        return not self.rules and self.before.claim == self.after.claim
-
 
 def merged(reports: Sequence[Report], header: Header) -> Report:
     """Return several reports as one; a run that stands in two of them counts once."""
     doubts = dict.fromkeys(report.doubt for report in reports if report.doubt)
-    texts = {rule.id: rule for report in _by_date(reports) for rule in report.rules}
+    by_date = sorted(reports, key=lambda report: report.header.created)
+    texts = {rule.id: rule for report in by_date for rule in report.rules}
     order = {rule: place for place, rule in enumerate(rules())}
     runs = tuple(_runs(reports))
     backends = tuple(dict.fromkeys(run.name for run in runs))
@@ -357,10 +353,6 @@ def merged(reports: Sequence[Report], header: Header) -> Report:
         tuple(sorted(texts.values(), key=lambda rule: order.get(rule.id, len(order)))),
         runs,
     )
-
-
-def _by_date(reports: Iterable[Report]) -> list[Report]:
-    return sorted(reports, key=lambda report: report.header.created)
 
 
 def _runs(reports: Iterable[Report]) -> Iterator[Run]:

@@ -199,7 +199,7 @@ def change_lines(changed: Changed) -> Iterator[str]:
         yield f"{name_of(rule)}: {was} -> {now}"
     if before.footer and after.footer and before.footer.scenarios != after.footer.scenarios:
         yield f"scenarios: {before.footer.scenarios:,} -> {after.footer.scenarios:,}"
-    if changed.is_nothing:
+    if not changed.rules and before.claim == after.claim:
         yield "no rule and no verdict"
 
 

@@ -205,14 +205,9 @@ def signal_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     else:
         lane.mark("taken", began, f"{lane.label} taken from the source")
         lane.vertical(_KINDS[type(item.element)], began, "in", f"{lane.label} comes in")
-    outputs = leg.outputs.get(item.pos) or _answers(leg.history, item)
-    _pass(lane, began, outputs)
+    answers = [each.output for each in leg.history.snapshots if each.barrier is item]
+    _pass(lane, began, leg.outputs.get(item.pos) or answers)
     return lane
-
-
-def _answers(history: LegHistory, item: Item) -> list[Output]:
-    """Return the Snapshots that a barrier asked for."""
-    return [snapshot.output for snapshot in history.snapshots if snapshot.barrier is item]
 
 
 def request_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:

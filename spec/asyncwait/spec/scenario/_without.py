@@ -184,12 +184,12 @@ def without_failure_handler(scenario: Scenario) -> Scenario:
 
 def _spared(scenario: Scenario, plan: Plan) -> Plan:
     """Leave out what would be handled; what is repeated is not, and fails or not as before."""
-    results = plan.failure.results
+    results, retry = plan.failure.results, scenario.retry
     if plan.failure.does != "reply":
         return replace(plan, failure=Handler("none"))
     steps = tuple(
         _replying(step, results)
-        if step.does in {"raise", "misreturn"} and not _is_repeated(scenario, step)
+        if step.does in {"raise", "misreturn"} and not (retry and retry.repeats(step))
         else step
         for step in plan.steps
     )
@@ -201,10 +201,6 @@ def _spared(scenario: Scenario, plan: Plan) -> Plan:
 def _replying(step: Step, results: tuple[Any, ...]) -> Step:
     step = replace(step, throws=False, by_others=False, uncopied=False)
     return replace(step, does="reply", error="", results=results)
-
-
-def _is_repeated(scenario: Scenario, step: Step) -> bool:
-    return scenario.retry is not None and scenario.retry.repeats(step)
 
 
 def without_field(name: str, without: Any) -> Without:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._words import nearest, slip_in
+from asyncwait.conformance._words import Key, is_text, nearest, slip_in, slips_in_table
 from asyncwait.conformance.expected_failures import (
     TRAIT_NAMES,
     ExpectedFailure,
@@ -143,47 +143,21 @@ def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with an entry."""
-    for key, value in table.items():
-        if key not in Entry.__struct_fields__:
-            known = Entry.__struct_fields__
-            yield f"there is no key {key!r}; there are {', '.join(known)}{nearest(key, known)}"
-        elif expected := _expected(key, value):
-            near = nearest(value, KINDS) if key == "kind" and isinstance(value, str) else ""
-            yield f"{InvalidConfig.of(key, value, expected)}{near}"
+    yield from slips_in_table(table, _KEYS)
     for key in REQUIRED:
         if key not in table:
-            yield f"it needs a {key}: {_SAID[key]}"
+            yield f"it needs a {key}: {_KEYS[key].expected}"
     # What nobody follows, and what never ends, would be an expected failure for ever.
     if table.get("kind") == "regression" and not ({"link", "expires"} & table.keys()):
         yield "a regression needs a link, where it is followed, or a date on which it expires"
 
 
-_SAID = {
-    "rule": "the id of one; see: asyncwait rules",
-    "kind": f"one of {', '.join(KINDS)}",
-    "reason": "why the rule is broken, in a sentence",
-    "link": "a text that is not empty, like 'https://.../issues/7'",
-    "expires": "a date without quotes, like 2027-01-31: the last day on which it counts",
-    "backend": "the name of the only backend that it is about",
-    "seldom": "true or false",
-    "how": "a list of tables like {finding = 'the kind of it', needs = ['retry'], seldom = true}: "
-    "--update-expected-failures writes it",
-}
+def _is_day(value: object) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
 
 
-def _expected(key: str, value: object) -> str:
-    """Return what was expected in place of `value`; nothing if it is fine."""
-    if key == "expires":
-        fits = isinstance(value, date) and not isinstance(value, datetime)
-    elif key == "seldom":
-        fits = isinstance(value, bool)
-    elif key == "how":
-        fits = isinstance(value, list) and bool(value) and all(map(_is_way, value))
-    else:
-        fits = isinstance(value, str) and bool(value.strip())
-    if key == "kind":
-        fits = fits and value in KINDS
-    return "" if fits else _SAID[key]
+def _are_ways(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_way, value))
 
 
 def _is_way(way: object) -> bool:
@@ -193,6 +167,24 @@ def _is_way(way: object) -> bool:
         return False
     known = isinstance(way, dict) and way.keys() <= set(How.__struct_fields__)
     return known and bool(read.finding.strip()) and set(read.needs) <= set(TRAIT_NAMES)
+
+
+_KEYS: Mapping[str, Key] = {
+    "rule": Key(is_text, "the id of one; see: asyncwait rules"),
+    "kind": Key(KINDS.__contains__, f"one of {', '.join(KINDS)}", KINDS),
+    "reason": Key(is_text, "why the rule is broken, in a sentence"),
+    "link": Key(is_text, "a text that is not empty, like 'https://.../issues/7'"),
+    "expires": Key(
+        _is_day, "a date without quotes, like 2027-01-31: the last day on which it counts"
+    ),
+    "backend": Key(is_text, "the name of the only backend that it is about"),
+    "seldom": Key(lambda value: isinstance(value, bool), "true or false"),
+    "how": Key(
+        _are_ways,
+        "a list of tables like {finding = 'the kind of it', needs = ['retry'], seldom = true}: "
+        "--update-expected-failures writes it",
+    ),
+}
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:

@@ -228,7 +228,11 @@ def updated(
     unjudged |= {backend: dict.fromkeys(rules(), why) for backend, why in left_out.items()}
     asked = wanted | dict.fromkeys(left_out, ())
     fates = [fate_of(entry, asked, unjudged) for entry in entries]
-    ways = {b: ways_of(one.tally, one.own, wanted[b]) for b, one in _by_name(played).items()}
+    ways = {
+        name: ways_of(one.tally, one.own, wanted[name])
+        for one in played
+        for name in [one.verdict.backend]
+    }
     kept = [head if text.strip() else _NEW]
     lines = [line for fate in fates for line in fate.lines(today)]
     for fate, block in zip(fates, blocks, strict=True):
@@ -261,10 +265,6 @@ def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
     if open_:
         backend = played.verdict.backend
         yield f"{backend} stays inconclusive, as nothing shows these rules: {', '.join(open_)}"
-
-
-def _by_name(played: Sequence[Played]) -> dict[str, Played]:
-    return {one.verdict.backend: one for one in played}
 
 
 def _how(

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
 from typing import NamedTuple
@@ -63,11 +63,6 @@ def shown(text: str) -> Markup:
     Quotes stay as they are: it stands between tags, never in an attribute.
     """
     return escaped(one_line(text, LONGEST))
-
-
-def lines_shown(lines: Iterable[str]) -> Markup:
-    """Return lines of ours for a page, whatever texts are in them."""
-    return escaped(joined(lines, LONGEST))
 
 
 def escaped(text: str) -> Markup:
@@ -147,7 +142,7 @@ def _all_pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
 
 def _piece(run: Run, result: Result, evidence: Evidence) -> tuple[Markup, Markup]:
     played = run.played[evidence.played]
-    timeline = lines_shown(timeline_lines(played, evidence))
+    timeline = escaped(joined(timeline_lines(played, evidence), LONGEST))
     return _picture(played, evidence, f"{run.name} breaks {result.rule}"), timeline
 
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec.exports import claim_exports
 
 OWNER = "owner"
 """The task that owns the mailbox. Everybody else is one of `SENDERS`."""
@@ -255,3 +256,24 @@ class MailboxTrace(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 def program_id(program: Program) -> str:
     """Return the id under which people speak of a program: eight hexadecimal digits."""
     return hashlib.sha256(msgspec.json.encode(program)).hexdigest()[:8]
+
+
+__all__ = [
+    "ANYBODYS",
+    "ASKING",
+    "OWNER",
+    "SENDERS",
+    "WAITING",
+    "Does",
+    "FutureSeen",
+    "MailboxTrace",
+    "Post",
+    "Program",
+    "Seen",
+    "Step",
+    "Value",
+    "program_id",
+    "require_program",
+]
+
+claim_exports(__name__)
