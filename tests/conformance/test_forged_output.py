@@ -19,11 +19,11 @@ from asyncwait.backends.journal import JournalMismatch
 from asyncwait.backends.journal import _commands as journal_commands
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary
 from asyncwait.backends.threads._operator import _run_on
-from asyncwait.conformance._commands import _compare, _report, _run, _vectors, _verify_mailbox
+from asyncwait.conformance._commands import _compare, _play, _report, _vectors, _verify
 from asyncwait.conformance._commands._progress import Board
+from asyncwait.conformance._comparing import Comparison, Difference, Pair
 from asyncwait.conformance._guard import say
-from asyncwait.conformance.comparing import Comparison, Pair
-from asyncwait.conformance.comparing._compare import Difference
+from asyncwait.conformance._vectors import Found
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.mailbox import (
@@ -57,7 +57,6 @@ from asyncwait.conformance.report._model import (
 from asyncwait.conformance.report.page import html_of
 from asyncwait.conformance.running import Broken
 from asyncwait.conformance.timeline import draw_lanes, draw_svg
-from asyncwait.conformance.vectors import Found
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec import AsyncWaitError, InvalidConfig, InvalidResult, Record, Snapshot
@@ -258,8 +257,8 @@ def shown_verdicts(texts: Texts) -> None:
 def shown_runs(texts: Texts) -> None:
     """`asyncwait play`, `replay`, `shrink` and `judge`."""
     failure = failure_of(texts)
-    _run.show_run(failure.case, failure.trace, rules(), {})
-    _run._show_broken(Broken(next(texts), next(texts)))
+    _play.show_run(failure.case, failure.trace, rules(), {})
+    _play._show_broken(Broken(next(texts), next(texts)))
 
 
 def shown_comparison(texts: Texts) -> None:
@@ -293,8 +292,8 @@ def shown_mailbox(texts: Texts) -> None:
         MailboxResult(other, "error", note=next(texts)),
     )
     verdict = MailboxVerdict(next(texts), results, 1, 1, tuple(islice(texts, 3)))
-    _verify_mailbox._report(verdict)
-    _verify_mailbox._teller(next(texts))(1, 4)
+    _verify._report_of_mailbox(verdict)
+    say(_verify._judged_so_far(next(texts), 1, 4), err=True)
 
 
 def shown_vectors(texts: Texts) -> None:

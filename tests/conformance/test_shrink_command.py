@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from outside import run
 
-from asyncwait.conformance._commands import _shrink
+from asyncwait.conformance._commands import _play
 from asyncwait.conformance._find_scenarios import find_scenarios
 from asyncwait.spec.scenario import id_of, scenarios_from_json
 
@@ -55,7 +55,7 @@ def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPat
             raise KeyboardInterrupt
         return False
 
-    monkeypatch.setattr(_shrink._Shrinking, "_is_over", is_over)
+    monkeypatch.setattr(_play._Shrinking, "_is_over", is_over)
 
     done = run("play", "--shrink", BACKEND, EXAMPLE)
 

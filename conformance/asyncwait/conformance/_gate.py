@@ -1,16 +1,17 @@
 """What a verification goes by: names and options, and what the project's own file says."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from asyncwait.conformance._words import nearest
+from asyncwait.conformance._words import Key, is_text, nearest, slips_in_table
 from asyncwait.conformance.expected_failures.file import Entry, Terms, read_entries
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_whole
 from asyncwait.spec.rules import version_key
 
 FILE = "pyproject.toml"
@@ -77,14 +78,8 @@ def _settings(file: Path, table: Any) -> Settings:
     where = f"{file}: [{TABLE}]"
     if not isinstance(table, dict):
         raise InvalidConfig(f"{where} must be a table, got {table!r}")
-    for key, value in table.items():
-        if key not in _KEYS:
-            known = ", ".join(_KEYS)
-            near = nearest(key, _KEYS)
-            raise InvalidConfig(f"{where}: there is no key {key!r}; there are {known}{near}")
-        fits, expected = _KEYS[key]
-        if not fits(value):
-            raise InvalidConfig(f"{where}: {InvalidConfig.of(key, value, expected)}")
+    for slip in slips_in_table(table, _KEYS):
+        raise InvalidConfig(f"{where}: {slip}")
     backends = table.get("backend", ())
     listed = table.get("expected-failures")
     return Settings(
@@ -97,14 +92,12 @@ def _settings(file: Path, table: Any) -> Settings:
     )
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and "\0" not in value
+def _is_name(value: Any) -> bool:
+    return is_text(value) and "\0" not in value
 
 
-def _are_texts(value: object) -> bool:
-    return _is_text(value) or (
-        isinstance(value, list) and bool(value) and all(_is_text(each) for each in value)
-    )
+def _are_names(value: object) -> bool:
+    return all(map(_is_name, value)) and bool(value) if isinstance(value, list) else _is_name(value)
 
 
 def _is_version(value: object) -> bool:
@@ -114,18 +107,13 @@ def _is_version(value: object) -> bool:
         return False
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-_KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "backend": (_are_texts, "the name of a backend, or a list of names"),
-    "spec": (_is_version, "a version of the rules in quotes, like '0.1'"),
-    "expected-failures": (_is_text, "the path of a file, seen from this one"),
-    "seed": (_is_number, "a whole number"),
-    "count": (lambda value: _is_number(value) and value >= 1, "a whole number of 1 or more"),  # type: ignore[operator]
+_KEYS: Mapping[str, Key] = {
+    "backend": Key(_are_names, "the name of a backend, or a list of names"),
+    "spec": Key(_is_version, "a version of the rules in quotes, like '0.1'"),
+    "expected-failures": Key(_is_name, "the path of a file, seen from this one"),
+    "seed": Key(is_whole, "a whole number"),
+    "count": Key(lambda value: is_whole(value) and value >= 1, "a whole number of 1 or more"),
 }
-"""What each key may hold, and how that is said."""
 
 
 def today() -> date:

@@ -23,6 +23,7 @@ from traceback import StackSummary, walk_stack
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
+from asyncwait.conformance._guard import INTERRUPTED
 from asyncwait.conformance.expected_failures import ExpectedFailures, expected_failures_of
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.report import HEAD, event_line
@@ -217,10 +218,6 @@ def ended_by_debugger() -> Generator[None]:
 def _replace(owner: Any, name: str, by: Callable[..., None], restored: ExitStack) -> None:
     restored.callback(setattr, owner, name, getattr(owner, name))
     setattr(owner, name, by)
-
-
-INTERRUPTED = 130
-"""Exit code of a process that a second Ctrl-C ends at once."""
 
 
 class Watcher:

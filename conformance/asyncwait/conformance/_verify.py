@@ -27,7 +27,7 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas, rules
+from asyncwait.spec.rules import Rule, areas, rules_for
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, key_of, needs
 
@@ -44,8 +44,8 @@ def seemingly_there(play: Play, capabilities: frozenset[Capability]) -> tuple[Ca
 def _passes(play: Play, profile: Capability, capabilities: frozenset[Capability]) -> bool:
     """Whether the first examples that need `profile` break no MUST, and its rules apply."""
     with_it = capabilities | {profile}
-    by = {name: rule for name, rule in rules().items() if rule.applies_to(with_it)}
-    its_own = {name for name, rule in by.items() if not rule.applies_to(capabilities)}
+    by = rules_for(with_it)
+    its_own = by.keys() - rules_for(capabilities)
     applied = 0
     for scenario in _examples(profile, with_it, its_own)[:TRIES]:
         (run,) = play([scenario])
@@ -59,7 +59,7 @@ def _passes(play: Play, profile: Capability, capabilities: frozenset[Capability]
 
 
 def _examples(
-    profile: Capability, with_it: frozenset[Capability], its_own: set[str]
+    profile: Capability, with_it: frozenset[Capability], its_own: Collection[str]
 ) -> list[Scenario]:
     """Return the examples that need `profile`, one about each of its own rules first."""
     fitting = [(e.rules, adapted(e.scenario, with_it)) for e in EXAMPLES]
@@ -137,19 +137,7 @@ def verify(
     """
     chosen("rule", plan.rules)
     with open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend:
-        return verify_served(backend, plan, progress, terms=terms)
-
-
-def verify_served(
-    backend: Served,
-    plan: Coverage,
-    progress: Progress = lambda *_: None,
-    watch: Watch = lambda _: None,
-    *,
-    terms: Terms | None = None,
-) -> Verdict:
-    """Hold a backend that is there already to the specification; see `verify`."""
-    return verify_to_tell(backend, plan, progress, watch, terms=terms).verdict
+        return verify_to_tell(backend, plan, progress, terms=terms).verdict
 
 
 def verify_to_tell(
@@ -169,8 +157,8 @@ def verify_to_tell(
     chosen("expected_failures", tuple(backend.expected_failures))
     rules = chosen("rule", plan.rules)
     settled = settle(terms or Terms(), backend, all_rules(), rules)
-    checks = {rule: CHECKS[rule] for rule in _applicable(all_rules(), backend)}
-    counted = _applicable(rules, backend)
+    checks = {rule: CHECKS[rule] for rule in rules_for(backend.capabilities)}
+    counted = [rule for rule in rules if rule in checks]
     tally = Tally(checks, counted, settled.expected_failures)
     watch(tally)
     cases = _Cases(plan, backend, [rules[rule] for rule in counted])
@@ -248,11 +236,6 @@ def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
             raise InvalidConfig(f"{wrong}{nearest(area, names, names.__getitem__)}")
     found = {names[area] for area in wanted}
     return tuple(rule.id for rule in all_rules().values() if rule.area in found)
-
-
-def _applicable(rules: Mapping[str, Rule], backend: Served) -> list[str]:
-    """Return the ids of the rules that the backend is held to."""
-    return [name for name, rule in rules.items() if rule.applies_to(backend.capabilities)]
 
 
 class _Cases:

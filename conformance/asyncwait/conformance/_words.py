@@ -1,7 +1,8 @@
-"""Names and numbers in words: how many there are, and what somebody may have meant."""
+"""Names and numbers in words: how many there are, what somebody may have meant, what is amiss."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import mailbox_rules
@@ -50,3 +51,26 @@ def slip_in(name: str, rule: str, known: Collection[str]) -> str:
         )
     wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
     return f"{wrong}{nearest(rule, known)}"
+
+
+class Key(NamedTuple):
+    """What a key of a table may hold, how that is said, and names that somebody may have meant."""
+
+    fits: Callable[[Any], bool]
+    expected: str
+    names: Collection[str] = ()
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text that is not empty."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def slips_in_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> Iterator[str]:
+    """Yield what is wrong with the keys of a table, and with what they hold."""
+    for name, value in table.items():
+        if name not in keys:
+            yield f"there is no key {name!r}; there are {', '.join(keys)}{nearest(name, keys)}"
+        elif not keys[name].fits(value):
+            near = nearest(value, keys[name].names) if isinstance(value, str) else ""
+            yield f"{InvalidConfig.of(name, value, keys[name].expected)}{near}"

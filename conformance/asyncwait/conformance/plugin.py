@@ -119,11 +119,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item of each rule that the backend's capabilities let apply."""
     if "asyncwait_rule" in metafunc.fixturenames:
-        from asyncwait.spec.rules import rules
+        from asyncwait.spec.rules import rules_for
 
         can = metafunc.config.stash[_BACKEND].capabilities
-        applicable = [rule.id for rule in rules().values() if rule.applies_to(can)]
-        metafunc.parametrize("asyncwait_rule", applicable)
+        metafunc.parametrize("asyncwait_rule", list(rules_for(can)))
 
 
 @pytest.fixture(scope="session")
@@ -137,11 +136,12 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance._find_scenarios import FOLDER, keep
-    from asyncwait.conformance._verify import verify_served
+    from asyncwait.conformance._verify import verify_to_tell
     from asyncwait.conformance.report import now, report_of, write_report
 
     gate, backend = config.stash[_GATE], config.stash[_BACKEND]
-    verdict = verify_served(backend, config.stash[_PLAN], terms=gate.terms(backend.name))
+    terms = gate.terms(backend.name)
+    verdict = verify_to_tell(backend, config.stash[_PLAN], terms=terms).verdict
     failed = [case.planned for case in verdict.told if case.generated]
     keep(failed, Path(config.invocation_params.dir) / FOLDER)
     if folder := _report_folder(config):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from asyncwait.conformance.comparing import Difference, differences
+from asyncwait.conformance._comparing import Difference, differences
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallEnded,

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.conformance.comparing import Comparison, Pair, Side, compare_runs
+from asyncwait.conformance._comparing import Comparison, Pair, Side, compare_runs
 from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.verdict import Case

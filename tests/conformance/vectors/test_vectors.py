@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from node import FOLDER, NODE, node
 from outside import Folder
 
+from asyncwait.conformance._vectors import has_one_outcome, made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
-from asyncwait.conformance.vectors import has_one_outcome, made_vectors, run_vectors
 from asyncwait.spec import InvalidConfig, Record, Watermark
 from asyncwait.spec.scenario import (
     Crash,

@@ -20,10 +20,10 @@ from asyncwait.conformance._commands._shared import (
     usage_errors,
 )
 from asyncwait.conformance._commands._verify import MOST_GENERATED
+from asyncwait.conformance._comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
 from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.report import describe_scenario, draw, excerpt
 from asyncwait.conformance.running import open_backend

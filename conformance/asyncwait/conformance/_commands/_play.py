@@ -1,21 +1,282 @@
-"""Subcommand `play`."""
+"""Subcommand `play`: a run again, here or apart, made smaller, or judged from a file."""
 
+import shlex
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
+import msgspec
+from rich.console import Console
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._run import gate_of_one, judge_one, play_here, show_runs
-from asyncwait.conformance._commands._shared import any_case, refuse_contradictions, usage_errors
-from asyncwait.conformance._commands._shrink import SECONDS, shrink_one
-from asyncwait.conformance._find_scenarios import find_scenarios
-from asyncwait.conformance.running import adapted, open_backend
-from asyncwait.conformance.verdict import EXIT_CODES, Case, Word
+from asyncwait.conformance._commands._shared import (
+    any_case,
+    console,
+    refuse_contradictions,
+    usage_errors,
+)
+from asyncwait.conformance._find_scenarios import find_scenarios, keep
+from asyncwait.conformance._gate import Gate, gate_of
+from asyncwait.conformance._guard import INTERRUPTED, say
+from asyncwait.conformance._playing_here import DebuggerLeft, Watcher, ended_by_debugger, open_here
+from asyncwait.conformance._shrink import Search, trials
+from asyncwait.conformance._verify import chosen
+from asyncwait.conformance._words import counted
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
+from asyncwait.conformance.expected_failures.file import Held, settle
+from asyncwait.conformance.harness import heard_by
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.report import besides, describe_scenario, draw, printed
+from asyncwait.conformance.running import Broken, Served, adapted, checked, open_backend
+from asyncwait.conformance.verdict import EXIT_CODES, Case, Failure, Word, failures_of, worst
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.scenario import Scenario, scenarios_to_json
+from asyncwait.spec.rules import Rule, rules, rules_for
+from asyncwait.spec.scenario import Scenario, Trace, scenarios_to_json, size_of, trace_from_json
 from asyncwait.spec.texts import json_text
+
+
+def gate_of_one(backend: str) -> Gate:
+    """Return what a backend is held to; who plays single runs may have no such file yet.
+
+    Raises:
+        InvalidConfig: the project's file or that of the expected failures is wrong.
+    """
+    return gate_of([backend], Path.cwd(), creates=True)
+
+
+def show_runs(
+    cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Held, gate: Gate
+) -> Word:
+    """Print one run of each case; return the worst verdict.
+
+    Raises:
+        InvalidConfig: what is said of the backend from outside contradicts it.
+    """
+    by = rules_for(backend.capabilities)
+    expected_failures = settle(
+        gate.terms(backend.name), backend, rules(), rules()
+    ).expected_failures
+    pairs = zip(cases, runs, strict=True)
+    words: list[Word] = [show_run(case, run, by, expected_failures) for case, run in pairs]
+    return worst(words)
+
+
+def show_run(
+    case: Case, run: Trace | Broken, by: Mapping[str, Rule], expected_failures: ExpectedFailures
+) -> Word:
+    """Print one run of `case`, and which of the rules in `by` it breaks; return its verdict.
+
+    Only a MUST that is no expected failure speaks against it, as in a verdict.
+    """
+    if isinstance(run, Broken):
+        return _show_broken(run)
+    judged = judge(case.scenario, run, {rule: CHECKS[rule] for rule in by})
+    if judged.error:
+        return _show_broken(Broken(judged.error))
+    out = console()
+    found = [(by[rule], violation) for rule, violation in judged.violations()]
+    shown = found[0][1] if found else None
+    first, *others = describe_scenario(case.scenario)
+    for line in (f"{case.id}: {first}", *others, *draw(case.scenario, run, shown), *besides(run)):
+        say(line, out)
+    if run.self_reported:
+        say("self-reported: these are the words of whoever wrote the trace", out)
+    said = sort_out(case.scenario, dict(judged.violations()), expected_failures)
+    words: list[Word] = []
+    for rule, violation in found:
+        level = "" if rule.level == "MUST" else f" ({rule.level})"
+        line = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{_note(rule.id, said)}"
+        say(line, out)
+        if rule.level == "MUST":
+            expected = rule.id not in said.findings
+            words.append("conformant with expected failures" if expected else "not conformant")
+    broken_checks = [f"{rule}: {j.error}" for rule, j in judged.by_rule.items() if j.error]
+    words.extend(_show_broken(Broken(text)) for text in broken_checks)
+    if not found and not broken_checks:
+        say("no rule is broken", out)
+    return worst(words)
+
+
+def _note(rule: str, said: Sorted) -> str:
+    """Return what is to be added where a rule is broken that does not count."""
+    if rule in said.known:
+        return f" (an expected failure: {'; '.join(said.known[rule])})"
+    return "" if rule in said.findings else " (it may follow from what is known)"
+
+
+def _show_broken(run: Broken) -> Word:
+    for line in (f"error: {run.text}", *printed(run.output)):
+        say(line, err=True)
+    return "inconclusive"
+
+
+def judge_one(planned: Scenario, file: Path) -> Word:
+    """Draw and judge the trace in a file; return the verdict.
+
+    Any program may have written the file, so that the trace counts as self-reported.
+
+    Raises:
+        InvalidConfig: the file can't be read, or holds no trace.
+    """
+    try:
+        observed = trace_from_json(file.read_bytes())
+    except OSError as error:
+        raise InvalidConfig(f"--judge {file}: {error.strerror}") from error
+    told = msgspec.structs.replace(observed, self_reported=True)
+    return show_run(Case("", planned, planned), checked(planned, told), rules(), {})
+
+
+_ELSEWHERE = (
+    "its events are recorded in other processes or on another machine: none could be told "
+    "while it happened"
+)
+
+
+def play_here(backend: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
+    """Play scenarios in this process, for a debugger; draw and judge them, return the verdict.
+
+    Raises:
+        InvalidConfig: the backend is a program, or what the project's file says of it is wrong.
+    """
+    gate = gate_of_one(backend)
+    with open_here(backend, folder=gate.folder(backend)) as opened:
+        cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
+        watcher = Watcher(_say, tells=traces)
+        try:
+            with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
+                played = list(opened.play([case.scenario for case in cases]))
+        except DebuggerLeft:
+            say("stopped by the debugger: no verdict", err=True)
+            sys.exit(INTERRUPTED)
+    if traces and not watcher.heard and _has_events(played):
+        say(_ELSEWHERE, err=True)
+    return show_runs(cases, played, opened, gate)
+
+
+def _say(line: str) -> None:
+    say(line)
+    sys.stdout.flush()
+
+
+def _has_events(played: Sequence[Trace | Broken]) -> bool:
+    return any(isinstance(run, Trace) and any(leg.events for leg in run.legs) for run in played)
+
+
+SECONDS = 60.0
+"""How long a smaller scenario is looked for, unless it is said."""
+
+
+def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: float) -> Word:
+    """Make a scenario smaller; draw and judge the smallest, keep it, and return its verdict.
+
+    Args:
+        backend: its name.
+        planned: a scenario that breaks a rule on it.
+        wanted: the id of the rule that stays broken; None for the first that is broken.
+        seconds: how long to look.
+
+    Raises:
+        InvalidConfig: the scenario breaks no rule there, or not the one that is wanted.
+    """
+    if wanted is not None:
+        chosen("rule", (wanted,))
+    with open_backend(backend, folder=str(Path.cwd())) as served:
+        shrinking = _Shrinking(served, seconds)
+        first = shrinking.failures(planned)
+        if isinstance(first, Broken):
+            say(f"error: {first.text}", err=True)
+            return "inconclusive"
+        rule = _rule_of(first, wanted, backend)
+        smallest = shrinking.smallest(rule, first[rule])
+    return _told(shrinking, first[rule], smallest, backend)
+
+
+def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
+    """Return the rule that is to stay broken: the first that is, a MUST if there is one."""
+    if wanted is not None and wanted not in failures:
+        broken = f"it breaks {', '.join(failures)}" if failures else "it breaks no rule"
+        raise InvalidConfig(f"{wanted} is not broken by this scenario on {backend}: {broken}")
+    if not failures:
+        raise InvalidConfig(f"this scenario breaks no rule on {backend}: it can't be shrunk")
+    known = rules()
+    first = min(
+        failures, key=lambda r: (known[r].level != "MUST", moment_of(failures[r].violation))
+    )
+    return wanted or first
+
+
+class _Shrinking:
+    """Plays smaller and smaller scenarios, for so long.
+
+    Args:
+        seconds: how long.
+
+    Attributes:
+        cut: why nothing more was tried; empty if nothing more was to be tried.
+    """
+
+    def __init__(self, backend: Served, seconds: float) -> None:
+        self.by = rules_for(backend.capabilities)
+        self.expected_failures = backend.expected_failures
+        self.tried = 0
+        self.cut = ""
+        self._backend = backend
+        self._checks = {name: CHECKS[name] for name in self.by}
+        self._seconds = seconds
+        self._ends = 0.0
+        self._status = Console(stderr=True).status("")
+
+    def failures(self, planned: Scenario) -> Mapping[str, Failure] | Broken:
+        """Play a scenario; return what it breaks, by the id of the rule, or why that is unknown."""
+        case = Case("", planned, self._fitting(planned), generated=True)
+        (run,) = self._backend.play([case.scenario])
+        return run if isinstance(run, Broken) else self._broken(case, run)
+
+    def smallest(self, rule: str, failure: Failure) -> Failure:
+        """Return the smallest failure of `rule` that is found."""
+        self._ends = time.monotonic() + self._seconds
+        search = Search(trials(self._backend.play, self._fitting, self._broken), self._is_over)
+        try:
+            with self._status:
+                return search.smallest(rule, failure)
+        except KeyboardInterrupt:
+            self.cut = "interrupted"
+            return search.best(rule)
+
+    def _fitting(self, planned: Scenario) -> Scenario:
+        return adapted(planned, self._backend.capabilities)
+
+    def _broken(self, case: Case, run: Trace) -> Mapping[str, Failure]:
+        self.tried += self._ends > 0
+        return failures_of(case, run, judge(case.scenario, run, self._checks))
+
+    def _is_over(self) -> bool:
+        """Whether the time is over; asked after each run."""
+        self._status.update(f"{counted(self.tried, 'smaller scenario')} tried")
+        if time.monotonic() > self._ends:
+            self.cut = f"the time is over: --seconds {2 * self._seconds:g} may find more"
+        return bool(self.cut)
+
+
+def _told(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> Word:
+    """Print what was found, and the command that plays it again; return the verdict."""
+    case = smallest.case
+    word = show_run(case, smallest.trace, shrinking.by, shrinking.expected_failures)
+    for line in _said(shrinking, first, smallest):
+        say(line)
+    click.echo(json_text(scenarios_to_json((case.planned,))))
+    if case.id in keep([case.planned]):
+        say(f"again: asyncwait play {shlex.quote(backend)} {case.id} --trace")
+    return word
+
+
+def _said(shrinking: _Shrinking, first: Failure, smallest: Failure) -> Iterator[str]:
+    before, after = (size_of(failure.case.planned)[0] for failure in (first, smallest))
+    how = shrinking.cut or "nothing more can be left out"
+    yield f"{before:,} characters of JSON before, {after:,} now; {shrinking.tried:,} tried; {how}"
 
 
 @asyncwait.command("play")

@@ -31,6 +31,7 @@ from asyncwait.conformance.report import (
     titles,
     write_report,
 )
+from asyncwait.conformance.verdict import passed_of
 from asyncwait.spec.texts import name_of, one_line
 
 _OUT = "--out"
@@ -154,13 +155,12 @@ def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text
 
 
 def _passed(run: Run, ids: set[str]) -> Text:
-    results = [result for result in run.results if result.rule in ids]
-    applicable = [result for result in results if result.status != "not-applicable"]
-    passed = sum(result.status == "pass" for result in applicable)
-    if not applicable:
-        return Text("-", style="dim")
-    is_good = passed == len(applicable) and not run.doubt
-    return Text(f"{passed}/{len(applicable)}", style="green" if is_good else "red")
+    statuses = [result.status for result in run.results if result.rule in ids]
+    told = passed_of(statuses)
+    if told == "-":
+        return Text(told, style="dim")
+    is_good = {"pass", "not-applicable"}.issuperset(statuses) and not run.doubt
+    return Text(told, style="green" if is_good else "red")
 
 
 def _style(run: Run, status: str) -> str:

@@ -1,4 +1,4 @@
-"""Subcommand `rules`: the list, or one rule in full."""
+"""Subcommands that list: `rules`, or one rule in full, and `backends`."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ from asyncwait.conformance.running import (
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, areas, departures, mailbox_rules, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, size_of
-from asyncwait.spec.texts import printable
+from asyncwait.spec.texts import name_of, printable
 
 
 class PlayedOn(Struct, frozen=True):
@@ -247,3 +247,14 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
         with ServedMailbox(REFERENCE_MAILBOX, folder, REAL_SECONDS) as mailbox:
             for rule in of_mailboxes:
                 page.show_of_mailbox(rule, mailbox)
+
+
+@asyncwait.command("backends")
+def backends_command() -> None:
+    """List the backends that are installed."""
+    with usage_errors():
+        listed = listed_backends(str(Path.cwd()))
+    for name in listed.names:
+        say(name_of(name))
+    for name, why in listed.broken.items():
+        say(f"{name_of(name)}: can't be loaded: {why}", err=True)

@@ -10,9 +10,9 @@ import click
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import jobs_option, patience_option, usage_errors
 from asyncwait.conformance._guard import say
+from asyncwait.conformance._vectors import Found, made_vectors, run_vectors
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.running import exec_name, open_backend
-from asyncwait.conformance.vectors import Found, made_vectors, run_vectors
 from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import name_of

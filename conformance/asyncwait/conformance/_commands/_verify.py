@@ -1,4 +1,4 @@
-"""Subcommand `verify`."""
+"""Subcommand `verify`: of backends, or of a task mailbox."""
 
 import os
 import sys
@@ -21,17 +21,29 @@ from asyncwait.conformance._commands._shared import (
     patience_option,
     refuse_contradictions,
     say_written,
+    told_by_quarters,
     usage_errors,
 )
-from asyncwait.conformance._commands._verify_mailbox import verify_one
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.expected_failures.file import KINDS, Played, settle, updated
 from asyncwait.conformance.generation import FULL, QUICK
-from asyncwait.conformance.mailbox import GENERATED, STAGES, Stage
+from asyncwait.conformance.mailbox import (
+    GENERATED,
+    STAGES,
+    MailboxResult,
+    MailboxVerdict,
+    ServedMailbox,
+    Stage,
+    mailbox_cases,
+    notation_of,
+    trace_lines,
+    verify_mailbox,
+)
 from asyncwait.conformance.report import (
     add_step_summary,
     clear_folder,
@@ -45,6 +57,64 @@ from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.texts import name_of
+
+MOST_SHOWN = 5
+"""Broken rules whose program and trace are shown; of the others only the sentence."""
+
+
+def verify_a_mailbox(
+    name: str, count: int, seed: int, stages: Sequence[Stage], patience: float
+) -> NoReturn:
+    """Verify a mailbox, print what it breaks, and leave with the exit code.
+
+    Args:
+        name: module:callable, which opens a mailbox and its processor.
+        count: generated programs for each loop.
+        seed: of the generated programs.
+        stages: where to play; everywhere if there are none.
+        patience: seconds after which a program that blocks its thread is ended.
+    """
+    cases = tuple(mailbox_cases(count, seed, stages or STAGES))
+    with usage_errors(), ServedMailbox(name, str(Path.cwd()), patience) as served:
+        tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
+        verdict = verify_mailbox(served, name, cases, tell)
+    _report_of_mailbox(verdict)
+    sys.exit(EXIT_CODES[verdict.word])
+
+
+def _judged_so_far(name: str, done: int, of: int) -> str:
+    return f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged"
+
+
+def _report_of_mailbox(verdict: MailboxVerdict) -> None:
+    """Print what is broken, then what was not judged, then the verdict."""
+    out = console()
+    for number, result in enumerate(verdict.failed):
+        for line in _failure_lines(result, is_whole=number < MOST_SHOWN):
+            say(line, out)
+    for result in verdict.results:
+        if result.status == "error":
+            say(f"{result.rule.id} error: {result.note}", out)
+    if untested := [result.rule.id for result in verdict.results if result.status == "untested"]:
+        say(f"untested: {', '.join(untested)}", out)
+    for error in verdict.errors[:MOST_SHOWN]:
+        say(f"error: {error}", out)
+    say(verdict.line, out)
+
+
+def _failure_lines(result: MailboxResult, *, is_whole: bool) -> list[str]:
+    rule, failure = result.rule, result.failure
+    assert failure is not None
+    level = "" if rule.level == "MUST" else f" ({rule.level})"
+    lines = [
+        f"{rule.id} broken{level}: {rule.sentence}",
+        f"  in {counted(result.broken, 'run')}; {failure.case.label}: {failure.violation.text}",
+    ]
+    if is_whole:
+        lines += [f"  {line}" for line in notation_of(failure.case.program)]
+        lines += [f"  {line}" for line in trace_lines(failure.trace, failure.violation.at)]
+    return [*lines, ""]
+
 
 _DO = "Mend that first, see the errors, and verify again"
 
@@ -226,7 +296,7 @@ def verify_command(
     """
     if mailbox is not None:
         _refuse_beside_a_mailbox(click.get_current_context())
-        verify_one(mailbox, count or GENERATED, seed or 0, stages, patience)
+        verify_a_mailbox(mailbox, count or GENERATED, seed or 0, stages, patience)
     if stages:
         raise click.UsageError("--loop says where a mailbox is played: give --mailbox, too")
     refuse_contradictions(

@@ -9,7 +9,7 @@ what the trace shows, and nothing that comes with it or behind it counts. If non
 counts.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -20,14 +20,8 @@ from asyncwait.spec import Barrier, Element, InvalidConfig, Snapshot, WatermarkS
 from asyncwait.spec.scenario import Capability, Handler, Scenario, Step, needs
 
 
-def _elements(scenario: Scenario) -> Iterator[Element]:
-    yield from (timed.element for timed in scenario.inputs)
-    if scenario.restore is not None:
-        yield from scenario.restore.in_flight
-
-
 def _has(*kinds: type[Element]) -> Callable[[Scenario], bool]:
-    return lambda scenario: any(isinstance(each, kinds) for each in _elements(scenario))
+    return lambda scenario: any(isinstance(each, kinds) for each in scenario.elements)
 
 
 def _calls(does: Callable[[Step], object]) -> Callable[[Scenario], bool]:
@@ -47,7 +41,7 @@ def _handles(does: Callable[[Handler], object]) -> Callable[[Scenario], bool]:
 
     def handles(scenario: Scenario) -> bool:
         values = [plan.value for plan in scenario.plans]
-        values += [getattr(each, "value", None) for each in _elements(scenario)]
+        values += [getattr(each, "value", None) for each in scenario.elements]
         handlers = map(scenario.handler, values)
         return any(handler is not None and does(handler) for handler in handlers)
 

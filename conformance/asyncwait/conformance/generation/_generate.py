@@ -1,25 +1,228 @@
-"""Seeded scenarios: random ones, and layers of profiles on them, so that any two profiles meet."""
+"""Seeded scenarios: random ones, and layers of profiles on them, so that any two profiles meet.
+
+A layer draws from a chance of its own, so that whatever is drawn for it changes nothing elsewhere.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.generation._profiles import (
-    has_failing_calls,
-    with_copies,
-    with_failure_handlers,
-    with_figures,
-    with_keys,
-    with_retries,
-    with_room,
+from asyncwait.conformance.generation._random import TICK, Chance, scenario
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
+from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step, key_of
+
+_ATTEMPTS = [3, 2, 3, 4, 2, 3, 1, 9]
+_PAUSES = [1, 1, 1, 2, 3, 10]
+_CAPS = [60_000, 60_000, 60_000, 2 * TICK, 4 * TICK]
+_LIMITS = [None, 1, 2, 3, 5]
+_ON_ERROR: list[Any] = ["any"] * 8 + ["some", "asked", "asked", "breaks"]
+_ON_RESULT: list[Any] = ["never", "never", "empty", "pair", "pair", "pair", "breaks"]
+_JITTER = [0, 0, 0, 0, 50]
+_FAILURES = [0, 1, 1, 1, 2, 2, 4]
+_ERRORS = ["ValueError", "RetryAfter"] * 4 + ["", "Unpicklable", "StopIteration", "CancelledError"]
+_AFTER = [0, 0, 1, 1, 2, 3]
+_KINDS = ["raise"] * 4 + ["refused"] * 3 + ["broken"] + ["hangs"] * 4
+_SOMETIMES = [False, False, True]
+_RARELY = [False] * 5 + [True]
+
+
+def has_failing_calls(scenario: Scenario) -> bool:
+    """Whether a call raises or misreturns: what becomes of that is seen best without retries."""
+    steps = (step for plan in scenario.plans for step in plan.steps)
+    return any(step.does in {"raise", "misreturn"} for step in steps)
+
+
+def with_retries(chance: Chance, scenario: Scenario) -> Scenario:
+    """Return a scenario in which the calls of another one fail first, and are repeated."""
+    limit = chance.choice(_LIMITS)
+    retry = PlannedRetry(
+        max_attempts=chance.choice(_ATTEMPTS),
+        initial=chance.choice(_PAUSES) * TICK,
+        multiplier=chance.choice([1, 2, 2, 3]),
+        cap=chance.choice(_CAPS),
+        jitter=chance.choice(_JITTER),
+        attempt_timeout=None if limit is None else limit * TICK,
+        on_error=chance.choice(_ON_ERROR),
+        on_result=chance.choice(_ON_RESULT),
+    )
+    plans = tuple(_failing(chance, retry, plan) for plan in scenario.plans)
+    return replace(scenario, retry=retry, plans=plans)
+
+
+def _failing(chance: Chance, retry: PlannedRetry, plan: Plan) -> Plan:
+    """Return a plan by which some calls of a value fail before those that it has had."""
+    failures = (_failure(chance, retry, plan.value) for _ in range(chance.choice(_FAILURES)))
+    steps = tuple(replace(step, throws=False) for step in plan.steps)
+    handler = Handler("raise", error="ValueError") if chance.choice(_RARELY) else plan.handler
+    return replace(plan, steps=(*failures, *steps), handler=handler)
+
+
+def _failure(chance: Chance, retry: PlannedRetry, value: Any) -> Step:
+    after, supplied = chance.choice(_AFTER) * TICK, chance.choice(_RARELY)
+    twice = chance.choice(_RARELY)
+    again = chance.choice([0, 1, 2]) * TICK if twice else 0
+    told: dict[str, Any] = {
+        "supplied": supplied,
+        "thread": chance.choice(_RARELY),
+        "twice": twice,
+        "again": again,
+    }
+    match chance.choice(_KINDS):
+        case "refused" if retry.on_result in {"empty", "pair"}:
+            results = (f"{value}-no", f"{value}-never") if retry.on_result == "pair" else ()
+            return Step(after=after, results=results, **told)
+        case "broken":
+            return Step("misreturn", after, error="broken", **told)
+        case "hangs" if retry.attempt_timeout is not None:
+            return _hanging(chance, retry.attempt_timeout, value)
+        case _:
+            error = chance.choice(_ERRORS)
+            pause = chance.choice([0, 1, 2, 5]) * TICK if error == "RetryAfter" else 0
+            return Step("raise", after, error=error, retry_after=pause, **told)
+
+
+def _hanging(chance: Chance, limit: int, value: Any) -> Step:
+    """Return a call that its limit ends, or that answers in the instant of that, or too late."""
+    late = limit + chance.choice([0, 1, 3]) * TICK
+    clean_up, swallow = chance.choice([0, 0, 1, 3]) * TICK, chance.choice(_SOMETIMES)
+    if chance.choice(_SOMETIMES):
+        return Step("never", clean_up=clean_up)
+    results = (f"{value}-late",)
+    return Step(after=late, results=results, clean_up=clean_up, swallow=swallow)
+
+
+_HANDLED = ["reply", "raise", "reply", "misreturn", "raise", "never"]
+_UNHANDLED = ["ValueError"] * 3 + [
+    "",
+    "Unpicklable",
+    "StopIteration",
+    "RetryAfter",
+    "CancelledError",
+]
+_MISRETURNS = ["none", "none", "text", "number", "broken"]
+_COUNTS = [1, 1, 1, 0, 2]
+_DOES: list[Any] = ["reply"] * 6 + ["none", "raise", "misreturn"]
+_BLOCKS = [0] * 14 + [TICK]
+_LATE = [None] * 4 + [
+    *(Handler("none"), Handler("none")),
+    *(Handler("raise", error="ValueError"), Handler("misreturn", error="text")),
+]
+"""What a timeout handler does instead, so that the failure handler is asked."""
+
+
+def with_failure_handlers(chance: Chance, scenario: Scenario) -> Scenario:
+    """Return a scenario in which calls of another one fail, and somebody has results instead."""
+    kinds = [kind for kind in _HANDLED if kind != "never" or scenario.timeout is not None]
+    # What is completed and then raises is a failure of its own: no attempt follows.
+    throws = _RARELY if scenario.form == "callback" and scenario.retry is None else [False]
+    plans = tuple(_spared_plan(chance, plan, kinds, throws) for plan in scenario.plans)
+    handled = scenario.handled and chance.choice([True, True, False])
+    return replace(scenario, failures_handled=True, handled=handled, plans=plans)
+
+
+def _spared_plan(chance: Chance, plan: Plan, kinds: Sequence[str], throws: Sequence[bool]) -> Plan:
+    steps = tuple(_step(chance, step, kinds, throws) for step in plan.steps)
+    results = tuple(f"{plan.value}-{part}?" for part in range(chance.choice(_COUNTS)))
+    match chance.choice(_DOES):
+        case "raise":
+            failure = Handler("raise", error=chance.choice(["ValueError", ""]))
+        case "misreturn":
+            failure = Handler("misreturn", error=chance.choice(_MISRETURNS))
+        case "none":
+            failure = Handler("none")
+        case _:
+            failure = Handler("reply", results, blocks=chance.choice(_BLOCKS))
+    handler = chance.choice(_LATE) or plan.handler
+    return replace(plan, steps=steps, handler=handler, failure=failure)
+
+
+def _step(chance: Chance, step: Step, kinds: Sequence[str], throws: Sequence[bool]) -> Step:
+    """Return what a call does instead, or all the same; what it gave, it completes with."""
+    match chance.choice(kinds):
+        case "raise":
+            at_once = step.after == 0 and not step.thread and chance.choice(throws)
+            error = chance.choice(_UNHANDLED)
+            return replace(step, does="raise", error=error, swallow=False, throws=at_once)
+        case "misreturn":
+            error = chance.choice(_MISRETURNS)
+            return replace(step, does="misreturn", error=error, swallow=False, throws=False)
+        case "never":
+            return Step("never", clean_up=step.clean_up)
+        case _:
+            return step
+
+
+KEYS: tuple[tuple[Any, ...], ...] = (
+    ("x",),
+    ("x", "x", "y"),
+    ("x", "y", "z", "y"),
+    (1, 1.0, True, 2, "1"),
+    (None, "x", None, ""),
+    (["x", 1], ["x", 1.0], {"id": 1}, 7),
 )
-from asyncwait.conformance.generation._random import Chance, scenario
-from asyncwait.spec import Barrier, Element, Snapshot, Watermark
-from asyncwait.spec.scenario import Scenario, key_of
+"""Of these one is chosen, and from it the key of each record; the first are the simplest."""
+
+_MODES: Sequence[Any] = ["key-ordered"] * 5 + ["ordered", "unordered"]
+_NEXT: Sequence[Any] = [None, None, "key-ordered", "ordered", "unordered"]
+
+
+def with_keys(chance: Chance, scenario: Scenario) -> Scenario:
+    """Return another scenario with new keys, in key-ordered mode if only after a crash."""
+    keys = chance.choice(KEYS)
+    crashes = tuple(replace(crash, mode=chance.choice(_NEXT)) for crash in scenario.crashes)
+    mode = chance.choice(_MODES) if crashes else "key-ordered"
+    restore = scenario.restore
+    if restore is not None:
+        stored: Any = tuple(_keyed(chance, element, keys) for element in restore.in_flight)
+        restore = Snapshot(restore.checkpoint_id, stored)
+    inputs = tuple(
+        replace(timed, element=_keyed(chance, timed.element, keys)) for timed in scenario.inputs
+    )
+    unequal = chance.choice(_SOMETIMES)
+    keyed = replace(scenario, mode=mode, inputs=inputs, restore=restore, crashes=crashes)
+    return replace(keyed, unequal_keys=unequal)
+
+
+def _keyed(chance: Chance, element: Element, keys: Sequence[Any]) -> Element:
+    return replace(element, key=chance.choice(keys)) if isinstance(element, Record) else element
+
+
+_READINGS = (3, 4, 5, 6)
+_TICKS = range(16)
+_OFF = (TICK // 2, TICK // 2, TICK // 2, 0)
+"""Milliseconds behind a tick: between two of them all that happened must be known."""
+
+_ROOMS = (1, 2, 3, 1, 2, 6)
+
+
+def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
+    """Return a scenario in which the statistics are read now and then."""
+    drawn = {
+        chance.choice(_TICKS) * TICK + chance.choice(_OFF) for _ in range(chance.choice(_READINGS))
+    }
+    return replace(scenario, figures_at=tuple(sorted(drawn)))
+
+
+def _uncopied(step: Step) -> Step:
+    """Have a call that raises at once do so as there is no copy for it."""
+    is_so = step.does == "raise" and not (step.after or step.thread or step.blocks or step.twice)
+    return replace(step, uncopied=True) if is_so else step
+
+
+def with_copies(chance: Chance, scenario: Scenario) -> Scenario:
+    """Return a scenario with copies; there is none for some values or calls."""
+    plans = list(scenario.plans)
+    if plans and scenario.retry is None and chance.choice(_SOMETIMES):
+        number = chance.randint(0, len(plans) - 1)
+        plans[number] = replace(plans[number], uncopied=True)
+    if scenario.retry is not None:
+        plans = [replace(plan, steps=tuple(map(_uncopied, plan.steps))) for plan in plans]
+    return replace(scenario, copies=True, plans=tuple(plans))
+
 
 QUICK, FULL = 700, 10_000
 """How many scenarios a quick and a full run generate."""
@@ -43,7 +246,7 @@ def _with(name: str) -> Callable[[Chance, Scenario], Scenario]:
 LAYERS: Mapping[str, Layer] = {
     "retries": Layer(0.35, with_retries, fails=True),
     "failure handlers": Layer(0.2, with_failure_handlers, fails=True),
-    "room": Layer(0.1, with_room),
+    "room": Layer(0.1, lambda chance, scenario: replace(scenario, max_held=chance.choice(_ROOMS))),
     "keys": Layer(0.18, with_keys),
     "figures": Layer(0.1, with_figures),
     "copies": Layer(0.15, with_copies),

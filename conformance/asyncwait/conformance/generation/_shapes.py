@@ -20,8 +20,7 @@ from typing import Any
 
 import msgspec
 
-from asyncwait.conformance.generation._generate import QUICK
-from asyncwait.conformance.generation._profiles import KEYS
+from asyncwait.conformance.generation._generate import KEYS, QUICK
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,
@@ -395,9 +394,7 @@ LARGEST = 100
 def shape(name: str, size: int, seed: int) -> Scenario:
     """Return the scenario of a shape that belongs to `size` (1 to `LARGEST`) and `seed`."""
     scenario = SHAPES[name](Random(f"{name} {seed}"), size)
-    stored = scenario.restore.in_flight if scenario.restore else ()
-    elements = [*stored, *(timed.element for timed in scenario.inputs)]
-    called = {element.value for element in elements if isinstance(element, Record)}
+    called = {each.value for each in scenario.elements if isinstance(each, Record)}
     plans = tuple(plan for plan in scenario.plans if plan.value in called)
     return msgspec.structs.replace(scenario, plans=plans)
 

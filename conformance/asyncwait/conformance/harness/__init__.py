@@ -4,7 +4,7 @@ from asyncwait.conformance.harness._function import Planned, planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import LONGEST, in_real_time, play_in_real_time, short
-from asyncwait.conformance.harness._recorder import Listener, Recorder, heard_by
+from asyncwait.conformance.harness._recorder import Recorder, heard_by
 from asyncwait.conformance.harness._run import (
     MAX_TURNS,
     LoopName,
@@ -28,7 +28,6 @@ __all__ = [
     "MAX_TURNS",
     "PATIENCE",
     "Consumer",
-    "Listener",
     "LoopName",
     "OutsideRealLoop",
     "OutsideVirtualLoop",

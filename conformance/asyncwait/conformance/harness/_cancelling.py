@@ -213,9 +213,9 @@ class Scope:
     def __init__(self) -> None:
         self._scope = anyio.CancelScope()
 
-    def around(self) -> AbstractContextManager[None]:
+    def around(self) -> AbstractContextManager[object]:
         """See `Once`."""
-        return _plain(self._scope)
+        return self._scope
 
     def cancel(self) -> None:
         """See `Once`."""
@@ -233,12 +233,6 @@ class Scope:
             alarm(scope.cancel)
             await wait()
         return not scope.cancelled_caught
-
-
-@contextmanager
-def _plain(scope: anyio.CancelScope) -> Generator[None]:
-    with scope:
-        yield
 
 
 def is_for_the_harness(error: BaseException) -> bool:

@@ -37,14 +37,10 @@ class Chained(Exception):
         self.__cause__ = self.planned_cause = KeyError(said)
 
 
-def _group(said: str) -> BaseException:
-    return ExceptionGroup(said, [ValueError(said), OSError(said)])
-
-
 _OTHERS = Record("of another operator")
 
 _ERRORS: dict[str, Callable[[str], BaseException]] = {
-    "ExceptionGroup": _group,
+    "ExceptionGroup": lambda said: ExceptionGroup(said, [ValueError(said), OSError(said)]),
     "Chained": Chained,
     "CallFailed": partial(CallFailed, _OTHERS),
     "CallTimedOut": partial(CallTimedOut, _OTHERS),
@@ -170,23 +166,23 @@ async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], An
         recorder.block(step.blocks)
     except anyio.get_cancelled_exc_class() as error:
         if others.were_quick:
-            recorder.call_raised(call)
+            recorder.call_ended(call, "raised")
             recorder.planned(error)
             raise
         recorder.call_cancelled(call)
         await recorder.clean_up(call, step.clean_up / 1000)
         if not step.swallow:
-            recorder.call_ended_cancelled(call)
+            recorder.call_ended(call, "cancelled")
             raise
     match step.does:
         case "raise":
-            recorder.call_raised(call)
+            recorder.call_ended(call, "raised")
             raise recorder.planned(planned_error(step.error, step.retry_after))
         case "misreturn":
-            recorder.call_misreturned(call)
+            recorder.call_ended(call, "misreturned")
             return _misreturned(recorder, step.error)
         case _:
-            recorder.call_returned(call, step.results)
+            recorder.call_ended(call, "returned", step.results)
             return _collection(recorder, call, step.results)
 
 
@@ -261,11 +257,11 @@ class _Callbacks:
 
     def _answer_at_once(self, call: int, step: Step, result: ResultFuture) -> None:
         if step.throws:
-            self._recorder.call_raised(call, step.results)
+            self._recorder.call_ended(call, "raised", step.results)
             result.complete(list(self._recorder.tracker.results(step.results)))
             raise self._recorder.planned(planned_error(step.error, step.retry_after))
         if step.does == "raise":
-            self._recorder.call_raised(call)
+            self._recorder.call_ended(call, "raised")
             raise self._recorder.planned(planned_error(step.error, step.retry_after))
         self._answer(call, step, result)
         if step.again:
@@ -299,7 +295,7 @@ class _Callbacks:
     def _complete(self, call: int, step: Step, result: ResultFuture) -> None:
         match step.does:
             case "raise":
-                self._recorder.call_raised(call)
+                self._recorder.call_ended(call, "raised")
                 error = self._recorder.planned(planned_error(step.error, step.retry_after))
                 if step.supplied:
                     result.complete_with(self._supplier(call, lambda: _raise(error)))
@@ -307,10 +303,10 @@ class _Callbacks:
                     result.complete_exceptionally(error)
                 return
             case "misreturn":
-                self._recorder.call_misreturned(call)
+                self._recorder.call_ended(call, "misreturned")
                 given = _misreturned(self._recorder, step.error)
             case _:
-                self._recorder.call_returned(call, step.results)
+                self._recorder.call_ended(call, "returned", step.results)
                 given = _collection(self._recorder, call, step.results)
         if step.supplied:
             result.complete_with(self._supplier(call, lambda: given))

@@ -31,11 +31,12 @@ def short(
     scenarios: Mapping[str, Scenario], play_virtually: Callable[[Scenario], Trace], most: int
 ) -> dict[str, Scenario]:
     """Return the first of `scenarios` that a real clock can play as planned, in little time."""
-    fitting = (
-        name
-        for name, each in scenarios.items()
-        if _is_plain(each) and _duration(play_virtually(each)) <= LONGEST
-    )
+
+    def is_short(scenario: Scenario) -> bool:
+        events = play_virtually(scenario).legs[0].events
+        return max((event.at for event in events), default=0.0) <= LONGEST
+
+    fitting = (name for name, each in scenarios.items() if _is_plain(each) and is_short(each))
     return {name: scenarios[name] for name in islice(fitting, most)}
 
 
@@ -50,18 +51,7 @@ def _is_plain(scenario: Scenario) -> bool:
     is_large = len(scenario.inputs) > MOST_INPUTS
     # Amid a step figures move; and to look for objects that are kept takes time.
     watched = scenario.figures_at or scenario.tracked
-    return not (cut_short or is_large or watched or _blocks(scenario)) and _is_on_grid(scenario)
-
-
-def _blocks(scenario: Scenario) -> bool:
-    """Whether anything blocks the loop."""
-    steps = [step for plan in scenario.plans for step in plan.steps]
-    return (
-        any(timed.blocks for timed in scenario.inputs)
-        or any(step.blocks for step in steps)
-        or any(plan.handler.blocks for plan in scenario.plans)
-        or any(step.does == "block" for step in scenario.sink)
-    )
+    return not (cut_short or is_large or watched or scenario.blocks) and _is_on_grid(scenario)
 
 
 def _is_on_grid(scenario: Scenario) -> bool:
@@ -77,10 +67,6 @@ def _is_on_grid(scenario: Scenario) -> bool:
     return not (any(ms % GRID for ms in times) or (retry is not None and retry.jitter))
 
 
-def _duration(trace: Trace) -> float:
-    return max((event.at for event in trace.legs[0].events), default=0.0)
-
-
 def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[tuple[int, Trace]]:
     """Yield, for each of `scenarios`, its number and a trace that is in time.
 
@@ -94,7 +80,8 @@ def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[t
         late = []
         for number in waiting:
             tried = [next(traces) for _ in range(tries)]
-            trace = next(filter(_is_in_time, tried), None)
+            in_time = (t for t in tried if all(leg.late_by <= GRID / 2 for leg in t.legs))
+            trace = next(in_time, None)
             if trace is None:
                 late.append(number)
             else:
@@ -103,10 +90,6 @@ def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[t
     for number in waiting:
         ending = Ending("error", detail=f"more than {GRID // 2} ms late in {sum(ROUNDS)} runs")
         yield number, Trace((Leg(ending),))
-
-
-def _is_in_time(trace: Trace) -> bool:
-    return all(leg.late_by <= GRID / 2 for leg in trace.legs)
 
 
 def play_in_real_time(

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
@@ -94,6 +94,8 @@ def tell_overdue(how: EndingKind) -> None:
 
 _FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", "oldest"})
 
+CallEnd: TypeAlias = Literal["returned", "raised", "misreturned", "cancelled"]
+
 REUSED = "reused"
 """What a list of results holds once its user has filled it with something else."""
 
@@ -152,7 +154,9 @@ class Recorder:
         self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
         self.contexts = Contexts(self.misused) if scenario.contexts else None
         is_unshielded = scenario.unshielded and scenario.form == "coroutine"
-        self.tasks = self._call_tasks() if is_unshielded else None
+        self.tasks: CallTasks | None = None
+        if is_unshielded:
+            self.tasks = CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -171,9 +175,6 @@ class Recorder:
         A loop that an error of the plan ends cancels all tasks that there are.
         """
         return _is_for_all(self.raised) or self.cuts[0] <= self.now() <= self.cuts[1]
-
-    def _call_tasks(self) -> CallTasks:
-        return CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
 
     @property
     def is_on_grid(self) -> bool:
@@ -304,7 +305,7 @@ class Recorder:
         if not is_lasting or record not in self._uncopied:
             self._uncopied.add(record)
             call, _ = self._call(known, record)
-            self.call_raised(call)
+            self.call_ended(call, "raised")
         return step
 
     def call_goes_on(self, call: int) -> None:
@@ -350,7 +351,9 @@ class Recorder:
             TypeError: one is none; it is named.
         """
         now = self.now()
-        read = {name: _whole(figures, name) for name in _FIGURES}
+        read = {
+            name: whole_number(getattr(figures, name), f"statistics().{name}") for name in _FIGURES
+        }
         oldest = seconds(figures.oldest, "statistics().oldest") * 1000
         if self._grid is not None:
             oldest = round(oldest / self._grid) * self._grid
@@ -360,27 +363,9 @@ class Recorder:
         """Note that a cancellation reached the call."""
         self.events.append(CallCancelled(self.now(), call))
 
-    def call_returned(self, call: int, results: tuple[Any, ...]) -> None:
-        """Note that the call gave `results`."""
-        self._ends(CallEnded(self.now(), call, "returned", tuple(map(portable, results))))
-
-    def call_raised(self, call: int, results: tuple[Any, ...] = ()) -> None:
-        """Note that the call raised, having been completed with `results` before."""
-        self._ends(CallEnded(self.now(), call, "raised", results))
-
-    def call_misreturned(self, call: int) -> None:
-        """Note that the call gave something that is not a collection of results."""
-        self._ends(CallEnded(self.now(), call, "misreturned"))
-
-    def call_ended_cancelled(self, call: int) -> None:
-        """Note that the call ended by its cancellation."""
-        self._ends(CallEnded(self.now(), call, "cancelled"))
-
-    def _ends(self, event: CallEnded) -> None:
-        self.events.append(event)
+    def call_ended(self, call: int, how: CallEnd, results: tuple[Any, ...] = ()) -> None:
+        """Note how a call ended, and what it gave, or was completed with before it raised."""
+        given = tuple(map(portable, results))
+        self.events.append(CallEnded(self.now(), call, how, given))
         if self.tasks is not None:
-            self.tasks.ends(event.call)
-
-
-def _whole(figures: Any, name: str) -> int:
-    return whole_number(getattr(figures, name), f"statistics().{name}")
+            self.tasks.ends(call)

@@ -228,16 +228,7 @@ def run_real(
     *,
     loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
 ) -> T:
-    """Run `main` to its end on the real clock, on which no spinning is noticed.
-
-    Args:
-        main: see `run_virtual`.
-        loop: "asyncio" or "trio".
-        loop_factory: of the asyncio loop.
-
-    Raises:
-        MissingExtra: trio is asked for and not installed.
-    """
+    """Run `main` to its end on the real clock, which notices no spinning; see `run_virtual`."""
     if loop == "trio":
         return _run_trio(main, virtual=False)
     return _run_asyncio(main, loop_factory(), SpinWatch())

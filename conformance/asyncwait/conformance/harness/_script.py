@@ -383,16 +383,13 @@ class Consumer:
     @property
     def reads_again(self) -> bool:
         """Whether it is worth a further read before the operator is left."""
-        return self.ending is not None and (self.ending.how == "finished" or self._has_failed)
+        how = None if self.ending is None else self.ending.how
+        return how == "finished" or (how == "failed" and self.raised is not None)
 
     @property
     def reads_after(self) -> bool:
         """Whether it is worth a further read after the operator was left."""
         return self.reads_again or (self.ending is not None and self.ending.how == "left")
-
-    @property
-    def _has_failed(self) -> bool:
-        return self.raised is not None and self.ending is not None and self.ending.how == "failed"
 
     def read_again(self, *, outcome: Element | BaseException, left: bool) -> bool:
         """Note what a further read gave or raised, before or after the operator was left.

@@ -6,7 +6,6 @@ from asyncwait.conformance.judging._check import (
     Finding,
     FirstBehind,
     Judgement,
-    LegCheck,
     Violation,
     blamed_for_timeout,
     causes_of,
@@ -22,8 +21,7 @@ from asyncwait.conformance.judging._check import (
     leg_check,
     untimely_request,
 )
-from asyncwait.conformance.judging._decide import FOR_THE_PROGRAM, is_raised
-from asyncwait.conformance.judging._explain import explain
+from asyncwait.conformance.judging._decide import is_raised
 from asyncwait.conformance.judging._figures import (
     Bounds,
     Reading,
@@ -32,7 +30,7 @@ from asyncwait.conformance.judging._figures import (
     readings,
 )
 from asyncwait.conformance.judging._history import History, LegHistory
-from asyncwait.conformance.judging._judge import Checks, Judged, judge
+from asyncwait.conformance.judging._judge import Checks, Judged, explain, judge
 from asyncwait.conformance.judging._link import SnapshotOut, held_at
 from asyncwait.conformance.judging._observe import (
     NEVER,
@@ -52,7 +50,6 @@ from asyncwait.conformance.judging._rest import Rest
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "FOR_THE_PROGRAM",
     "NEVER",
     "ROUNDING",
     "TURN",
@@ -67,7 +64,6 @@ __all__ = [
     "Item",
     "Judged",
     "Judgement",
-    "LegCheck",
     "LegHistory",
     "Outcome",
     "Output",

@@ -15,7 +15,13 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.judging._calls import TURN, Calls, Course, Outcome, overloaded_at
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, identity_of
-from asyncwait.spec.scenario import FailureAsked, Handler, HandlerAsked, identity
+from asyncwait.spec.scenario import (
+    FOR_THE_PROGRAM,
+    FailureAsked,
+    Handler,
+    HandlerAsked,
+    identity,
+)
 
 Asked: TypeAlias = HandlerAsked | FailureAsked
 """A request to the timeout handler; without one, to the failure handler about a deadline."""
@@ -276,10 +282,6 @@ def _ends_the_program(facts: Facts, course: Course, decision: Decision) -> bool:
     return handler is not None and handler.error in FOR_THE_PROGRAM
 
 
-FOR_THE_PROGRAM = frozenset({"KeyboardInterrupt", "SystemExit"})
-"""Errors that no operator keeps for itself."""
-
-
 def is_raised(facts: Facts, call: Call, *, is_late: bool = False) -> bool:
     """Whether a call raised in the operator's own task.
 
@@ -401,7 +403,7 @@ def _asks_what_breaks(facts: Facts, course: Course, *, by_limit: bool) -> bool:
     return retry.on_error == "breaks" and is_asked
 
 
-_UNASKED = {"RetryAfter", "KeyboardInterrupt", "SystemExit"}
+_UNASKED = {"RetryAfter", *FOR_THE_PROGRAM}
 """Errors about which no predicate is asked."""
 
 
@@ -413,7 +415,7 @@ def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -
 def _late_decision(facts: Facts, course: Course, request: Request | None) -> Decision:
     call = course.first
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
-    noticed = max(facts.deadline(call), min(facts.due(call), facts.leg.ending.at))
+    noticed = max(call.deadline, min(facts.instants(call.deadline)[-1], facts.leg.ending.at))
     decided_at = noticed if request is None else asked_at
     handler = facts.scenario.handler(call.value)
     results = handler.results if handler is not None and handler.does == "reply" else None

@@ -7,6 +7,7 @@ or not. So each is judged by the least and the most that it can be.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -152,15 +153,11 @@ def _admitted(leg: LegHistory, item: Item) -> Bounds:
         had_no_turn = leg.over_at <= leg.facts.instants(item.at)[-1]
         return item.at if had_no_turn else NEVER, NEVER
     began, blocks = called_at, leg.facts.blocks
-    number = bisect_right(blocks, began, key=_over) - 1
+    number = bisect_right(blocks, began, key=itemgetter(1)) - 1
     while number >= 0 and blocks[number][1] == began:
         began = blocks[number][0]
         number -= 1
     return max(item.at, began), called_at
-
-
-def _over(block: Bounds) -> float:
-    return block[1]
 
 
 def _earliest(leg: LegHistory, item: Item) -> float:

@@ -23,8 +23,8 @@ from asyncwait.conformance.judging._observe import (
     key_of,
 )
 from asyncwait.conformance.judging._rest import Rest, rests
-from asyncwait.spec import InvalidConfig, Record, Snapshot
-from asyncwait.spec.scenario import Ending, Event, Scenario, SourceEnded, Trace, identity
+from asyncwait.spec import InvalidConfig, Record
+from asyncwait.spec.scenario import Ending, Event, Leg, Scenario, SourceEnded, Trace, identity
 
 _T = TypeVar("_T")
 
@@ -56,8 +56,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.facts.began_at
 
     @property
+    def observed(self) -> Leg:
+        """All that the trace says of it: what is kept or left, for example."""
+        return self.facts.leg
+
+    @property
     def events(self) -> tuple[Event, ...]:
-        """Everything that was observed."""
+        """Everything that happened."""
         return self.facts.leg.events
 
     @property
@@ -116,51 +121,6 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """The operator's own, in ms; NEVER for none."""
         return NEVER if self.scenario.timeout is None else self.scenario.timeout
 
-    @property
-    def restored(self) -> Snapshot | None:
-        """What the leg was given to start from."""
-        return self.facts.leg.restored
-
-    @property
-    def tasks_left(self) -> int:
-        """Tasks that are alive after leaving, beyond those before."""
-        return self.facts.leg.tasks_left
-
-    @property
-    def timers_left(self) -> int:
-        """Timers likewise."""
-        return self.facts.leg.timers_left
-
-    @property
-    def abandoned(self) -> int:
-        """How many abandoned calls the operator's statistics count."""
-        return self.facts.leg.abandoned
-
-    @property
-    def refused(self) -> str:
-        """What a completion in callback form raised at the user; empty for nothing."""
-        return self.facts.leg.refused
-
-    @property
-    def kept(self) -> int:
-        """How many objects the operator was found to know without need."""
-        return self.facts.leg.kept
-
-    @property
-    def kept_keys(self) -> int:
-        """How many keys likewise."""
-        return self.facts.leg.kept_keys
-
-    @property
-    def grown(self) -> float:
-        """How many bytes it has grown by for each element that has come out, at least."""
-        return self.facts.leg.grown
-
-    @property
-    def company(self) -> str:
-        """What went wrong with another operator on the loop; empty for nothing."""
-        return self.facts.leg.company
-
     @cached_property
     def overtaken(self) -> Mapping[Call, float]:
         """The calls that ran when the next attempt at their record began, and when that was, in ms.
@@ -175,11 +135,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     def deadline(self, item: Item) -> float:
         """Return when the time of `item` is over, in ms."""
-        return self.facts.deadline(item.call)
+        return NEVER if item.call is None else item.call.deadline
 
     def due(self, item: Item) -> float:
         """Return when `item` has to be decided at the latest, in ms; later where a block ends."""
-        return self.facts.due(item.call)
+        return self.facts.instants(self.deadline(item))[-1]
 
     def outcomes(self, call: Call, number: int) -> tuple[Outcome, ...]:
         """Return what an attempt may have come to by itself."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import takewhile
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -27,7 +28,7 @@ from asyncwait.conformance.judging._observe import (
     identity_of,
 )
 from asyncwait.spec import Snapshot
-from asyncwait.spec.scenario import Event, identity
+from asyncwait.spec.scenario import identity
 
 Rank: TypeAlias = tuple[int, ...]
 """How much a candidate is preferred, less being more; its turn comes first, and always."""
@@ -50,12 +51,8 @@ class Candidate(NamedTuple):
         results = tuple(map(identity, decision.results or ()))
         seq = decision.decided_seq
         if seq < 0 and results:  # Its time is up, and no handler was asked any more.
-            seq = bisect_left(facts.leg.events, decision.decided_at, key=_at) - 1
+            seq = bisect_left(facts.leg.events, decision.decided_at, key=attrgetter("at")) - 1
         return cls(pos, seq, results, decision.timed_out)
-
-
-def _at(event: Event) -> float:
-    return event.at
 
 
 def turns(facts: Facts) -> Callable[[Candidate], int]:

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -65,7 +66,7 @@ def identity_of(element: Any) -> Identity:
     """Return what tells an element from others; an operator may hand out what is none."""
     match element:
         case Record():
-            return identity_of_record(element)
+            return RecordIdentity(*map(identity, (element.value, element.timestamp, element.key)))
         case Snapshot():
             return (
                 Snapshot,
@@ -79,11 +80,6 @@ def identity_of(element: Any) -> Identity:
             if fields is None:
                 return type(element), identity(element)
             return type(element), *(identity(getattr(element, name)) for name in fields)
-
-
-def identity_of_record(record: Record) -> RecordIdentity:
-    """Return what tells a record from others."""
-    return RecordIdentity(identity(record.value), identity(record.timestamp), identity(record.key))
 
 
 NEVER = float("inf")
@@ -319,14 +315,6 @@ class Facts(Struct, frozen=True, eq=False):
     numbers: "Numbers"
     despite: Mapping[int, tuple[int, FailureAsked]]
 
-    def deadline(self, call: Call | None) -> float:
-        """Return when the time of the record of `call` is over, in ms."""
-        return NEVER if call is None else call.deadline
-
-    def due(self, call: Call | None) -> float:
-        """Return when it has to be decided at the latest: then, or when the loop is free again."""
-        return self.instants(self.deadline(call))[-1]
-
     def instants(self, at: float) -> list[float]:
         """Return when what falls due at `at` ms may be noticed: then, or when blocks are over.
 
@@ -334,7 +322,7 @@ class Facts(Struct, frozen=True, eq=False):
         one, before the next begins.
         """
         blocks = self.blocks
-        number = bisect_left(blocks, at, key=_over)
+        number = bisect_left(blocks, at, key=itemgetter(1))
         is_held = number < len(blocks) and blocks[number][0] < at < blocks[number][1]
         found = [] if is_held else [at]
         while number < len(blocks) and blocks[number][0] <= at:
@@ -345,16 +333,12 @@ class Facts(Struct, frozen=True, eq=False):
 
     def blocked_between(self, since: float, until: float) -> float:
         """Return for how many ms of that time the loop was blocked."""
-        blocked, number = 0.0, bisect_right(self.blocks, since, key=_over)
+        blocked, number = 0.0, bisect_right(self.blocks, since, key=itemgetter(1))
         while number < len(self.blocks) and self.blocks[number][0] < until:
             begin, end = self.blocks[number]
             blocked += max(0.0, min(until, end) - max(since, begin))
             number += 1
         return blocked
-
-
-def _over(block: tuple[float, float]) -> float:
-    return block[1]
 
 
 def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:

@@ -1,16 +1,8 @@
 """Reports: what a verification found, as data, for people, and in forms that other tools read."""
 
 from asyncwait.conformance.report._json_lines import read_lines, report_to_lines, write_lines
-from asyncwait.conformance.report._merge import (
-    NOT_THERE,
-    Changed,
-    changes,
-    count_of,
-    merged,
-    repeated,
-    titles,
-)
 from asyncwait.conformance.report._model import (
+    NOT_THERE,
     Evidence,
     Footer,
     Header,
@@ -21,6 +13,11 @@ from asyncwait.conformance.report._model import (
     Run,
     RunFooter,
     RunHeader,
+    changes,
+    count_of,
+    merged,
+    repeated,
+    titles,
 )
 from asyncwait.conformance.report._of_verdicts import header_of, report_of
 from asyncwait.conformance.report._terminal import (
@@ -55,7 +52,6 @@ __all__ = [
     "HEAD",
     "NOT_THERE",
     "STYLES",
-    "Changed",
     "Evidence",
     "Footer",
     "Header",

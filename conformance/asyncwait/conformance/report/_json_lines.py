@@ -1,12 +1,8 @@
 """A report as JSON lines: written whole, and read back however damaged it is.
 
-A report as lines of JSON in a file; and back, whatever has become of the file since.
-
 A report tells what is broken, so it must not look better for being damaged: a file that was cut
 lacks the line that counts the others, or the end of it. All that can be read of it is given, and
 with it the reason why it proves nothing.
-
-Puts a report together from its lines, and finds out whether that is all of it.
 """
 
 import codecs
@@ -43,10 +39,7 @@ T = TypeVar("T", bound=Struct)
 
 def size_of(part: Struct) -> int:
     """Return how many bytes of JSON a part of a report has."""
-    try:
-        return len(msgspec.json.encode(part))
-    except UnicodeEncodeError:
-        return len(msgspec.json.encode(_readable(msgspec.to_builtins(part))))
+    return len(msgspec.json.encode(readable(part)))
 
 
 def readable(part: T) -> T:

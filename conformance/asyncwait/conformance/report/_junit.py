@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
-from asyncwait.conformance.report._merge import titles
-from asyncwait.conformance.report._model import Report, Result, Run
+from asyncwait.conformance.report._model import Report, Result, Run, titles
 from asyncwait.conformance.report._words import result_lines
 from asyncwait.conformance.verdict import Status
 from asyncwait.spec.texts import joined, one_line

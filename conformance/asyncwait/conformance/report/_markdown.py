@@ -9,15 +9,14 @@ from html import escape
 
 import msgspec
 
-from asyncwait.conformance.report._merge import changes, count_of, titles
-from asyncwait.conformance.report._model import Report, Result, Run
+from asyncwait.conformance.report._model import Report, Result, Run, changes, count_of, titles
 from asyncwait.conformance.report._words import (
     besides_lines,
     change_lines,
     evidence_lines,
     rule_text_lines,
 )
-from asyncwait.conformance.verdict import Word
+from asyncwait.conformance.verdict import Word, passed_of
 from asyncwait.spec.texts import lines_of, one_line
 
 _SPECIAL = re.compile(r"[\\`*_~\[\]<>&|#$@]|:(?=//)|(?<=www)\.|^[-+=]")
@@ -131,19 +130,12 @@ def _remarks(run: Run) -> Iterator[str]:
 
 def _areas(report: Report) -> Iterator[str]:
     areas = {rule.area: rule.chapter for rule in report.rules}
-    rows = [("rules passed / applicable", *titles(report))]
-    rows += [
-        (f"{area} {chapter}", *(_passed(report, run, area) for run in report.runs))
-        for area, chapter in areas.items()
-    ]
+    rows, runs = [("rules passed / applicable", *titles(report))], report.runs
+    for area, chapter in areas.items():
+        found = [[r for r in run.results if report.by_rule[r.rule].area == area] for run in runs]
+        passed = (passed_of(result.status for result in results) for results in found)
+        rows.append((f"{area} {chapter}", *passed))
     yield from _table(*rows)
-
-
-def _passed(report: Report, run: Run, area: str) -> str:
-    results = [r for r in run.results if report.by_rule[r.rule].area == area]
-    applicable = [result for result in results if result.status != "not-applicable"]
-    passed = sum(result.status == "pass" for result in applicable)
-    return f"{passed}/{len(applicable)}" if applicable else "-"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -170,7 +162,7 @@ def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
     rule = report.by_rule[result.rule]
     yield f"### {plain(rule.id)} {plain(rule.title)}"
     yield ""
-    for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
+    for line in rule_text_lines(rule):
         yield with_code(f"{line[:1].upper()}{line[1:]}")
         yield ""
     if result.note:

@@ -15,7 +15,7 @@ from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.report._words import HINT, again_lines, besides, excerpt, rule_text_lines
 from asyncwait.conformance.timeline import draw_lanes
-from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word
+from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of
 from asyncwait.spec.rules import areas
 from asyncwait.spec.texts import name_of
 
@@ -75,7 +75,7 @@ def _rule(
         yield f"{rule.id} {rule.title}: {result.status}: {result.note}"
         return
     yield f"{rule.id} {rule.title}: {result.status} in {counted(result.broken, 'scenario')}"
-    for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
+    for line in rule_text_lines(rule):
         yield f"  {line}"
     if result.is_advisory:
         yield f"  since {rule.since}: newer than what the backend claims, so it does not decide"
@@ -212,11 +212,9 @@ def area_cell(verdict: Verdict, area: str) -> Text:
 
 def _share(results: Sequence[RuleResult]) -> Text:
     """Return how many of the rules that apply pass."""
-    applicable = [result for result in results if result.status != "not-applicable"]
-    passed = sum(result.status == "pass" for result in applicable)
-    if not applicable:
+    statuses = [r.status for r in results if r.status != "not-applicable"]
+    if not statuses:
         return Text("-", style="dim")
-    if held := sum(result.status == "held" for result in applicable):
-        return Text(f"{held} held so far of {len(applicable)}", style="magenta")
-    good = passed == len(applicable)
-    return Text(f"{passed}/{len(applicable)}", style="green" if good else "red")
+    if held := statuses.count("held"):
+        return Text(f"{held} held so far of {len(statuses)}", style="magenta")
+    return Text(passed_of(statuses), style="green" if {*statuses} == {"pass"} else "red")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline import MARK, ending_of, how_ended, show, values
+from asyncwait.conformance.timeline import MARK, ending_of, figures, how_ended, show, values
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -158,7 +158,7 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
         case SinkTook():
             return "", "", show(event.element)
         case FiguresRead():
-            return "", "", f"({_figures(event)})"
+            return "", "", f"({figures(event)})"
         case SnapshotAsked():
             return "", "", f"(snapshot {event.checkpoint_id} requested)"
         case SinkGaveUp():
@@ -169,11 +169,6 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
             return "", "", "(waits)"
         case Closed():
             return "", "", "(context left)"
-
-
-def _figures(event: FiguresRead) -> str:
-    told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
-    return ", ".join(f"{name} {figure:g}" for name, figure in told.items() if figure) or "all 0"
 
 
 def _last_wait(leg: Leg) -> Event | None:

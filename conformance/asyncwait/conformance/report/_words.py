@@ -10,12 +10,19 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.report._merge import Changed
-from asyncwait.conformance.report._model import Evidence, Played, Report, Result, Run
+from asyncwait.conformance.report._model import (
+    Changed,
+    Evidence,
+    Played,
+    Report,
+    Result,
+    RuleText,
+    Run,
+)
 from asyncwait.conformance.report._timeline import describe_scenario, draw
 from asyncwait.conformance.timeline import MARK
 from asyncwait.conformance.verdict import Case
-from asyncwait.spec.rules import Level
+from asyncwait.spec.rules import Rule
 from asyncwait.spec.scenario import Trace, scenarios_to_json
 from asyncwait.spec.texts import block, json_text, name_of, shortened
 
@@ -124,7 +131,7 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
     rule = report.by_rule[result.rule]
     where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
     yield f"{name_of(rule.id)} {rule.title}: {result.status}{where}"
-    for line in rule_text_lines(rule.level, rule.sentence, rule.why, rule.hint):
+    for line in rule_text_lines(rule):
         yield f"  {line}"
     if result.note:
         yield f"  note: {result.note}"
@@ -192,13 +199,13 @@ def change_lines(changed: Changed) -> Iterator[str]:
         yield f"{name_of(rule)}: {was} -> {now}"
     if before.footer and after.footer and before.footer.scenarios != after.footer.scenarios:
         yield f"scenarios: {before.footer.scenarios:,} -> {after.footer.scenarios:,}"
-    if changed.is_nothing:
+    if not changed.rules and before.claim == after.claim:
         yield "no rule and no verdict"
 
 
-def rule_text_lines(level: Level, sentence: str, why: str, hint: str) -> Iterator[str]:
+def rule_text_lines(rule: Rule | RuleText) -> Iterator[str]:
     """Yield what a rule says to somebody whose operator breaks it."""
-    yield f"{level}: {sentence}"
-    yield f"why it matters: {' '.join(why.split())}"
-    if hint:
-        yield f"if it fails: {hint}"
+    yield f"{rule.level}: {rule.sentence}"
+    yield f"why it matters: {' '.join(rule.why.split())}"
+    if rule.hint:
+        yield f"if it fails: {rule.hint}"

@@ -19,10 +19,6 @@ def _html(report: Report) -> bytes:
     return _encoded(html_of(report))
 
 
-def _row(report: Report) -> bytes:
-    return _encoded(to_row(report))
-
-
 def _summary(report: Report) -> bytes:
     return _encoded(to_summary(report))
 
@@ -32,7 +28,7 @@ FORMS: Mapping[str, Callable[[Report], bytes]] = {
     "report.jsonl": report_to_lines,
     "junit.xml": to_junit,
     "badge.json": to_badge,
-    "row.md": _row,
+    "row.md": lambda report: _encoded(to_row(report)),
     "summary.md": _summary,
 }
 """What each file of a report holds, by its name."""

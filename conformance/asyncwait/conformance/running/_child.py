@@ -172,23 +172,14 @@ def hello_of(name: str, backend: Backend) -> Hello:
     Raises:
         UnknownBackend: it says something else than a backend can.
     """
-    try:
-        capabilities = frozenset(map(Capability, backend.capabilities))
-    except (TypeError, ValueError):
-        wrong = InvalidConfig.of("capabilities", backend.capabilities, "a set of Capability")
-        raise UnknownBackend(f"backend {name!r}: {wrong}") from None
-    try:
-        said = expected_failures_of(backend.expected_failures)
-    except InvalidConfig as wrong:
-        raise UnknownBackend(f"backend {name!r}: {wrong}") from None
     # A backend need not be made by us, and say nothing of these.
     spec, lacking = getattr(backend, "spec", ""), getattr(backend, "lacking", {})
     if not isinstance(spec, str) or not _is_lacking(lacking):
         expected = "`spec` has to be a text, and `lacking` a mapping of Capability to Lacks"
         raise UnknownBackend(f"backend {name!r}: {expected}, got {spec!r} and {lacking!r}")
     return Hello(
-        capabilities,
-        said,
+        frozenset(map(Capability, backend.capabilities)),
+        expected_failures_of(backend.expected_failures),
         bool(backend.batch),
         isinstance(backend, PlaysFurther),
         spec=spec,

@@ -284,7 +284,7 @@ class Crew:
     """
 
     def __init__(self, speech: Speech, patience: float, size: int) -> None:
-        memory = _physical_memory() // (size + 1)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (size + 1)
         self._speech = speech
         self._slots = [WorkerSlot(speech, patience, memory) for _ in range(size)]
         self._hello: Hello | None = None
@@ -324,13 +324,14 @@ class Crew:
             AsyncWaitError: the backend needs what is not there, and says so only now.
         """
         slots = self._slots[:1] if self.hello.batch else self._slots
+        most = sys.maxsize if self.hello.batch else WINDOW * TURN * len(slots)
         source = iter(scenarios)
         ready: dict[int, Trace] = {}
         asked = given = 0
         is_complete = False
         try:
             while not is_complete or given < asked:
-                room = min(PULLED, self._room(len(slots)) - (asked - given))
+                room = min(PULLED, most - (asked - given))
                 if room > 0 and not is_complete:
                     pulled = self._order(slots, asked, islice(source, room))
                     asked += pulled
@@ -342,9 +343,6 @@ class Crew:
                     given += 1
         finally:
             self._forget()
-
-    def _room(self, size: int) -> int:
-        return sys.maxsize if self.hello.batch else WINDOW * TURN * size
 
     def _order(self, slots: list[WorkerSlot], first: int, scenarios: Iterable[Scenario]) -> int:
         """Spread `scenarios`, which are numbered from `first` on; return how many there are."""
@@ -403,10 +401,6 @@ class Crew:
         # The time that it takes to read what they print is theirs, too.
         passed = min(time.monotonic() - began, _MOST_AT_ONCE)
         return [said for slot in there for said in slot.hear(passed)]
-
-
-def _physical_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def cores() -> int:

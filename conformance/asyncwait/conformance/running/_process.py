@@ -195,12 +195,6 @@ class ChildProcess:
         pids = below(self._process.pid) if KNOWS_PROCESSES else ()
         return max(map(_starved, pids), default=0.0)
 
-    def let_end(self, seconds: float) -> None:
-        """Close its input and give it so long to end by itself, whatever it still says."""
-        self._requests.close()
-        self._unsent.clear()
-        self.wait_for_end(seconds)
-
     def wait_for_end(self, seconds: float) -> str:
         """Return how it ended, or that it did not in so many seconds; drop what it says."""
         give_up = time.monotonic() + seconds

@@ -10,7 +10,7 @@ thousands of elements that can't be made smaller would bury everything else.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,8 +42,13 @@ MarkKind: TypeAlias = Literal[
 
 VerticalKind: TypeAlias = Literal["watermark", "status", "marker", "snapshot", "end"]
 
+Way: TypeAlias = Literal["in", "out"]
 
-class Span(Struct, frozen=True):
+_Place = TypeVar("_Place")
+"""Where something is drawn: a point of a draft, then the number of a column."""
+
+
+class Span(Struct, Generic[_Place], frozen=True):
     """What lasts.
 
     Args:
@@ -55,16 +60,16 @@ class Span(Struct, frozen=True):
     """
 
     kind: SpanKind
-    since: int
-    until: int
+    since: _Place
+    until: _Place
     text: str = ""
 
 
-class Mark(Struct, frozen=True):
+class Mark(Struct, Generic[_Place], frozen=True):
     """What happens at once."""
 
     kind: MarkKind
-    column: int
+    column: _Place
     text: str
     sign: str
 
@@ -79,19 +84,19 @@ class Lane(Struct, frozen=True):
 
     kind: LaneKind | Literal["track"]
     label: str
-    spans: tuple[Span, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    spans: tuple[Span[int], ...] = ()
+    marks: tuple[Mark[int], ...] = ()
 
     @property
-    def seen(self) -> tuple[Mark, ...]:
+    def seen(self) -> tuple[Mark[int], ...]:
         """One mark for each column, the weightiest, with the words of all."""
-        by_column: dict[int, list[Mark]] = {}
+        by_column: dict[int, list[Mark[int]]] = {}
         for mark in self.marks:
             by_column.setdefault(mark.column, []).append(mark)
         return tuple(_together(there) for there in by_column.values())
 
 
-def _together(marks: Sequence[Mark]) -> Mark:
+def _together(marks: Sequence[Mark[int]]) -> Mark[int]:
     first = max(marks, key=lambda mark: _WEIGHTS.get(mark.kind, 1))
     texts = dict.fromkeys(mark.text for mark in marks)
     return Mark(first.kind, first.column, "; ".join(texts), first.sign)
@@ -106,7 +111,7 @@ _WEIGHTS: dict[MarkKind, int] = {
 }
 
 
-class Vertical(Struct, frozen=True):
+class Vertical(Struct, Generic[_Place], frozen=True):
     """What concerns all lanes at once.
 
     Args:
@@ -114,8 +119,8 @@ class Vertical(Struct, frozen=True):
     """
 
     kind: VerticalKind
-    column: int
-    way: Literal["in", "out"]
+    column: _Place
+    way: Way
     text: str
 
 
@@ -146,23 +151,17 @@ class Chart(Struct, frozen=True):
     room: int
     columns: tuple[Column, ...]
     lanes: tuple[Lane, ...]
-    verticals: tuple[Vertical, ...]
+    verticals: tuple[Vertical[int], ...]
     ending: str
     wrong: str = ""
     wrong_at: float = 0
     hidden: int = 0
 
 
-class Timeline(Struct, frozen=True):
-    """All legs of a run, one below another."""
-
-    charts: tuple[Chart, ...]
-
-
 FIRST, AFTER, LAST = 3, 4, 2
 """Columns that are shown: of the beginning, behind what is wrong, and of the end."""
 
-_At = TypeVar("_At", Mark, Vertical)
+_At = TypeVar("_At", Mark[int], Vertical[int])
 
 
 def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
@@ -209,7 +208,7 @@ def _kept(found: Sequence[_At], places: dict[int, int]) -> tuple[_At, ...]:
     )
 
 
-def _spans(lane: Lane, shown: Sequence[int]) -> tuple[Span, ...]:
+def _spans(lane: Lane, shown: Sequence[int]) -> tuple[Span[int], ...]:
     """Return the spans as far as they are seen."""
     found = (
         replace(

@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from asyncwait.conformance.timeline._chart import LaneKind, MarkKind, SpanKind, VerticalKind
+from asyncwait.conformance.timeline._chart import (
+    LaneKind,
+    Mark,
+    MarkKind,
+    Span,
+    SpanKind,
+    Vertical,
+    VerticalKind,
+    Way,
+)
+from asyncwait.conformance.timeline._words import MARKS
 
 
 class Point(NamedTuple):
@@ -27,33 +37,6 @@ class Point(NamedTuple):
     is_output: bool = False
 
 
-class DraftSpan(NamedTuple):
-    """A span from one point to another, or to the end of the leg."""
-
-    kind: SpanKind
-    since: Point
-    until: Point | None
-    text: str
-
-
-class DraftMark(NamedTuple):
-    """A mark at a point."""
-
-    kind: MarkKind
-    point: Point
-    text: str
-    sign: str
-
-
-class DraftVertical(NamedTuple):
-    """A vertical at a point."""
-
-    kind: VerticalKind
-    point: Point
-    way: Literal["in", "out"]
-    text: str
-
-
 @dataclass
 class DraftLane:
     """A lane that is being put together."""
@@ -61,52 +44,28 @@ class DraftLane:
     kind: LaneKind | Literal["track"]
     label: str
     row: int
-    spans: list[DraftSpan] = field(default_factory=list)
-    marks: list[DraftMark] = field(default_factory=list)
-    verticals: list[DraftVertical] = field(default_factory=list)
+    spans: list[Span[Point | None]] = field(default_factory=list)
+    marks: list[Mark[Point]] = field(default_factory=list)
+    verticals: list[Vertical[Point]] = field(default_factory=list)
 
     def span(self, kind: SpanKind, since: Point, until: Point | None, text: str = "") -> None:
-        """Add a span."""
-        self.spans.append(DraftSpan(kind, since, until, text))
+        """Add a span; one until None goes on to the end of the leg."""
+        self.spans.append(Span(kind, since, until, text))
 
     def mark(self, kind: MarkKind, point: Point, text: str, sign: str = "") -> None:
         """Add a mark, with the usual sign if none is given."""
-        self.marks.append(DraftMark(kind, point, text, sign or SIGNS[kind]))
+        self.marks.append(Mark(kind, point, text, sign or MARKS[kind][0]))
 
-    def vertical(
-        self, kind: VerticalKind, point: Point, way: Literal["in", "out"], text: str
-    ) -> None:
+    def vertical(self, kind: VerticalKind, point: Point, way: Way, text: str) -> None:
         """Add a vertical."""
-        self.verticals.append(DraftVertical(kind, point, way, text))
+        self.verticals.append(Vertical(kind, point, way, text))
 
     @property
     def points(self) -> list[Point]:
         """All points that need a column."""
-        ends = [span.until for span in self.spans if span.until is not None]
-        marks = [mark.point for mark in self.marks]
-        verticals = [vertical.point for vertical in self.verticals]
-        return [*(span.since for span in self.spans), *ends, *marks, *verticals]
-
-
-SIGNS: dict[MarkKind, str] = {
-    "taken": "t",
-    "restored": "r",
-    "called": "1",
-    "returned": "g",
-    "raised": "!",
-    "misreturned": "?",
-    "cancelled": "x",
-    "deadline": "T",
-    "handler": "h",
-    "nothing": "n",
-    "failed": "F",
-    "emitted": "*",
-    "ended": "E",
-    "closed": "c",
-    "left": "L",
-    "noted": "i",
-}
-"""What stands for a mark where there is room for one character."""
+        ends = [end for span in self.spans for end in (span.since, span.until) if end is not None]
+        marks = [mark.column for mark in self.marks]
+        return [*ends, *marks, *(vertical.column for vertical in self.verticals)]
 
 
 class Columns:
@@ -122,9 +81,9 @@ class Columns:
         for moment in moments:
             self._insert(moment)
 
-    def __getitem__(self, point: Point) -> int:
-        """Return the number of the column of a point."""
-        return self._of[point]
+    def __getitem__(self, point: Point | None) -> int:
+        """Return the number of the column of a point; None is the end of the leg."""
+        return len(self.ats) - 1 if point is None else self._of[point]
 
     def _place(self, point: Point) -> None:
         if not self._last or not self._fits(point):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
 from asyncwait.conformance.timeline._chart import MarkKind, VerticalKind
 from asyncwait.conformance.timeline._draft import DraftLane, Point
-from asyncwait.conformance.timeline._words import how_ended, show, values
+from asyncwait.conformance.timeline._words import figures, how_ended, show, values
 from asyncwait.spec import Barrier, Element, LatencyMarker, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     Blocked,
@@ -205,14 +205,9 @@ def signal_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     else:
         lane.mark("taken", began, f"{lane.label} taken from the source")
         lane.vertical(_KINDS[type(item.element)], began, "in", f"{lane.label} comes in")
-    outputs = leg.outputs.get(item.pos) or _answers(leg.history, item)
-    _pass(lane, began, outputs)
+    answers = [each.output for each in leg.history.snapshots if each.barrier is item]
+    _pass(lane, began, leg.outputs.get(item.pos) or answers)
     return lane
-
-
-def _answers(history: LegHistory, item: Item) -> list[Output]:
-    """Return the Snapshots that a barrier asked for."""
-    return [snapshot.output for snapshot in history.snapshots if snapshot.barrier is item]
 
 
 def request_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
@@ -260,10 +255,7 @@ def stray_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
         lane = DraftLane("stray", f"call of {call.value!r}", row)
         since = leg.event(call.seq, row)
         lane.mark("called", since, f"call #{call.number} of {call.value!r}, for no record")
-        until = None if call.ended is None else leg.event(call.ended_seq, row)
-        if call.ended is not None and until is not None:
-            lane.mark(call.ended.how, until, f"call #{call.number} {how_ended(call.ended)}")
-        lane.span("running", since, until, f"call #{call.number} runs")
+        lane.span("running", since, _ended(leg, lane, call), f"call #{call.number} runs")
         yield lane
         row += 1
 
@@ -361,9 +353,7 @@ def _said(event: Event) -> str:
         case HandlerAsked():
             return f"the timeout handler is asked for {event.value!r}, which is not due"
         case FiguresRead():
-            told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
-            figures = (f"{name} {figure:g}" for name, figure in told.items() if figure)
-            return f"statistics: {', '.join(figures) or 'all 0'}"
+            return f"statistics: {figures(event)}"
         case _:
             return ""
 

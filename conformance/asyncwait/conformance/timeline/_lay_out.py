@@ -10,10 +10,9 @@ from asyncwait.conformance.timeline._chart import (
     Lane,
     Mark,
     Span,
-    Timeline,
     Vertical,
 )
-from asyncwait.conformance.timeline._draft import Columns, DraftLane, DraftSpan
+from asyncwait.conformance.timeline._draft import Columns, DraftLane
 from asyncwait.conformance.timeline._lanes import (
     Leg,
     record_lane,
@@ -26,8 +25,10 @@ from asyncwait.conformance.timeline._words import ending_of
 from asyncwait.spec.scenario import Scenario, Trace
 
 
-def lay_out(scenario: Scenario, trace: Trace, violation: Violation | None = None) -> Timeline:
-    """Return the timeline of a run, under its likeliest explanation.
+def lay_out(
+    scenario: Scenario, trace: Trace, violation: Violation | None = None
+) -> tuple[Chart, ...]:
+    """Return the timeline of a run under its likeliest explanation: a chart for each leg.
 
     Args:
         scenario: what was planned.
@@ -43,7 +44,7 @@ def lay_out(scenario: Scenario, trace: Trace, violation: Violation | None = None
     for number, leg in enumerate(history.legs):
         here = violation if violation is not None and violation.leg == number else None
         charts.append(_chart(leg, f"leg {number + 1}: " if several else "", here))
-    return Timeline(tuple(charts))
+    return tuple(charts)
 
 
 def _chart(history: LegHistory, name: str, violation: Violation | None) -> Chart:
@@ -80,21 +81,15 @@ def _lanes(leg: Leg) -> list[DraftLane]:
 
 
 def _placed(lane: DraftLane, columns: Columns) -> Lane:
-    spans = tuple(_span(span, columns) for span in lane.spans)
-    marks = (Mark(m.kind, columns[m.point], m.text, m.sign) for m in lane.marks)
+    spans = tuple(Span(s.kind, columns[s.since], columns[s.until], s.text) for s in lane.spans)
+    marks = (Mark(m.kind, columns[m.column], m.text, m.sign) for m in lane.marks)
     in_order = sorted(marks, key=lambda mark: mark.column)
     return Lane(lane.kind, lane.label, spans, tuple(in_order))
 
 
-def _span(span: DraftSpan, columns: Columns) -> Span:
-    end = len(columns.ats) - 1
-    until = end if span.until is None else columns[span.until]
-    return Span(span.kind, columns[span.since], until, span.text)
-
-
-def _verticals(lanes: Sequence[DraftLane], columns: Columns) -> tuple[Vertical, ...]:
+def _verticals(lanes: Sequence[DraftLane], columns: Columns) -> tuple[Vertical[int], ...]:
     found = (
-        Vertical(each.kind, columns[each.point], each.way, each.text)
+        Vertical(each.kind, columns[each.column], each.way, each.text)
         for lane in lanes
         for each in lane.verticals
     )

@@ -1,11 +1,11 @@
 """Draws a timeline as SVG.
 
 Of a leg that is bands for its instants, lanes with bars, lines and signs, what is in flight, and
-words below.
+words below. The pictures are light or dark, and each kind has a pattern or a letter beside its
+colour.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from textwrap import wrap
 from xml.sax.saxutils import escape
 
@@ -14,19 +14,78 @@ from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import (
     Chart,
     Lane,
-    Mark,
     Span,
-    Timeline,
     Vertical,
     cropped,
     instants,
 )
-from asyncwait.conformance.timeline._draft import SIGNS
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._svg_style import PATTERNS, STYLE
 from asyncwait.conformance.timeline._words import LONGEST, Entry, legend
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import one_line, printable
+
+STYLE = """
+.aw{--bg:#ffffff;--ink:#1c2128;--soft:#57606a;--line:#d0d7de;--band:#f3f5f8;--wait:#57606a;\
+--run:#1f6feb;--hold:#7c5a00;--held:#f2cc60;--out:#116329;--bad:#b91c1c;--badband:#fde8e8;\
+--sig:#7d3cab;font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+@media (prefers-color-scheme:dark){.aw{--bg:#11151b;--ink:#e6edf3;--soft:#9aa5b1;--line:#30363d;\
+--band:#191f27;--wait:#9aa5b1;--run:#58a6ff;--hold:#e3b341;--held:#6b5215;--out:#56d364;\
+--bad:#ff8b82;--badband:#3a1a1d;--sig:#d2a8ff}}
+@media print{.aw{--bg:#fff;--ink:#000;--soft:#333;--line:#bbb;--band:#f3f5f8;--wait:#333;\
+--run:#1f6feb;--hold:#7c5a00;--held:#f2cc60;--out:#116329;--bad:#b91c1c;--badband:#fde8e8;\
+--sig:#7d3cab}}
+.aw text{fill:var(--ink)}
+.aw text.b{font-weight:bold}
+.aw .bg{fill:var(--bg)}
+.aw .ms{fill:var(--soft);font-size:11px}
+.aw .band{fill:var(--band)}
+.aw .bad{fill:var(--badband);stroke:var(--bad);stroke-width:1.5}
+.aw text.wrong{fill:var(--bad);font-weight:bold}
+.aw .grid{stroke:var(--line);fill:none}
+.aw .gap{stroke:var(--soft);stroke-dasharray:1 3;fill:none}
+.aw .waiting{stroke:var(--wait);stroke-dasharray:2 3;stroke-width:1.5;fill:none}
+.aw .running{fill:var(--run)}
+.aw .back-off{stroke:var(--run);stroke-dasharray:1 4;stroke-width:4;stroke-linecap:round;fill:none}
+.aw .held{fill:url(#aw-held);stroke:var(--hold)}
+.aw .late{fill:url(#aw-late);stroke:var(--run);stroke-dasharray:3 2}
+.aw .passing{stroke:var(--sig);stroke-width:1.5;fill:none}
+.aw .unread,.aw .away,.aw .blocked{fill:url(#aw-stop);stroke:var(--soft)}
+.aw .sig{stroke:var(--sig);fill:none;stroke-width:1.5}
+.aw .sig.in{stroke-dasharray:5 3}
+.aw .end{stroke:var(--soft);fill:none;stroke-width:1.5}
+.aw .end.in{stroke-dasharray:5 3}
+.aw .dot{fill:var(--bg);stroke:var(--soft)}
+.aw .out{fill:var(--out)}
+.aw .no{fill:var(--bg);stroke:var(--bad);stroke-width:1.5}
+.aw text.m{text-anchor:middle;font-size:10px;font-weight:bold}
+.aw text.on{fill:var(--bg)}
+.aw text.no{fill:var(--bad);stroke:none}
+.aw .room{fill:var(--run);opacity:.35}
+.aw .full{fill:url(#aw-full);stroke:var(--soft)}
+.aw .over{fill:var(--badband);stroke:var(--bad);stroke-width:1.5}
+.aw .ph{fill:var(--held)}
+.aw .pk{stroke:var(--hold);fill:none}
+.aw .pr{stroke:var(--run);fill:none}
+.aw .ps{stroke:var(--soft);stroke-width:.7;fill:none}
+.aw .pf{stroke:var(--run);opacity:.5;fill:none}
+.aw text.n{text-anchor:middle;font-size:10px}
+""".strip()
+"""Of all pictures of a page."""
+
+PATTERNS = """
+<defs>
+<pattern id="aw-held" width="6" height="6" patternUnits="userSpaceOnUse">\
+<path class="ph" d="M0 0h6v6h-6z"/><path class="pk" d="M0 6 6 0M-1 1 1-1M5 7 7 5"/></pattern>
+<pattern id="aw-late" width="4" height="4" patternUnits="userSpaceOnUse">\
+<path class="pr" d="M0 0 4 4"/></pattern>
+<pattern id="aw-stop" width="5" height="5" patternUnits="userSpaceOnUse">\
+<path class="ps" d="M0 0 5 5M5 0 0 5"/></pattern>
+<pattern id="aw-full" width="4" height="4" patternUnits="userSpaceOnUse">\
+<path class="pf" d="M0 2h4"/></pattern>
+</defs>
+""".strip()
+"""What the style refers to; stands once in a page, within an element of the class `aw`."""
+
 
 EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14
 """Pixels: of the margin, of the labels, of a column, of a lane, and of a bar in it."""
@@ -45,7 +104,7 @@ def lane_lines(lane: Lane, top: int) -> Iterator[str]:
     for span in lane.spans:
         yield _span(span, y)
     for mark in lane.seen:
-        yield _mark(mark, middle(mark.column), y)
+        yield _mark(mark.kind, mark.sign, mark.text, middle(mark.column), y)
 
 
 def labelled(label: str, top: int) -> Iterator[str]:
@@ -59,7 +118,7 @@ LINES = {"waiting", "back-off", "passing"}
 """Kinds of spans that are drawn as a line; the others are bars."""
 
 
-def _span(span: Span, y: int) -> str:
+def _span(span: Span[int], y: int) -> str:
     since = middle(span.since)
     width = max(middle(span.until) - since, 4)
     said = f"<title>{quoted(span.text)}</title>" if span.text else ""
@@ -72,8 +131,7 @@ def sample(entry: Entry, x: int, y: int) -> str:
         case "span":
             return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
         case "mark":
-            sign = SIGNS[entry.kind]
-            return _mark(Mark(entry.kind, 0, entry.words, sign), x + 11, y)
+            return _mark(entry.kind, entry.sign, entry.words, x + 11, y)
         case "vertical":
             return f'<path class="sig {entry.kind}" d="M{x + 11} {y - 9}v18"/>'
 
@@ -86,22 +144,20 @@ def _shape(kind: str, x: int, width: int, y: int) -> str:
 
 
 _BAD = {"raised", "misreturned", "failed", "deadline", "cancelled"}
+_DOTS = {"taken": 4, "returned": 3}  # pixels
 
 
-def _mark(mark: Mark, x: int, y: int) -> str:
+def _mark(kind: str, sign: str, text: str, x: int, y: int) -> str:
     """Draw a mark: a disc for what comes out, a dot for what comes in, a letter for the rest."""
-    title = f"<title>{quoted(mark.text)}</title>"
-    if mark.kind == "taken":
-        return f'<circle class="dot" cx="{x}" cy="{y}" r="4">{title}</circle>'
-    if mark.kind == "returned":
-        return f'<circle class="dot" cx="{x}" cy="{y}" r="3">{title}</circle>'
-    if mark.kind == "emitted":
+    title = f"<title>{quoted(text)}</title>"
+    if kind in _DOTS:
+        return f'<circle class="dot" cx="{x}" cy="{y}" r="{_DOTS[kind]}">{title}</circle>'
+    if kind == "emitted":
         return f'<path class="out" d="M{x} {y - 8}l8 8-8 8-8-8z">{title}</path>'
-    kind = "no" if mark.kind in _BAD else "dot"
-    letter = "no" if mark.kind in _BAD else ""
+    ring, letter = ("no", "no") if kind in _BAD else ("dot", "")
     return (
-        f'<g>{title}<circle class="{kind}" cx="{x}" cy="{y}" r="7.5"/>'
-        f'<text class="m {letter}" x="{x}" y="{y + 3.5:g}">{quoted(mark.sign)}</text></g>'
+        f'<g>{title}<circle class="{ring}" cx="{x}" cy="{y}" r="7.5"/>'
+        f'<text class="m {letter}" x="{x}" y="{y + 3.5:g}">{quoted(sign)}</text></g>'
     )
 
 
@@ -181,7 +237,7 @@ def _bands(chart: Chart, first: int, foot: int) -> Iterator[str]:
         yield f'<text class="ms" x="{x + 3}" y="{y}">{said}</text>'
 
 
-def _vertical(vertical: Vertical, first: int, foot: int) -> str:
+def _vertical(vertical: Vertical[int], first: int, foot: int) -> str:
     kind = "end" if vertical.kind == "end" else "sig"
     return (
         f'<path class="{kind} {vertical.way}" d="M{middle(vertical.column)} {first}V{foot}">'
@@ -242,22 +298,9 @@ def draw_svg(
     return svg_of(timeline, title=title or scenario.name or "timeline")
 
 
-def write_svg(
-    file: Path,
-    scenario: Scenario,
-    trace: Trace,
-    violation: Violation | None = None,
-    *,
-    title: str = "",
-) -> None:
-    """Write the timeline of a run into a file, as `draw_svg` draws it."""
-    drawn = draw_svg(scenario, trace, violation, title=title)
-    file.write_text(f"{drawn}\n", encoding="utf-8", newline="\n")
-
-
-def svg_of(timeline: Timeline, *, title: str, alone: bool = True) -> str:
-    """Return a timeline as SVG."""
-    charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline.charts]
+def svg_of(timeline: Sequence[Chart], *, title: str, alone: bool = True) -> str:
+    """Return a timeline, its legs one below another, as SVG."""
+    charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline]
     width = max([LEFT + CELL * (len(chart.columns) + 1) for chart in charts] + [LEAST_WIDTH])
     lines, y = list[str](), 0
     for chart in charts:

@@ -14,10 +14,9 @@ from textwrap import wrap
 
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline._chart import Chart, Lane, SpanKind, Timeline, cropped, instants
-from asyncwait.conformance.timeline._draft import SIGNS
+from asyncwait.conformance.timeline._chart import Chart, Lane, cropped, instants
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._words import LONGEST, MARK, Entry, legend
+from asyncwait.conformance.timeline._words import LONGEST, MARK, SPANS, WAYS, legend
 from asyncwait.spec import texts
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import one_line, printable, shortened
@@ -34,22 +33,6 @@ LEAST = 12
 GAP = "// "
 """Stands where columns are left out."""
 
-FILL: dict[SpanKind, str] = {
-    "waiting": ".",
-    "running": "=",
-    "back-off": "~",
-    "held": "#",
-    "late": "_",
-    "passing": "-",
-    "unread": "%",
-    "away": "%",
-    "blocked": "%",
-}
-"""What a span is drawn with."""
-
-STROKES = {"in": ":", "out": "|"}
-"""What a vertical is drawn with."""
-
 
 def draw_lanes(
     scenario: Scenario, trace: Trace, violation: Violation | None = None, *, width: int = WIDTH
@@ -65,27 +48,10 @@ def draw_lanes(
     Raises:
         ValueError: no operator can have written the trace: a call ends that has never started.
     """
-    return text_of(lay_out(scenario, trace, violation), width=width)
-
-
-def text_of(timeline: Timeline, *, width: int = WIDTH) -> list[str]:
-    """Return a timeline as lines of text; see `draw_lanes`."""
-    sheets = [_fitting(chart, width) for chart in timeline.charts]
+    sheets = [_fitting(chart, width) for chart in lay_out(scenario, trace, violation)]
     lines = [line for sheet in sheets for line in sheet.lines()]
-    words = "; ".join(
-        f"{_sign(entry)} {entry.words}" for entry in legend([s.chart for s in sheets])
-    )
+    words = "; ".join(f"{each.sign} {each.words}" for each in legend([s.chart for s in sheets]))
     return [*lines, *wrap(words, width, subsequent_indent="  ")]
-
-
-def _sign(entry: Entry) -> str:
-    match entry.what:
-        case "span":
-            return FILL[entry.kind]
-        case "mark":
-            return SIGNS[entry.kind]
-        case "vertical":
-            return STROKES[entry.kind]
 
 
 def _fitting(chart: Chart, width: int) -> "_Sheet":
@@ -151,9 +117,9 @@ class _Sheet:
         cells = self._blank(lane.label)
         for span in lane.spans:
             since, until = self._places[span.since], self._places[span.until]
-            cells[since:until] = FILL[span.kind] * (until - since)
+            cells[since:until] = SPANS[span.kind][0] * (until - since)
         for vertical in self.chart.verticals:
-            cells[self._places[vertical.column]] = STROKES[vertical.way]
+            cells[self._places[vertical.column]] = WAYS[vertical.way][0]
         for mark in lane.seen:
             cells[self._places[mark.column]] = mark.sign[0]
         return "".join(cells).rstrip()

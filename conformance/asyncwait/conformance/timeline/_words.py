@@ -1,9 +1,9 @@
 """What stands in a timeline, in words, and what its signs mean."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from asyncwait.conformance.timeline._chart import Chart, MarkKind, SpanKind
+from asyncwait.conformance.timeline._chart import Chart, MarkKind, SpanKind, Way
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -13,7 +13,7 @@ from asyncwait.spec import (
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.spec.scenario import CallEnded, Ending
+from asyncwait.spec.scenario import CallEnded, Ending, FiguresRead
 from asyncwait.spec.texts import one_line, shown
 
 MARK = ">>>"
@@ -59,63 +59,59 @@ def ending_of(ending: Ending) -> str:
     return f"{ending.how}: {error}" if error else ending.how
 
 
-_SPANS: dict[SpanKind, str] = {
-    "waiting": "waits for its call",
-    "running": "its call runs",
-    "back-off": "back-off",
-    "held": "decided and held",
-    "late": "runs on though decided",
-    "passing": "on its way",
-    "unread": "source not read",
-    "away": "consumer does not read",
-    "blocked": "the loop is blocked",
+def figures(event: FiguresRead) -> str:
+    """Return the figures that were read, but for those that are 0."""
+    told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
+    return ", ".join(f"{name} {figure:g}" for name, figure in told.items() if figure) or "all 0"
+
+
+SPANS: Mapping[SpanKind, tuple[str, str]] = {
+    "waiting": (".", "waits for its call"),
+    "running": ("=", "its call runs"),
+    "back-off": ("~", "back-off"),
+    "held": ("#", "decided and held"),
+    "late": ("_", "runs on though decided"),
+    "passing": ("-", "on its way"),
+    "unread": ("%", "source not read"),
+    "away": ("%", "consumer does not read"),
+    "blocked": ("%", "the loop is blocked"),
 }
+"""The character that each kind of span is drawn with as text, and what it means."""
 
-_MARKS: dict[MarkKind, str] = {
-    "taken": "comes in",
-    "restored": "restored",
-    "called": "its call begins, 2: the next attempt",
-    "returned": "gives results",
-    "emitted": "comes out",
-    "raised": "raised",
-    "misreturned": "gave no collection",
-    "cancelled": "cancelled",
-    "deadline": "deadline",
-    "handler": "handler asked",
-    "nothing": "no results",
-    "failed": "fails the stream",
-    "ended": "end of input",
-    "closed": "source closed",
-    "left": "consumer leaves",
-    "noted": "hooks, figures, misuse",
+MARKS: Mapping[MarkKind, tuple[str, str]] = {
+    "taken": ("t", "comes in"),
+    "restored": ("r", "restored"),
+    "called": ("1", "its call begins, 2: the next attempt"),
+    "returned": ("g", "gives results"),
+    "emitted": ("*", "comes out"),
+    "raised": ("!", "raised"),
+    "misreturned": ("?", "gave no collection"),
+    "cancelled": ("x", "cancelled"),
+    "deadline": ("T", "deadline"),
+    "handler": ("h", "handler asked"),
+    "nothing": ("n", "no results"),
+    "failed": ("F", "fails the stream"),
+    "ended": ("E", "end of input"),
+    "closed": ("c", "source closed"),
+    "left": ("L", "consumer leaves"),
+    "noted": ("i", "hooks, figures, misuse"),
 }
+"""The character that stands for each kind of mark where there is room for one, and its meaning."""
+
+WAYS: Mapping[Way, tuple[str, str]] = {
+    "in": (":", "a signal comes in"),
+    "out": ("|", "it goes out"),
+}
+"""The same for verticals."""
 
 
-class SpanEntry(NamedTuple):
-    """What a kind of span means."""
+class Entry(NamedTuple):
+    """What a kind of span, mark or vertical means."""
 
-    kind: SpanKind
+    what: Literal["span", "mark", "vertical"]
+    kind: str
+    sign: str
     words: str
-    what: Literal["span"] = "span"
-
-
-class MarkEntry(NamedTuple):
-    """What a kind of mark means."""
-
-    kind: MarkKind
-    words: str
-    what: Literal["mark"] = "mark"
-
-
-class VerticalEntry(NamedTuple):
-    """What a kind of vertical means."""
-
-    kind: Literal["in", "out"]
-    words: str
-    what: Literal["vertical"] = "vertical"
-
-
-Entry: TypeAlias = SpanEntry | MarkEntry | VerticalEntry
 
 
 def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
@@ -123,10 +119,7 @@ def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
     lanes = [lane for chart in charts for lane in chart.lanes]
     spans = {span.kind for lane in lanes for span in lane.spans}
     marks = {mark.kind for lane in lanes for mark in lane.seen}
-    signals = {v.way for chart in charts for v in chart.verticals if v.kind != "end"}
-    yield from (SpanEntry(kind, words) for kind, words in _SPANS.items() if kind in spans)
-    yield from (MarkEntry(kind, words) for kind, words in _MARKS.items() if kind in marks)
-    if "in" in signals:
-        yield VerticalEntry("in", "a signal comes in")
-    if "out" in signals:
-        yield VerticalEntry("out", "it goes out")
+    ways = {v.way for chart in charts for v in chart.verticals if v.kind != "end"}
+    yield from (Entry("span", kind, *said) for kind, said in SPANS.items() if kind in spans)
+    yield from (Entry("mark", kind, *said) for kind, said in MARKS.items() if kind in marks)
+    yield from (Entry("vertical", way, *said) for way, said in WAYS.items() if way in ways)

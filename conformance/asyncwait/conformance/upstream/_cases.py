@@ -2,7 +2,7 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from itertools import groupby
 from typing import Any, Literal, TypeAlias
@@ -101,15 +101,11 @@ def upstream_page() -> str:
 def _row(test: UpstreamTest) -> str:
     since = f" ({test.since})" if test.since != "2.3" else ""
     times = f", {test.runs} times" if test.runs > 1 else ""
-    rules = f"to come: {test.to_come}" if test.to_come else _listed(test.rules.split())
-    examples = _listed(f"`{example}`" for example in test.examples.split())
-    departs = f"departed from: {_listed(test.departs.split())}" if test.departs else ""
+    rules = f"to come: {test.to_come}" if test.to_come else ", ".join(test.rules.split())
+    examples = ", ".join(f"`{example}`" for example in test.examples.split())
+    departs = f"departed from: {', '.join(test.departs.split())}" if test.departs else ""
     told = "; ".join(filter(None, (departs, test.note)))
     return f"| {test.name}{since}{times} | {test.asks} | {rules} | {examples} | {told} |\n"
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)
 
 
 def _sum(owner: str, tests: tuple[UpstreamTest, ...]) -> str:
@@ -121,7 +117,7 @@ def _sum(owner: str, tests: tuple[UpstreamTest, ...]) -> str:
 
 def _summary(tests: tuple[UpstreamTest, ...]) -> str:
     asked = Counter(test.asks for test in tests if test.kind == "capability")
-    capabilities = _listed(f"{capability} {number}" for capability, number in asked.most_common())
+    capabilities = ", ".join(f"{capability} {number}" for capability, number in asked.most_common())
     runs = sum(test.runs for test in tests)
     return (
         f"\nWith their parameters they are run {runs} times. Capabilities, and how many tests need "

@@ -21,6 +21,7 @@ from asyncwait.conformance.verdict._verdict import (
     Word,
     causes_of,
     conclude,
+    passed_of,
     worst,
 )
 from asyncwait.spec.exports import claim_exports
@@ -44,6 +45,7 @@ __all__ = [
     "conclude",
     "failures_of",
     "find_causes",
+    "passed_of",
     "worst",
 ]
 

@@ -92,6 +92,12 @@ WORST_FIRST: tuple[Word, ...] = (
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
 
 
+def passed_of(statuses: Iterable[str]) -> str:
+    """Return how many rules pass, of those that apply; "-" if none does."""
+    applicable = [status for status in statuses if status != "not-applicable"]
+    return f"{applicable.count('pass')}/{len(applicable)}" if applicable else "-"
+
+
 def worst(words: Iterable[Word]) -> Word:
     """Return the worst of `words`; where there is none, nothing speaks against anybody."""
     found = set(words)

@@ -16,8 +16,10 @@ from asyncwait.spec.rules._registry import (
     departures,
     mailbox_rules,
     rules,
+    rules_for,
+    spec_version,
+    version_key,
 )
-from asyncwait.spec.rules._versions import spec_version, version_key
 
 __all__ = [
     "Area",
@@ -29,6 +31,7 @@ __all__ = [
     "departures",
     "mailbox_rules",
     "rules",
+    "rules_for",
     "spec_version",
     "version_key",
 ]

@@ -123,15 +123,13 @@ def _of_body(owner: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
             ):
                 name = f"{owner}.{target}" if owner else target
                 continue
-            case ast.Expr(value=ast.Constant(value=str(text))) if name and not _is_apart(name):
+            case ast.Expr(value=ast.Constant(value=str(text))) if name and not (
+                name.startswith("_") or name.isupper()
+            ):
                 yield from _of_text(name, text)
             case _:
                 pass
         name = ""
-
-
-def _is_apart(name: str) -> bool:
-    return name.startswith("_") or name.isupper()
 
 
 def _of_text(owner: str, text: str) -> Iterator[tuple[str, str]]:

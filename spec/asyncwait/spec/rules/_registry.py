@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from msgspec import Struct
 
-from asyncwait.spec._errors import AsyncWaitError
+from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 from asyncwait.spec.scenario import Capability
 
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
@@ -28,6 +28,7 @@ _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 _SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
 _HINT = "If it fails: "
 _COLUMNS = ("Flink", "Flink 2.3.0", "ours", "why")
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
 class MalformedRules(AsyncWaitError, ValueError):
@@ -143,6 +144,15 @@ def rules() -> Mapping[str, Rule]:
     return {rule.id: rule for chapter in _chapters() for rule in chapter.rules}
 
 
+def rules_for(capabilities: frozenset[Capability]) -> dict[str, Rule]:
+    """Return the rules that a backend with `capabilities` is held to, by id.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return {name: rule for name, rule in rules().items() if rule.applies_to(capabilities)}
+
+
 @cache
 def mailbox_rules() -> Mapping[str, Rule]:
     """Return the rules of the task mailbox by id: a book of their own, no operator is held to them.
@@ -172,6 +182,31 @@ def departures() -> tuple[Departure, ...]:
         MalformedRules: the table breaks its form.
     """
     return parse_departures("departures.md", _texts()["departures.md"])
+
+
+def version_key(version: object) -> tuple[int, int]:
+    """Return what versions are ordered by.
+
+    Args:
+        version: two numbers, like "0.1".
+
+    Raises:
+        InvalidConfig: it is none.
+    """
+    numbers = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    if numbers is None:
+        raise InvalidConfig.of("version", version, "two numbers, like '0.1'")
+    return int(numbers[1]), int(numbers[2])
+
+
+@cache
+def spec_version() -> str:
+    """Return the version of the specification: that of its newest rule.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return max((rule.since for rule in rules().values()), key=version_key)
 
 
 @cache

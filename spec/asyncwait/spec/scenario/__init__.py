@@ -3,7 +3,6 @@
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.scenario._capability import (
     ALL_CAPABILITIES,
-    CORE,
     PROFILES,
     Capability,
     declared,
@@ -13,12 +12,12 @@ from asyncwait.spec.scenario._capability import (
 from asyncwait.spec.scenario._legs import GRID, LegStart, last_snapshot, next_leg
 from asyncwait.spec.scenario._limits import LIMITS, Limits
 from asyncwait.spec.scenario._plan import (
+    FOR_THE_PROGRAM,
     PLANNED_ERRORS,
     Handler,
     Plan,
     PlannedRetry,
     Step,
-    StepKind,
 )
 from asyncwait.spec.scenario._scenario import (
     ID_DIGITS,
@@ -66,9 +65,7 @@ from asyncwait.spec.scenario._trace import (
 )
 from asyncwait.spec.scenario._wire import (
     NUMBERED,
-    OLDEST_PROTOCOL,
     PROTOCOL,
-    READY,
     Declaration,
     Reply,
     Request,
@@ -80,16 +77,14 @@ from asyncwait.spec.scenario._wire import (
 
 __all__ = [
     "ALL_CAPABILITIES",
-    "CORE",
+    "FOR_THE_PROGRAM",
     "GRID",
     "ID_DIGITS",
     "LIMITS",
     "NUMBERED",
-    "OLDEST_PROTOCOL",
     "PLANNED_ERRORS",
     "PROFILES",
     "PROTOCOL",
-    "READY",
     "Blocked",
     "CallCancelled",
     "CallEnded",
@@ -128,7 +123,6 @@ __all__ = [
     "SourceClosed",
     "SourceEnded",
     "Step",
-    "StepKind",
     "Taken",
     "Timed",
     "Trace",

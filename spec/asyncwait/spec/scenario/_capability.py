@@ -21,12 +21,11 @@ from asyncwait.spec.scenario._without import (
     without_attempt_timeout,
     without_callbacks,
     without_cancelled_calls,
-    without_contexts,
     without_copies,
     without_event_time,
     without_failure_handler,
+    without_field,
     without_jitter,
-    without_max_held,
     without_mode,
     without_one_loop,
     without_requests,
@@ -34,7 +33,6 @@ from asyncwait.spec.scenario._without import (
     without_retry,
     without_retry_after,
     without_snapshots,
-    without_statistics,
     without_timed_input,
     without_timeouts,
     without_virtual_time,
@@ -94,10 +92,14 @@ class Capability(StrEnum):
     FAILURE_HANDLER = _profile(
         "failure-handler", "results in place of a failure", without_failure_handler
     )
-    MAX_HELD = _profile("max-held", "room for finished results", without_max_held)
+    MAX_HELD = _profile("max-held", "room for finished results", without_field("max_held", None))
     COPIES = _profile("copies", "a copy of its value for each call", without_copies)
-    STATISTICS = _profile("statistics", "figures that are right at any moment", without_statistics)
-    CONTEXTS = _profile("contexts", "a context of its own for each call", without_contexts)
+    STATISTICS = _profile(
+        "statistics", "figures that are right at any moment", without_field("figures_at", ())
+    )
+    CONTEXTS = _profile(
+        "contexts", "a context of its own for each call", without_field("contexts", False)
+    )
     CALLBACKS = _profile("callbacks", "functions in callback form", without_callbacks)
     EVENT_TIME = _profile(
         "event-time", "watermarks, statuses and latency markers", without_event_time

@@ -41,6 +41,9 @@ PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
 }
 """What `error` can be where something is raised or misreturned; elsewhere it is empty."""
 
+FOR_THE_PROGRAM = frozenset({"KeyboardInterrupt", "SystemExit"})
+"""Errors among them that no operator keeps for itself."""
+
 
 def _require_error(does: str, error: str) -> None:
     known = PLANNED_ERRORS.get(does, ("",))
@@ -241,7 +244,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     def repeats_after(self, error: str) -> bool:
         """Say whether an error is followed by another call: a step's, or a TimeoutError."""
         if self.on_error == "any":
-            return error not in _NO_EXCEPTIONS
+            return error not in {"CancelledError", *FOR_THE_PROGRAM}  # which are no `Exception`
         return self.on_error != "breaks" and error in {"ValueError", "InvalidConfig"}
 
     def back_off(self, attempts: int) -> int:
@@ -251,9 +254,6 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 _PAIR = 2
-
-_NO_EXCEPTIONS = {"CancelledError", "KeyboardInterrupt", "SystemExit"}
-"""Errors that a call may raise and that are no `Exception`."""
 
 
 def _is_value_error(error: BaseException) -> bool:

@@ -307,6 +307,23 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return Handler("none") if plan is None else plan.failure
 
     @property
+    def elements(self) -> tuple[Element, ...]:
+        """All that comes in: what the first leg starts from, and the inputs."""
+        stored = () if self.restore is None else self.restore.in_flight
+        return (*stored, *(timed.element for timed in self.inputs))
+
+    @property
+    def blocks(self) -> bool:
+        """Whether anything blocks the loop, be it a step, a handler, the source or the consumer."""
+        plans = self.plans
+        return (
+            any(timed.blocks for timed in self.inputs)
+            or any(step.blocks for plan in plans for step in plan.steps)
+            or any(handler.blocks for plan in plans for handler in (plan.handler, plan.failure))
+            or any(step.does == "block" for step in self.sink)
+        )
+
+    @property
     def is_timed(self) -> bool:
         """Whether the source has to wait for the time of an element, or of its end."""
         return bool(self.source_ends_at) or any(timed.at for timed in self.inputs)
@@ -326,12 +343,12 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             is_ended = lasts > LIMITS.duration and self.timeout is not None
             longest = self.timeout + longest if is_ended and self.timeout else lasts
         longest += sum(plan.handler.blocks + plan.failure.blocks for plan in self.plans)
-        stored = len(self.restore.in_flight) if self.restore else 0
         last = self.inputs[-1].at if self.inputs else 0
         pauses = sum(step.n for step in self.sink if step.does in {"pause", "block", "give_up"})
         pauses += sum(timed.blocks for timed in self.inputs)
         pauses += 2 * self.hook_takes + self.close_takes
         stops = [crash.at for crash in self.crashes] + [self.cancel_at or 0]
+        stored = len(self.restore.in_flight) if self.restore else 0
         records = stored + sum(isinstance(t.element, Record) for t in self.inputs)
         return max(last, self.source_ends_at) + pauses + max(stops) + (records + 1) * longest
 

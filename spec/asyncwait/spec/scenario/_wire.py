@@ -26,9 +26,6 @@ from asyncwait.spec.scenario._limits import decoded
 from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._trace import Trace, require_flat_trace
 
-READY = b"\n"
-"""What a program writes when it can play."""
-
 OLDEST_PROTOCOL, PROTOCOL = 1, 2
 """The versions of these lines that are spoken here."""
 

@@ -21,7 +21,7 @@ from asyncwait.spec._elements import (
 )
 from asyncwait.spec.scenario._legs import GRID
 from asyncwait.spec.scenario._limits import LIMITS
-from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
+from asyncwait.spec.scenario._plan import FOR_THE_PROGRAM, Handler, Plan, PlannedRetry, Step
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
@@ -63,6 +63,15 @@ def without_mode(mode: Mode) -> Without:
     return without
 
 
+def _with_steps(scenario: Scenario, change: Callable[[Plan, Step], Step]) -> Scenario:
+    """Return a scenario with some of its steps changed; that very one if none is."""
+    plans = tuple(
+        replace(plan, steps=tuple(change(plan, step) for step in plan.steps))
+        for plan in scenario.plans
+    )
+    return scenario if plans == scenario.plans else replace(scenario, plans=plans)
+
+
 def without_cancelled_calls(scenario: Scenario) -> Scenario:
     """Have calls run elsewhere than on the loop: they block nothing there, and have no task.
 
@@ -71,19 +80,17 @@ def without_cancelled_calls(scenario: Scenario) -> Scenario:
     """
     limits = scenario.timeout, None if scenario.retry is None else scenario.retry.attempt_timeout
     has_limit = any(limit is not None for limit in limits)
-    plans = tuple(
-        replace(plan, steps=tuple(_elsewhere(step, has_limit=has_limit) for step in plan.steps))
-        for plan in scenario.plans
-    )
+    adapted = _with_steps(scenario, lambda _, step: _elsewhere(step, has_limit=has_limit))
     company = "none" if scenario.company == "inside" else scenario.company
-    adapted = replace(scenario, plans=plans, company=company, unshielded=False)
-    return scenario if adapted == scenario else adapted
+    if (company, False) == (scenario.company, scenario.unshielded):
+        return adapted
+    return replace(adapted, company=company, unshielded=False)
 
 
 def _elsewhere(step: Step, *, has_limit: bool) -> Step:
     if step.does == "never" and not has_limit:
         return replace(step, does="reply", after=_LONG, blocks=0)
-    if step.error in _FOR_THE_PROGRAM and step.after and has_limit:
+    if step.error in FOR_THE_PROGRAM and step.after and has_limit:
         return replace(step, error="ValueError", blocks=0)
     return replace(step, blocks=0) if step.blocks else step
 
@@ -92,14 +99,8 @@ def without_timeouts(scenario: Scenario) -> Scenario:
     """Have each call that only a deadline would end give then what its handler would."""
     if scenario.timeout is None and not scenario.handled:
         return scenario
-    plans = tuple(
-        replace(
-            plan,
-            steps=tuple(_answering(scenario, plan, step) for step in plan.steps),
-            handler=Handler("none"),
-        )
-        for plan in scenario.plans
-    )
+    answered = _with_steps(scenario, lambda plan, step: _answering(scenario, plan, step))
+    plans = tuple(replace(plan, handler=Handler("none")) for plan in answered.plans)
     retry = scenario.retry
     if retry is not None and retry.initial > LIMITS.duration:  # Nothing ends that back-off then.
         retry = replace(retry, initial=GRID)
@@ -142,11 +143,9 @@ def without_attempt_timeout(scenario: Scenario) -> Scenario:
     retry = scenario.retry
     if retry is None or retry.attempt_timeout is None:
         return scenario
-    plans = tuple(
-        replace(plan, steps=tuple(_within(step, retry.attempt_timeout) for step in plan.steps))
-        for plan in scenario.plans
-    )
-    return replace(scenario, retry=replace(retry, attempt_timeout=None), plans=plans)
+    limit = retry.attempt_timeout
+    limited = _with_steps(scenario, lambda _, step: _within(step, limit))
+    return replace(limited, retry=replace(retry, attempt_timeout=None))
 
 
 def _within(step: Step, limit: int) -> Step:
@@ -157,11 +156,7 @@ def _within(step: Step, limit: int) -> Step:
 
 def without_retry_after(scenario: Scenario) -> Scenario:
     """Have calls that would say when to come again raise an error that says nothing."""
-    plans = tuple(
-        replace(plan, steps=tuple(_saying_nothing(step) for step in plan.steps))
-        for plan in scenario.plans
-    )
-    return scenario if plans == scenario.plans else replace(scenario, plans=plans)
+    return _with_steps(scenario, lambda _, step: _saying_nothing(step))
 
 
 def _saying_nothing(step: Step) -> Step:
@@ -189,12 +184,12 @@ def without_failure_handler(scenario: Scenario) -> Scenario:
 
 def _spared(scenario: Scenario, plan: Plan) -> Plan:
     """Leave out what would be handled; what is repeated is not, and fails or not as before."""
-    results = plan.failure.results
+    results, retry = plan.failure.results, scenario.retry
     if plan.failure.does != "reply":
         return replace(plan, failure=Handler("none"))
     steps = tuple(
         _replying(step, results)
-        if step.does in {"raise", "misreturn"} and not _is_repeated(scenario, step)
+        if step.does in {"raise", "misreturn"} and not (retry and retry.repeats(step))
         else step
         for step in plan.steps
     )
@@ -208,13 +203,17 @@ def _replying(step: Step, results: tuple[Any, ...]) -> Step:
     return replace(step, does="reply", error="", results=results)
 
 
-def _is_repeated(scenario: Scenario, step: Step) -> bool:
-    return scenario.retry is not None and scenario.retry.repeats(step)
+def without_field(name: str, without: Any) -> Without:
+    """Have a field be as it is where nobody asks for what it brings."""
+
+    def cleared(scenario: Scenario) -> Scenario:
+        is_clear = getattr(scenario, name) == without
+        return scenario if is_clear else replace(scenario, **{name: without})
+
+    return cleared
 
 
-def without_max_held(scenario: Scenario) -> Scenario:
-    """Have finished results take room like everything else."""
-    return scenario if scenario.max_held is None else replace(scenario, max_held=None)
+without_requests = without_field("requests", ())
 
 
 def without_copies(scenario: Scenario) -> Scenario:
@@ -228,25 +227,11 @@ def without_copies(scenario: Scenario) -> Scenario:
     return replace(scenario, copies=False, plans=plans)
 
 
-def without_statistics(scenario: Scenario) -> Scenario:
-    """Leave out that figures are read."""
-    return replace(scenario, figures_at=()) if scenario.figures_at else scenario
-
-
-def without_contexts(scenario: Scenario) -> Scenario:
-    """Have nobody set a context variable, or look at one."""
-    return replace(scenario, contexts=False) if scenario.contexts else scenario
-
-
 def without_callbacks(scenario: Scenario) -> Scenario:
     """Have the function be a coroutine function, which answers once."""
     if scenario.form == "coroutine":
         return scenario
-    plans = tuple(
-        replace(plan, steps=tuple(replace(step, **_ONCE) for step in plan.steps))
-        for plan in scenario.plans
-    )
-    return replace(scenario, form="coroutine", plans=plans)
+    return replace(_with_steps(scenario, lambda _, step: replace(step, **_ONCE)), form="coroutine")
 
 
 def without_event_time(scenario: Scenario) -> Scenario:
@@ -276,10 +261,6 @@ def without_snapshots(scenario: Scenario) -> Scenario:
 def _without_elements(scenario: Scenario, *kinds: type) -> Scenario:
     inputs = tuple(timed for timed in scenario.inputs if not isinstance(timed.element, kinds))
     return scenario if len(inputs) == len(scenario.inputs) else replace(scenario, inputs=inputs)
-
-
-def without_requests(scenario: Scenario) -> Scenario:
-    return replace(scenario, requests=()) if scenario.requests else scenario
 
 
 def without_restore(scenario: Scenario) -> Scenario:
@@ -325,22 +306,11 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         cancel="once",
         shields=False,
         # A consumer elsewhere has taken what it is told of when the loop is no longer blocked.
-        figures_at=() if _blocks(scenario) else scenario.figures_at,
+        figures_at=() if scenario.blocks else scenario.figures_at,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
     )
     return scenario if fitting == scenario else fitting
-
-
-def _blocks(scenario: Scenario) -> bool:
-    """Whether anything blocks the loop."""
-    plans = scenario.plans
-    return (
-        any(timed.blocks for timed in scenario.inputs)
-        or any(step.blocks for plan in plans for step in plan.steps)
-        or any(handler.blocks for plan in plans for handler in (plan.handler, plan.failure))
-        or any(step.does == "block" for step in scenario.sink)
-    )
 
 
 def _with_values_apart(scenario: Scenario) -> Scenario:
@@ -348,16 +318,14 @@ def _with_values_apart(scenario: Scenario) -> Scenario:
 
     The plan of each begins where that of the one before it has gone on.
     """
-    stored = () if scenario.restore is None else scenario.restore.in_flight
-    elements = [*stored, *(timed.element for timed in scenario.inputs)]
-    values = [each.value for each in elements if isinstance(each, Record)]
+    values = [each.value for each in scenario.elements if isinstance(each, Record)]
     if len(set(map(identity, values))) == len(values):
         return scenario
     plans: list[Plan] = []
-    changed = iter([_apart(scenario, plans, element) for element in elements])
+    changed = iter([_apart(scenario, plans, element) for element in scenario.elements])
     restore = scenario.restore
     if restore is not None:
-        restore = replace(restore, in_flight=tuple(next(changed) for _ in stored))
+        restore = replace(restore, in_flight=tuple(next(changed) for _ in restore.in_flight))
     inputs = tuple(replace(timed, element=next(changed)) for timed in scenario.inputs)
     return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans))
 
@@ -396,11 +364,5 @@ def _uninterrupting(plan: Plan) -> Plan:
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
-_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
-_PLAIN = dict.fromkeys(
-    {
-        *_FOR_THE_PROGRAM,
-        *("ExceptionGroup", "Chained", "CallFailed", "CallTimedOut", "InvalidConfig"),
-    },
-    "ValueError",
-)
+_OF_OTHERS = {"ExceptionGroup", "Chained", "CallFailed", "CallTimedOut", "InvalidConfig"}
+_PLAIN = dict.fromkeys(FOR_THE_PROGRAM | _OF_OTHERS, "ValueError")

@@ -48,7 +48,7 @@ def _second_that_waits(
     leg: LegHistory, first: Item, rest: Rest, snapshots: Mapping[int, int]
 ) -> Item | None:
     """Return the second element of the source that waits behind `first`, or with it."""
-    restored = 0 if leg.restored is None else len(leg.restored.in_flight)
+    restored = 0 if leg.observed.restored is None else len(leg.observed.restored.in_flight)
     taken = (leg.items[pos] for pos in range(max(first.pos, restored), rest.known))
     out = ((item, snapshots.get(item.pos, item.emitted_seq)) for item in taken)
     waiting = (item for item, seq in out if not -1 < seq <= rest.seq)
@@ -120,11 +120,11 @@ def what_came_out_is_not_kept(leg: LegHistory) -> Iterator[Finding]:
     if not leg.scenario.tracked:
         return
     most = _UNNOTICED + len(leg.outputs) // 8
-    if leg.kept > most:
-        text = f"{leg.kept} values and results are kept of a stream of {len(leg.records)}"
+    if leg.observed.kept > most:
+        text = f"{leg.observed.kept} values and results are kept of a stream of {len(leg.records)}"
         yield text, leg.end_at
-    elif leg.grown >= _FEW:
-        text = f"{leg.grown:g} bytes are kept of each of {len(leg.outputs)} elements"
+    elif leg.observed.grown >= _FEW:
+        text = f"{leg.observed.grown:g} bytes are kept of each of {len(leg.outputs)} elements"
         yield text, leg.end_at
     elif leg.records and leg.ran_to_its_end:
         yield None

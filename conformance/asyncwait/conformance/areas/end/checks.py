@@ -75,10 +75,10 @@ def _is_let_run(leg: LegHistory, call: Call) -> bool:
 @leg_check("END-4")
 def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
     """After leaving there are no more tasks and timers than before opening."""
-    if leg.tasks_left:
-        yield f"{counted(leg.tasks_left, 'task is', 'tasks are')} left", leg.end_at
-    elif leg.timers_left:
-        yield f"{counted(leg.timers_left, 'timer is', 'timers are')} left", leg.end_at
+    if leg.observed.tasks_left:
+        yield f"{counted(leg.observed.tasks_left, 'task is', 'tasks are')} left", leg.end_at
+    elif leg.observed.timers_left:
+        yield f"{counted(leg.observed.timers_left, 'timer is', 'timers are')} left", leg.end_at
     elif leg.ending.how in {"finished", "failed", "left", "crashed"}:
         yield None
 
@@ -148,7 +148,7 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
     if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
         wrong.add("CallTimedOut")
-    if leg.facts.leg.abandoned > leg.capacity:
+    if leg.observed.abandoned > leg.capacity:
         wrong.add("TooManyAbandonedCalls")
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
 
@@ -305,8 +305,8 @@ def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
     """The other operator on the loop gave what it should; for this one all rules speak."""
     if leg.scenario.company == "none":
         return
-    if leg.company:
-        yield leg.company, leg.end_at
+    if leg.observed.company:
+        yield leg.observed.company, leg.end_at
     elif leg.ran_to_its_end:
         yield None
 

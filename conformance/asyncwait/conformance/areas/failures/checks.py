@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
-    FOR_THE_PROGRAM,
     NEVER,
     Call,
     Finding,
@@ -17,7 +16,14 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.spec import Snapshot
-from asyncwait.spec.scenario import Closed, FailureAsked, HandlerAsked, HookRun, SourceClosed
+from asyncwait.spec.scenario import (
+    FOR_THE_PROGRAM,
+    Closed,
+    FailureAsked,
+    HandlerAsked,
+    HookRun,
+    SourceClosed,
+)
 
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
 _ODD = {

@@ -78,7 +78,7 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
     """While a record waits for room, none is read behind it."""
     if leg.scenario.max_held is None:
         return
-    restored = 0 if leg.restored is None else len(leg.restored.in_flight)
+    restored = 0 if leg.observed.restored is None else len(leg.observed.restored.in_flight)
     for rest in leg.rests:
         first = rest.first_for_room
         if rest.failed or rest.has_room or first is None:

@@ -183,8 +183,8 @@ def a_key_leaves_nothing_behind(leg: LegHistory) -> Iterator[Finding]:
     if not (leg.scenario.tracked and leg.key_ordered):
         return
     most = _UNNOTICED + len(leg.outputs) // 8
-    if leg.kept_keys > most:
-        yield f"{leg.kept_keys} keys are kept of a stream of {len(leg.records)}", leg.end_at
+    if (kept := leg.observed.kept_keys) > most:
+        yield f"{kept} keys are kept of a stream of {len(leg.records)}", leg.end_at
     elif leg.records and leg.ran_to_its_end:
         yield None
 

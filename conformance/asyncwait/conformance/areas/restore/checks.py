@@ -80,7 +80,7 @@ def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
 @leg_check("REST-3")
 def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Finding]:
     """The fences that come out are those that were stored, and those read in this leg."""
-    if leg.restored is None:
+    if leg.observed.restored is None:
         return
     stored = [item for item in leg.items if item.index is None and item.is_fence]
     allowed = Counter(item.identity for item in leg.items if item.is_fence)

@@ -63,8 +63,8 @@ def what_is_no_collection_is_an_invalid_result(leg: LegHistory) -> Iterator[Find
 @leg_check("RES-4")
 def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
     """A second completion neither comes out nor fails the operator, nor raises at the user."""
-    if leg.refused:
-        yield f"a completion raised at the user: {leg.refused}", leg.end_at
+    if leg.observed.refused:
+        yield f"a completion raised at the user: {leg.observed.refused}", leg.end_at
     if leg.scenario.form == "callback":
         again, mistaken = first_stray(leg, ["again"]), _failed_by_mistake(leg)
         for item in leg.records:

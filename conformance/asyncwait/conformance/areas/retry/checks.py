@@ -197,9 +197,10 @@ def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]
             else:
                 yield None
     least = len(leg.overtaken)
-    if leg.ending.how in {"finished", "left", "failed"} and leg.abandoned < least:
+    told = leg.observed.abandoned
+    if leg.ending.how in {"finished", "left", "failed"} and told < least:
         ran = counted(least, "call ran", "calls ran")
-        yield f"{ran} when the next began, statistics say {leg.abandoned} abandoned", leg.end_at
+        yield f"{ran} when the next began, statistics say {told} abandoned", leg.end_at
 
 
 def _may_be_abandoned(leg: LegHistory, before: Call, call: Call) -> bool:
@@ -302,7 +303,7 @@ def retries_go_on_at_the_end_of_input_and_at_barriers(leg: LegHistory) -> Iterat
 @leg_check("RETRY-16")
 def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
     """A stored record is repeated like one that was read."""
-    if leg.restored is None:
+    if leg.observed.restored is None:
         return
     for item, how, at in not_repeated(leg):
         if item.index is None:

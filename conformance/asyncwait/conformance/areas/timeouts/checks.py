@@ -160,7 +160,7 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """The statistics count the calls that ran on after a cancellation, and no others."""
     if leg.ending.how not in {"finished", "left", "failed"}:
         return
-    told = leg.abandoned
+    told = leg.observed.abandoned
     least = sum(_is_abandoned(leg, call) for call in leg.calls)
     most = sum(call.ended_at > call.cancelled_at for call in leg.calls)
     if told < least:

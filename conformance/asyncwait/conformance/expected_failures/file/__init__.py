@@ -5,22 +5,19 @@ is held to be true: an entry whose rule holds, or that speaks of nothing, makes 
 conformant.
 """
 
-from asyncwait.conformance.expected_failures.file._entry import (
+from asyncwait.conformance.expected_failures.file._terms import (
     KINDS,
     Entry,
-    How,
-    entries_of,
-    read_entries,
-)
-from asyncwait.conformance.expected_failures.file._needed import needed
-from asyncwait.conformance.expected_failures.file._terms import (
     Held,
+    How,
     Settled,
     Terms,
+    entries_of,
+    read_entries,
     settle,
     settled_results,
 )
-from asyncwait.conformance.expected_failures.file._update import Played, Update, updated
+from asyncwait.conformance.expected_failures.file._update import Played, Update, needed, updated
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

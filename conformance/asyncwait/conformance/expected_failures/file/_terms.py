@@ -1,19 +1,203 @@
-"""What a backend is held to: what it says itself, and what a file says of it; by which version."""
+"""What a backend is held to: what it says itself, and what the entries of a file say of it.
 
-from collections.abc import Iterable, Mapping
-from datetime import date
-from typing import Protocol
+How entries are read is strict: a slip is always an error.
+"""
 
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Protocol, get_args
+
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._words import slip_in
-from asyncwait.conformance.expected_failures import ExpectedFailures
-from asyncwait.conformance.expected_failures.file._entry import Entry
+from asyncwait.conformance._words import Key, is_text, nearest, slip_in, slips_in_table
+from asyncwait.conformance.expected_failures import (
+    TRAIT_NAMES,
+    ExpectedFailure,
+    ExpectedFailures,
+    Kind,
+)
 from asyncwait.conformance.verdict import RuleResult
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, version_key
 from asyncwait.spec.scenario import Capability
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class How(Struct, frozen=True):
+    """One way in which a rule is broken: any other speaks against the backend.
+
+    Args:
+        examples: names of those that show it, and no other does; None for any.
+    """
+
+    finding: str
+    needs: tuple[str, ...] = ()
+    seldom: bool = False
+    examples: tuple[str, ...] | None = None
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A rule that is known to be broken.
+
+    Args:
+        kind: what becomes of it: a "regression" is to be mended, what is "unsupported" stays, and
+            what is of the "future" comes with a later version.
+        backend: name of the only backend that it is about; empty for each that is verified.
+    """
+
+    rule: str
+    kind: Kind
+    reason: str
+    link: str = ""
+    expires: date | None = None
+    backend: str = ""
+    seldom: bool = False
+    how: tuple[How, ...] = ()
+
+    def speaks_of(self, backend: str) -> bool:
+        """Whether it is about the backend of that name."""
+        return self.backend in {"", backend}
+
+    def is_over(self, today: date) -> bool:
+        """Whether it counts no more."""
+        return self.expires is not None and self.expires < today
+
+    @property
+    def said(self) -> str:
+        """The reason, and where it is followed."""
+        return f"{self.reason} ({self.link})" if self.link else self.reason
+
+    @property
+    def expected_failures(self) -> tuple[ExpectedFailure, ...]:
+        """The same, as a backend says it of itself: an expected failure for each way."""
+        return tuple(
+            ExpectedFailure(self.said, way.needs, self.seldom, self.kind, way.finding, way.examples)
+            for way in self.how or (How(""),)
+        )
+
+
+TABLE = "expected-failure"
+"""The tables of a file: `[[expected-failure]]`, one for each rule."""
+
+REQUIRED = ("rule", "kind", "reason")
+
+
+LONGEST = 1_000
+"""Characters of what is said of an entry: a key, or the name of a rule, may be of any length."""
+
+
+def read_entries(file: Path) -> tuple[Entry, ...]:
+    """Return the entries of a file.
+
+    Raises:
+        InvalidConfig: it can't be read, or is wrong; the message names it, the entry and the key.
+    """
+    try:
+        text = file.read_bytes().decode()
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        hint = "; --update-expected-failures writes it" if is_missing else ""
+        raise InvalidConfig(
+            f"expected failures: {file} can't be read: {error.strerror}{hint}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidConfig(f"expected failures: {file} can't be read: it is not UTF-8") from error
+    return entries_of(text, file.name)
+
+
+def entries_of(text: str, name: str) -> tuple[Entry, ...]:
+    """Return the entries that stand in `text`.
+
+    Raises:
+        InvalidConfig: it is wrong; the message names the file, the entry and the key.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number may be too long for Python
+        raise InvalidConfig(f"{name}: this is no TOML: {error}") from error
+    for key in tables:
+        if key != TABLE:
+            near = nearest(key, [TABLE])
+            got = f"{key[:LONGEST]!r}{near}"
+            raise InvalidConfig(f"{name}: expected tables [[{TABLE}]] only, got {got}")
+    found = tables.get(TABLE, [])
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise InvalidConfig(f"{name}: expected tables [[{TABLE}]], in double brackets")
+    entries = tuple(_entry(table, name, place) for place, table in enumerate(found, 1))
+    _refuse_twins(entries, name)
+    return entries
+
+
+def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
+    where = f"{name}: entry {place} ({table.get('rule', 'of no rule')})"
+    for problem in _problems(table):
+        raise InvalidConfig(f"{where}: {problem}"[:LONGEST])
+    ways = tuple(msgspec.convert(way, How) for way in table.get("how", ()))
+    return Entry(**{**table, "how": ways})
+
+
+def _problems(table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with an entry."""
+    yield from slips_in_table(table, _KEYS)
+    for key in REQUIRED:
+        if key not in table:
+            yield f"it needs a {key}: {_KEYS[key].expected}"
+    # What nobody follows, and what never ends, would be an expected failure for ever.
+    if table.get("kind") == "regression" and not ({"link", "expires"} & table.keys()):
+        yield "a regression needs a link, where it is followed, or a date on which it expires"
+
+
+def _is_day(value: object) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def _are_ways(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_way, value))
+
+
+def _is_way(way: object) -> bool:
+    try:
+        read = msgspec.convert(way, How)
+    except msgspec.ValidationError:
+        return False
+    known = isinstance(way, dict) and way.keys() <= set(How.__struct_fields__)
+    return known and bool(read.finding.strip()) and set(read.needs) <= set(TRAIT_NAMES)
+
+
+_KEYS: Mapping[str, Key] = {
+    "rule": Key(is_text, "the id of one; see: asyncwait rules"),
+    "kind": Key(KINDS.__contains__, f"one of {', '.join(KINDS)}", KINDS),
+    "reason": Key(is_text, "why the rule is broken, in a sentence"),
+    "link": Key(is_text, "a text that is not empty, like 'https://.../issues/7'"),
+    "expires": Key(
+        _is_day, "a date without quotes, like 2027-01-31: the last day on which it counts"
+    ),
+    "backend": Key(is_text, "the name of the only backend that it is about"),
+    "seldom": Key(lambda value: isinstance(value, bool), "true or false"),
+    "how": Key(
+        _are_ways,
+        "a list of tables like {finding = 'the kind of it', needs = ['retry'], seldom = true}: "
+        "--update-expected-failures writes it",
+    ),
+}
+
+
+def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:
+    for place, entry in enumerate(entries, 1):
+        for other in entries[: place - 1]:
+            if other.rule == entry.rule and (
+                entry.speaks_of(other.backend) or other.speaks_of(entry.backend)
+            ):
+                of = entry.backend or other.backend
+                raise InvalidConfig(
+                    f"{name}: entry {place} ({entry.rule}): the rule has an entry already"
+                    f"{f' for backend {of!r}' if of else ''}; keep one of them"
+                )
 
 
 def newer_than(spec: str, rules: Mapping[str, Rule]) -> frozenset[str]:

@@ -9,9 +9,11 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -19,8 +21,17 @@ from markupsafe import Markup
 from msgspec import Struct, field
 
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.report._merge import Changed, changes, titles
-from asyncwait.conformance.report._model import Evidence, Played, Report, Result, RuleText, Run
+from asyncwait.conformance.report._model import (
+    NOT_THERE,
+    Evidence,
+    Played,
+    Report,
+    Result,
+    RuleText,
+    Run,
+    changes,
+    titles,
+)
 from asyncwait.conformance.report._words import besides_lines, change_lines, timeline_lines
 from asyncwait.conformance.timeline import PATTERNS, STYLE, lay_out, svg_of
 from asyncwait.spec.scenario import scenarios_to_json
@@ -46,22 +57,12 @@ LONGEST = 2_000
 """Characters of a line."""
 
 
-def sign_of(status: str) -> str:
-    """Return a character that stands for a status or a verdict, beside its colour."""
-    return _SIGNS.get(status, "?")
-
-
 def shown(text: str) -> Markup:
     """Return a text for a page, in one line and escaped.
 
     Quotes stay as they are: it stands between tags, never in an attribute.
     """
     return escaped(one_line(text, LONGEST))
-
-
-def lines_shown(lines: Iterable[str]) -> Markup:
-    """Return lines of ours for a page, whatever texts are in them."""
-    return escaped(joined(lines, LONGEST))
 
 
 def escaped(text: str) -> Markup:
@@ -95,8 +96,8 @@ TAGS = 600
 class Drawn(Struct):
     """What stands in a page."""
 
-    pictures: dict[tuple[int, str, int], Markup] = field(default_factory=dict)
-    timelines: dict[tuple[int, str, int], Markup] = field(default_factory=dict)
+    pieces: dict[tuple[int, str, int], tuple[Markup, Markup]] = field(default_factory=dict)
+    """A picture and a timeline, by run, rule and number."""
     data: dict[tuple[int, int], tuple[Markup, Markup]] = field(default_factory=dict)
 
 
@@ -107,11 +108,11 @@ def draw_within(report: Report, room: int) -> Drawn:
     misses = 0
     for number, run, result, piece in _all_pieces(report):
         key = number, result.rule, piece
-        picture, timeline = _piece(run, result, result.evidence[piece])
-        needed = _size(picture, timeline)
+        both = _piece(run, result, result.evidence[piece])
+        needed = _size(*both)
         if needed <= left:
             left -= needed
-            drawn.pictures[key], drawn.timelines[key] = picture, timeline
+            drawn.pieces[key] = both
         elif (misses := misses + 1) == MISSES:
             break
     left += room - int(room * PICTURES)
@@ -141,7 +142,7 @@ def _all_pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
 
 def _piece(run: Run, result: Result, evidence: Evidence) -> tuple[Markup, Markup]:
     played = run.played[evidence.played]
-    timeline = lines_shown(timeline_lines(played, evidence))
+    timeline = escaped(joined(timeline_lines(played, evidence), LONGEST))
     return _picture(played, evidence, f"{run.name} breaks {result.rule}"), timeline
 
 
@@ -165,7 +166,7 @@ def _data(played: Played) -> tuple[Markup, Markup] | None:
     return escaped(scenario), escaped(json_text(msgspec.json.encode(played.trace)))
 
 
-class RunView(Struct):
+class RunView(NamedTuple):
     """One run."""
 
     number: int
@@ -173,26 +174,21 @@ class RunView(Struct):
     run: Run
 
 
-class Piece(Struct):
+class Piece(NamedTuple):
     """One piece of evidence.
 
     Args:
-        at: ms since the leg began.
         picture: the timeline as SVG; empty if there is none.
         timeline: the same as text; empty if there is no room for it.
-        replay: the command that plays it again; empty if there is none.
     """
 
-    label: str
-    text: str
-    at: float
+    played: Played
+    evidence: Evidence
     picture: Markup
     timeline: Markup
-    anchor: str
-    replay: str
 
 
-class Cell(Struct):
+class Cell(NamedTuple):
     """What is said of a rule in a run.
 
     Args:
@@ -200,17 +196,17 @@ class Cell(Struct):
     """
 
     anchor: str
-    title: str
+    view: RunView
     result: Result | None
-    pieces: Sequence[Piece] = ()
+    pieces: Sequence[Piece]
 
     @property
     def status(self) -> str:
         """What is said."""
-        return "not there" if self.result is None else self.result.status
+        return NOT_THERE if self.result is None else self.result.status
 
 
-class Row(Struct):
+class Row(NamedTuple):
     """One rule, with a cell for each run."""
 
     rule: RuleText
@@ -223,65 +219,24 @@ class Row(Struct):
 
     @property
     def cause(self) -> int:
-        """Its first place among the causes of a run; 0 where it is the cause in none."""
+        """Its first place among the causes of a run; behind all where it is the cause in none."""
         found = [cell.result.cause for cell in self.cells if cell.result and cell.result.cause]
-        return min(found, default=0)
+        return min(found, default=sys.maxsize)
 
     @property
     def is_bad(self) -> bool:
         """Whether there is something to look at."""
-        return not {"pass", "not-applicable", "not there"}.issuperset(self.statuses)
-
-
-def runs_of(report: Report) -> list[RunView]:
-    """Return the runs of a report."""
-    both = zip(titles(report), report.runs, strict=True)
-    return [RunView(number, title, run) for number, (title, run) in enumerate(both)]
-
-
-def causes_first(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with those before the others that explain what is broken."""
-    return sorted(rows, key=lambda row: row.cause or len(rows) + 1)
-
-
-def by_area(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return the rows behind the area that they belong to."""
-    return [
-        (f"{area} {chapter}", list(group))
-        for (area, chapter), group in groupby(rows, lambda r: (r.rule.area, r.rule.chapter))
-    ]
-
-
-def rows_of(report: Report, drawn: Drawn) -> list[Row]:
-    """Return the rules of a report, in the order of the chapters."""
-    runs = runs_of(report)
-    return [Row(rule, [_cell(view, rule.id, drawn) for view in runs]) for rule in report.rules]
+        return not {"pass", "not-applicable", NOT_THERE}.issuperset(self.statuses)
 
 
 def _cell(view: RunView, rule: str, drawn: Drawn) -> Cell:
     result = view.run.by_rule.get(rule)
-    pieces = () if result is None else tuple(_pieces(view, result, drawn))
-    return Cell(f"e-{view.number}-{rule}", view.title, result, pieces)
-
-
-def _pieces(view: RunView, result: Result, drawn: Drawn) -> Iterator[Piece]:
-    for number, evidence in enumerate(result.evidence):
-        played = view.run.played[evidence.played]
-        key = view.number, result.rule, number
-        yield Piece(
-            played.label,
-            evidence.text,
-            evidence.at,
-            drawn.pictures.get(key, Markup("")),
-            drawn.timelines.get(key, Markup("")),
-            f"p-{view.number}-{evidence.played}",
-            replay_of(played),
-        )
-
-
-def replay_of(played: Played) -> str:
-    """Return the one command that plays it again: the one for any machine, if there is one."""
-    return played.anywhere or played.replay
+    pieces = [
+        Piece(view.run.played[each.played], each, *drawn.pieces.get(key, (Markup(""), Markup(""))))
+        for number, each in enumerate(result.evidence if result else ())
+        for key in [(view.number, rule, number)]
+    ]
+    return Cell(f"e-{view.number}-{rule}", view, result, pieces)
 
 
 MOST = 2_000_000
@@ -297,21 +252,24 @@ def html_of(report: Report) -> str:
 
 def _rendered(report: Report, drawn: Drawn) -> str:
     style, script = _style(), _asset("page.js")
-    rows = rows_of(report, drawn)
+    both = zip(titles(report), report.runs, strict=True)
+    runs = [RunView(number, title, run) for number, (title, run) in enumerate(both)]
+    rows = [Row(rule, [_cell(view, rule.id, drawn) for view in runs]) for rule in report.rules]
+    groups = groupby(rows, lambda row: f"{row.rule.area} {row.rule.chapter}")
     return (
         _environment()
         .get_template("page.html")
         .render(
             report=report,
-            runs=runs_of(report),
-            rows=causes_first(rows),
-            groups=by_area(rows),
+            runs=runs,
+            rows=sorted(rows, key=lambda row: row.cause),
+            groups=[(area, list(group)) for area, group in groups],
             drawn=drawn,
             statuses=sorted({result.status for run in report.runs for result in run.results}),
             areas={rule.area: rule.chapter for rule in report.rules},
             besides=[list(besides_lines(run)) for run in report.runs],
             levels=sorted({rule.level for rule in report.rules}),
-            changes=[(each, _changed(each)) for each in changes(report)],
+            changes=[(each, list(change_lines(each))) for each in changes(report)],
             style=Markup(style),  # noqa: S704 - of our own
             script=Markup(script),  # noqa: S704 - of our own
             patterns=Markup(PATTERNS),  # noqa: S704 - of our own
@@ -320,8 +278,9 @@ def _rendered(report: Report, drawn: Drawn) -> str:
     )
 
 
-def _changed(changed: Changed) -> list[str]:
-    return list(change_lines(changed))
+def _sign(status: str) -> str:
+    """Return a character that stands for a status or a verdict, beside its colour."""
+    return _SIGNS.get(status, "?")
 
 
 def _policy(style: str, script: str) -> str:
@@ -361,5 +320,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(shown=shown, paragraphs=paragraphs, sign=sign_of, counted=counted)
+    environment.filters.update(shown=shown, paragraphs=paragraphs, sign=_sign, counted=counted)
     return environment

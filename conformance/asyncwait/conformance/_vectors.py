@@ -20,9 +20,9 @@ from asyncwait.conformance.expected_failures import sort_out
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import Broken, Served
 from asyncwait.spec import AsyncWaitError, Record
-from asyncwait.spec.rules import areas, rules, spec_version
+from asyncwait.spec.rules import areas, rules, rules_for, spec_version
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
+    FOR_THE_PROGRAM,
     Capability,
     Plan,
     Scenario,
@@ -34,7 +34,6 @@ from asyncwait.spec.scenario import (
 from asyncwait.spec.vectors import FORMAT, Outcome, Vector, VectorFile, outcome_of
 
 _READS = {"read", "pause", "block"}
-_FOR_THE_PROGRAM = {"KeyboardInterrupt", "SystemExit"}
 
 
 def has_one_outcome(scenario: Scenario) -> bool:
@@ -61,26 +60,9 @@ def _is_undisturbed(scenario: Scenario) -> bool:
         scenario.close_error,
         scenario.wrong_argument,
         scenario.company != "none",
-        scenario.timeout is not None and _blocks(scenario),
+        scenario.timeout is not None and scenario.blocks,
     )
     return not any(odd)
-
-
-def _blocks(scenario: Scenario) -> bool:
-    """Whether anything blocks the loop, which may carry an answer past a deadline."""
-    return (
-        any(step.does == "block" for step in scenario.sink)
-        or any(timed.blocks for timed in scenario.inputs)
-        or any(
-            blocks
-            for plan in scenario.plans
-            for blocks in (
-                plan.handler.blocks,
-                plan.failure.blocks,
-                *(step.blocks for step in plan.steps),
-            )
-        )
-    )
 
 
 def _is_settled(scenario: Scenario, plan: Plan) -> bool:
@@ -89,7 +71,7 @@ def _is_settled(scenario: Scenario, plan: Plan) -> bool:
     if retry is not None and (scenario.timeout is not None or retry.attempt_timeout is not None):
         return False
     errors = {plan.handler.error, plan.failure.error, *(step.error for step in plan.steps)}
-    if errors & _FOR_THE_PROGRAM or (scenario.copies and plan.uncopied):
+    if errors & FOR_THE_PROGRAM or (scenario.copies and plan.uncopied):
         return False
     return all(_is_step_settled(scenario, step) for step in plan.steps)
 
@@ -105,9 +87,8 @@ def _is_step_settled(scenario: Scenario, step: Step) -> bool:
 
 def _values(scenario: Scenario) -> Counter[str]:
     """Return how many records have each value."""
-    stored = () if scenario.restore is None else scenario.restore.in_flight
-    elements = (*stored, *(timed.element for timed in scenario.inputs))
-    return Counter(identity(each.value) for each in elements if isinstance(each, Record))
+    records = (each for each in scenario.elements if isinstance(each, Record))
+    return Counter(identity(record.value) for record in records)
 
 
 def _is_called_in_order(scenario: Scenario) -> bool:
@@ -204,7 +185,7 @@ def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
     """Play vectors as they stand; yield what each shows, those that can't be played first."""
     fitting = []
     for vector in vectors:
-        if lacking := [name for name in vector.needs if not _has(backend, name)]:
+        if lacking := [name for name in vector.needs if name not in backend.capabilities]:
             yield Found(vector, "not applicable", tuple(lacking))
         else:
             fitting.append(vector)
@@ -213,16 +194,10 @@ def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
         yield _found(backend, vector, run)
 
 
-def _has(backend: Served, name: str) -> bool:
-    return name in ALL_CAPABILITIES and Capability(name) in backend.capabilities
-
-
 def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
     if isinstance(run, Broken):
         return Found(vector, "error", (run.text,))
-    applicable = {
-        name: rule for name, rule in rules().items() if rule.applies_to(backend.capabilities)
-    }
+    applicable = rules_for(backend.capabilities)
     judged = judge(vector.scenario, run, {name: CHECKS[name] for name in applicable})
     if judged.error:
         return Found(vector, "error", (judged.error,))

@@ -1,4 +1,4 @@
-"""Programs that try a mailbox, and what was seen of them: data, with a round trip through JSON."""
+"""Programs that try a mailbox, and what was seen of them, as data."""
 
 import hashlib
 from typing import Literal, TypeAlias, get_args
@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec.texts import one_line
+from asyncwait.spec.exports import claim_exports
 
 OWNER = "owner"
 """The task that owns the mailbox. Everybody else is one of `SENDERS`."""
@@ -253,42 +253,27 @@ class MailboxTrace(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     ending: str = "whole"
 
 
-def program_to_json(program: Program) -> bytes:
-    """Return `program` as JSON, without what stands at its default."""
-    return msgspec.json.encode(program)
-
-
-def program_from_json(data: bytes) -> Program:
-    """Read a program.
-
-    Raises:
-        InvalidConfig: it is none, or can't be played; the message says why.
-    """
-    try:
-        program = msgspec.json.decode(data, type=Program)
-    except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the program breaks its schema: {one_line(error)}") from error
-    require_program(program)
-    return program
-
-
-def mailbox_trace_to_json(trace: MailboxTrace) -> bytes:
-    """Return `trace` as JSON, without what stands at its default."""
-    return msgspec.json.encode(trace)
-
-
-def mailbox_trace_from_json(data: bytes) -> MailboxTrace:
-    """Read a trace.
-
-    Raises:
-        InvalidConfig: it is none; the message says why.
-    """
-    try:
-        return msgspec.json.decode(data, type=MailboxTrace)
-    except msgspec.DecodeError as error:
-        raise InvalidConfig(f"the trace breaks its schema: {one_line(error)}") from error
-
-
 def program_id(program: Program) -> str:
     """Return the id under which people speak of a program: eight hexadecimal digits."""
-    return hashlib.sha256(program_to_json(program)).hexdigest()[:8]
+    return hashlib.sha256(msgspec.json.encode(program)).hexdigest()[:8]
+
+
+__all__ = [
+    "ANYBODYS",
+    "ASKING",
+    "OWNER",
+    "SENDERS",
+    "WAITING",
+    "Does",
+    "FutureSeen",
+    "MailboxTrace",
+    "Post",
+    "Program",
+    "Seen",
+    "Step",
+    "Value",
+    "program_id",
+    "require_program",
+]
+
+claim_exports(__name__)
