@@ -1,14 +1,15 @@
 """Where the reference shows something else than Flink in a known scenario, and how they compare.
 
-`tests/reference/known_departures.jsonl` names each such place, with the row of `departures.md` that
-it is an instance of. What is not named there is to be the same.
+`tests/flink/known_departures.jsonl` names each such place, with the row of `departures.md` that it
+is an instance of. What is not named there is to be the same.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import groupby
 
-from known_traces import Entry, Known, lines
+from known_traces import Entry, Known, lines, token_of
 from msgspec import Struct
 
 
@@ -34,6 +35,27 @@ class Departure(Struct, frozen=True):
 def known_departures() -> tuple[Departure, ...]:
     """Where the reference is known to show something else."""
     return lines("known_departures.jsonl", Departure)
+
+
+def without_hashes(known: Known, trace: Iterable[Entry]) -> list[Entry]:
+    """The same trace, with what hangs on hashes in one order.
+
+    That are the last attempts that Flink forces at the end of the input. A segment of an unordered
+    snapshot has such an order, too, but in none of these scenarios more than one record.
+    """
+    events = known.scenario.events
+
+    def is_forced(entry: Entry) -> bool:
+        number = entry["e"]
+        is_in_event = entry["t"] == "invoke" and 0 <= number < len(events)
+        return is_in_event and bool(events[number]["op"] == "end_input")
+
+    runs = [(forced, list(run)) for forced, run in groupby(trace, is_forced)]
+    return [
+        entry
+        for forced, run in runs
+        for entry in (sorted(run, key=lambda e: token_of(e["value"])) if forced else run)
+    ]
 
 
 def expected_of_the_reference(known: Known, departures: Sequence[Departure]) -> list[Entry]:

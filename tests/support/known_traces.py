@@ -1,17 +1,16 @@
 """What Flink 2.3.0's operator was seen doing: 57 scenarios, each with the trace of its run.
 
 They were played on the operator with its own queues, mailbox, state backend and serializers; clock,
-loop and function were scripted. So they stand for Flink where it is not there. Each line of
-`tests/reference/known_traces.jsonl` holds one of them:
+loop and function were scripted. `tests/flink/known_traces.jsonl` holds one of them in each line:
 
 - `scenario`: mode, capacity, `timeout_ms`, retry, scripts of function and handler, and events. Some
   of these are input (records, watermarks, statuses, a `snapshot` as a barrier, the end), which is
   held upstream while the operator is blocked; others come from outside (a call ends, time passes).
 - `trace`: what was seen, each entry with `e`, the number of the event that was being played.
 
-`auto_drain` says whether all mails run after each event, or only with `run_mail`. Of Flink alone
-are `on_fail`, whether a failed task does nothing more, or the bare operator goes on, and
-`timer_lag_ms`, how much later than its time a timer fires.
+`on_fail` says whether a failed task does nothing more, or the bare operator goes on; `auto_drain`
+whether all mails run after each event, or only with `run_mail`; `timer_lag_ms` how much later than
+its time a timer fires.
 """
 
 import json
@@ -31,7 +30,7 @@ Script: TypeAlias = dict[str, Entry]
 
 INPUTS = {"record", "watermark", "watermark_status", "snapshot", "end_input"}
 
-HERE = Path(__file__).parents[1] / "reference"
+HERE = Path(__file__).parents[1] / "flink"
 
 T = TypeVar("T")
 
@@ -59,7 +58,9 @@ class Scenario(Struct, frozen=True, kw_only=True):
     retry: Retrying | None = None
     on_invoke: Script = {}
     on_timeout: Script = {}
+    on_fail: Literal["stop", "continue"] = "stop"
     auto_drain: bool = True
+    timer_lag_ms: int = 0
 
 
 class Known(Struct, frozen=True):

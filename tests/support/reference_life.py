@@ -1,7 +1,7 @@
 """One operator of the reference's, from its opening to its end, for a player of known scenarios."""
 
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 from known_traces import Entry, Notes, Scenario, scripted, token_of
@@ -87,6 +87,9 @@ class ReferenceLife:
         if self._results.statistics().waiting:
             return "put"
         return "drain" if self.has_ended else None
+
+    left: ClassVar[Entry] = {}
+    """What else is noted at the end: mails and timers are not compared."""
 
     # What is done to it
 

@@ -1,21 +1,33 @@
-"""The reference does what Flink was seen doing, but where it departs."""
+"""Flink does again what it was seen doing, and the reference does the same but where it departs."""
 
 import pytest
-from known_departures import expected_of_the_reference, known_departures
-from known_player import play_known
+from flink_player import play_on_flink
+from known_departures import expected_of_the_reference, known_departures, without_hashes
 from known_traces import Known, known_traces
+from reference_player import play_on_reference
 
 from asyncwait.spec.rules import departures
 
 KNOWN = {known.name: known for known in known_traces()}
 
+each_known = pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
+
+
+@pytest.mark.usefixtures("flink")
+@each_known
+def test_flink_does_it_again(known: Known) -> None:
+    """Event by event; in any order where that hangs on hashes."""
+    played = play_on_flink(known.scenario)
+    assert without_hashes(known, played) == without_hashes(known, known.trace)
+
 
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
-@pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
+@each_known
 def test_the_reference_does_it_but_for_its_departures(known: Known, loop: str) -> None:
     """What is not named is the same, and what is named shows."""
     named = [departure for departure in known_departures() if departure.scenario == known.name]
-    assert play_known(known.scenario, loop) == expected_of_the_reference(known, named)
+    expected = expected_of_the_reference(known, named)
+    assert play_on_reference(known.scenario, loop) == expected
 
 
 def test_departures_are_named_as_the_specification_names_them() -> None:
