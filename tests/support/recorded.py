@@ -11,15 +11,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 from odd import ODD
+from recorded_commands import commands, names_listed, verified
 from suite import quick_cases
 from sweep import PATIENCE, verdict_on
 
 from asyncwait.backends.faulty import FAULTY, Faulty, Variation
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.evidence import Example, Witness
-from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.mailbox import (
@@ -31,7 +30,6 @@ from asyncwait.conformance.mailbox import (
     mailbox_cases,
     play_program,
 )
-from asyncwait.conformance.running import listed_backends
 from asyncwait.reference import MailboxProcessor, open_operator
 from asyncwait.spec.mailbox.program import program_id
 from asyncwait.spec.scenario import id_of, needs
@@ -128,11 +126,11 @@ def faults() -> Told:
 def _fault(variation: Variation) -> Any:
     rule = variation.rule if isinstance(variation, Faulty) else None
     if isinstance(variation, Faulty) and variation.blocks:
-        plan = Coverage(GENERATED, patience=PATIENCE, shrinks=False, jobs=1)
-        verdict = verify(f"faulty-{variation.name}", plan)
+        given = (f"--count={GENERATED}", f"--patience={PATIENCE}")
+        named = verified(f"faulty-{variation.name}", *given)["named"]
     else:
         verdict = verdict_on(variation, quick_cases(GENERATED))
-    named = [result.rule.id for result in verdict.failed]
+        named = [result.rule.id for result in verdict.failed]
     if variation.loop == "trio":  # It shuffles its tasks, and what else breaks is by chance.
         return {"rule": rule, "convicted": rule in named}
     return {"rule": rule, "named": named}
@@ -147,7 +145,7 @@ def _mailbox_fault(faulty: FaultyMailbox) -> Any:
 
 def verdicts() -> Told:
     """What the quick suite says of each backend that is played in Python alone, rule by rule."""
-    names = [name for name in listed_backends().names if not name.startswith(LEFT_OUT)]
+    names = [name for name in names_listed() if not name.startswith(LEFT_OUT)]
     return {
         f"{name} seed {seed}": partial(_verdict, name, seed)
         for name in (*names, *PAIRS)
@@ -157,19 +155,24 @@ def verdicts() -> Told:
 
 def _verdict(name: str, seed: int) -> Any:
     is_part = "-without-" in name  # The reference again, but for a profile.
-    count = GENERATED if is_part else QUICK
-    verdict = verify(name, Coverage(count, seed, shrinks=False, jobs=1))
-    rules = {
-        result.rule.id: " ".join(
-            str(each) for each in (result.status, result.applied, result.broken) if each
-        )
-        for result in verdict.results
-    }
-    named = [result.rule.id for result in verdict.failed]
-    found = {"rules": rules, "named": named, "word": verdict.word}
+    found = verified(name, f"--seed={seed}", *([f"--count={GENERATED}"] if is_part else []))
     if "trio" in name or "threads" in name:  # No two runs of these are the same.
-        return found | {"rules": {rule: said.split()[0] for rule, said in rules.items()}}
-    return found | {"scenarios": verdict.scenarios, "known": verdict.known}
+        found["rules"] = {rule: said.split()[0] for rule, said in found["rules"].items()}
+        del found["known"], found["scenarios"]
+    return found
+
+
+def walk() -> Told:
+    """Through how many modules a record and a scenario pass, and which."""
+    sys.path.append(str(ROOT / "benchmarks"))
+    from record_walk import WALKS
+
+    return {name: partial(_walk, way) for name, way in WALKS.items()}
+
+
+def _walk(way: Callable[[], Mapping[str, float]]) -> Any:
+    modules = sorted(way())
+    return {"count": len(modules), "modules": modules}
 
 
 def mutants() -> Told:
@@ -196,6 +199,8 @@ def _digest(value: object) -> str:
 PARTS: Mapping[str, Callable[[], Told]] = {
     "examples": examples,
     "witnesses": witnesses,
+    "commands": commands,
+    "walk": walk,
     "faults": faults,
     "verdicts": verdicts,
     "mutants": mutants,
