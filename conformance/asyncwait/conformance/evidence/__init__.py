@@ -4,6 +4,7 @@
 `_notation` what happened in a run, and `_words` what both have in common.
 """
 
+from asyncwait.conformance.evidence._entries import entries
 from asyncwait.conformance.evidence._examples import (
     Example,
     at,
@@ -26,6 +27,7 @@ __all__ = [
     "Run",
     "Witness",
     "at",
+    "entries",
     "example",
     "examples",
     "in_two_modes",

@@ -10,12 +10,11 @@
 `_scenarios` explains how a scenario is told.
 """
 
-import re
-from textwrap import dedent
 from typing import Any
 
 from msgspec import Struct
 
+from asyncwait.conformance.evidence._entries import entries
 from asyncwait.conformance.evidence._scenarios import scenario_of
 from asyncwait.spec import Element
 from asyncwait.spec.scenario import Handler, Plan, Scenario, Step, Timed
@@ -61,13 +60,11 @@ def examples(text: str) -> tuple[Example, ...]:
     Raises:
         ValueError: it has none, or one has no sentence or no such scenario.
     """
-    entries = re.split(r"\n(?=\S)", dedent(text).strip())
-    return tuple(each for entry in entries for each in _read(entry))
+    return tuple(each for about, below in entries(text) for each in _read(about, below))
 
 
-def _read(told: str) -> tuple[Example, ...]:
-    about, *lines = map(str.strip, told.splitlines())
-    sentence, _, planned = " ".join(lines).rpartition(". ")
+def _read(about: str, below: list[str]) -> tuple[Example, ...]:
+    sentence, _, planned = " ".join(below).rpartition(". ")
     if about.endswith(_IN_BOTH):
         return in_two_modes(about.removesuffix(_IN_BOTH), f"{sentence}.", planned)
     return (example(about, f"{sentence}.", planned),)
