@@ -7,13 +7,8 @@
 from asyncwait.conformance.evidence._entries import entries
 from asyncwait.conformance.evidence._examples import (
     Example,
-    at,
     example,
     examples,
-    in_two_modes,
-    never,
-    raises,
-    replies,
 )
 from asyncwait.conformance.evidence._notation import told
 from asyncwait.conformance.evidence._runs import Run
@@ -26,15 +21,10 @@ __all__ = [
     "NearMiss",
     "Run",
     "Witness",
-    "at",
     "entries",
     "example",
     "examples",
-    "in_two_modes",
     "near_misses",
-    "never",
-    "raises",
-    "replies",
     "scenario_of",
     "told",
     "witnesses",
